@@ -15,6 +15,7 @@ from rocketproof_model.specification import (
     Scope,
     answering,
     constants,
+    controller,
     deadlines,
     flushing,
     part,
@@ -62,6 +63,8 @@ GOLDEN = {
     ("flush", "P45", "throws=True"): (12408, 46507, 25),
     ("recovery", "P49", "power_budget=2"): (3337, 13547, 16),
     ("recovery", "P49", "sync=False,crash_budget=2"): (3584, 10069, 18),
+    ("controller", "P533", "crash_budget=2"): (39136, 119585, 25),
+    ("controller", "P533", "power_budget=1"): (27435, 86657, 23),
 }
 
 
@@ -129,6 +132,14 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         {"throws": True, "rechecks_after_flush": False, "resets_lock_time": False},
     ),
     "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
+    "controller": (
+        lambda: controller.specify(controller.ControllerScope("two epochs", records=1, epochs=2, symmetric=False)),
+        {"crash_budget": 1, "widens": False},
+    ),
+    "controller, elected again": (
+        lambda: controller.specify(controller.ControllerScope("two epochs", epochs=2, symmetric=False)),
+        {"counts_log": False, "keeps_offset": False},
+    ),
     "recovery, not rebuilt": (
         lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)),
         {"sync": False, "rebuilds": False, "crash_budget": 1, "power_budget": 1},

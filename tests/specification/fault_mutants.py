@@ -12,6 +12,7 @@ from rocketproof_model.language import coerce, const, rewrite
 from rocketproof_model.mutation import dropped
 from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
+from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.persistence import Life, Persistence
@@ -130,6 +131,26 @@ def _recovery(r: Recovery) -> list[Noticed]:
     ]
 
 
+def _controller(c: Controller) -> list[Noticed]:
+    ends: dict[str, Any] = {"settings": {"crash_budget": 1}, "profile": "P533"}
+    power: dict[str, Any] = {"settings": {"power_budget": 1}, "profile": "P533"}
+    r = Expr("par", ("r",), c.Replica)
+    stays = lambda g: g & ~c.leads(r)  # noqa: E731
+    return [
+        guard("C-240", "INV-06.controller AUX-70", "confirm", "had by all", dropped, "records are confirmed that a slave has not", **ends),
+        guard("C-241", "INV-06.controller", "elect", "in sync", dropped, "any replica is elected", **ends),
+        guard("C-242", "INV-06.controller", "acknowledge", "confirmed", dropped, "a record is acknowledged unconfirmed", **ends),
+        guard("C-243", "INV-06.controller AUX-70", "ask", "caught up", dropped, "a slave is added that lacks records", **ends),
+        sets("C-244", "ACT-03.controller", "copy", "confirmed", c.confirmed[c.master.get], "a slave has not what it confirms", **ends),
+        sets("C-245", "ACT-03.controller", "start", "entries", c.entries[r], "entries beyond the log stay", **power),
+        sets("C-246", "INV-34.controller", "append", "offset", c.offset[r], "the next offset stays as it was", **ends),
+        sets("C-247", "AUX-70", "elect", "in_sync", c.in_sync, "a new master takes the SyncStateSet as it finds it", **ends),
+        guard("C-248", "REA-161", "crash", "runs", stays, "no master ends", **ends),
+        guard("C-249", "REA-160", "acknowledge", "appended", lambda g: g & (c.epoch > 1), "the first master acknowledges nothing", **ends),
+        sets("C-250", "REA-162", "expand", "in_sync", c.in_sync, "the controller adds nobody", **ends),
+    ]
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -139,4 +160,5 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Patience: _patience,
     Flushing: _flushing,
     Recovery: _recovery,
+    Controller: _controller,
 }

@@ -26,7 +26,8 @@ from rocketproof_model.result import Move
 from rocketproof_model.specification import NAMES, part
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.sources.source import Source
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.sources.source import UNPERFORMED, Source
 from rocketproof_properties.stateful.engine import TARGETS, target_of
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, perform, run
@@ -342,8 +343,15 @@ def test_a_flush_that_forces_nothing_is_a_finding(monkeypatch: pytest.MonkeyPatc
         replay("recovery", "P49", ["append()", "flush()"])
 
 
-def test_every_scope_has_a_target() -> None:
-    assert {type(part(name)) for name in NAMES} == set(TARGETS)
+def test_every_scope_has_a_target_but_those_that_the_implementation_has_nothing_of() -> None:
+    assert {type(part(name)) for name in NAMES if name not in UNPERFORMED} == set(TARGETS)
+
+
+@pytest.mark.parametrize("scope", UNPERFORMED)
+def test_a_scope_that_the_implementation_has_nothing_of_is_said_to_be_one(scope: str) -> None:
+    source = Source(scope, "P533")
+    with pytest.raises(InputError, match=f"nothing of scope {scope}"):
+        target_of(source, source.subject())
 
 
 def test_what_happens_a_millisecond_into_a_second_counts_from_the_second() -> None:

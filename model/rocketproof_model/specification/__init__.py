@@ -3,7 +3,7 @@
 `build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing and recovery.
+flushing, recovery and controller.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
-from . import answering, deadlines, flushing, persistence, recovery, waiting
+from . import answering, controller, deadlines, flushing, persistence, recovery, waiting
 from .answering import Answering, AnsweringScope
 from .broker import checks, failures, queue_check, registration
+from .controller import Controller, ControllerScope
 from .creation import creation
 from .deadlines import Expiry, News, Patience
 from .flushing import Flushing, FlushingScope
@@ -34,7 +35,7 @@ from .waiting import Waiting, WaitingScope
 
 __all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Scope", "Specification", "build", "constants", "part", "specify"]
 
-Part = Specification | Persistence | Answering | Waiting | Expiry | News | Patience | Flushing | Recovery
+Part = Specification | Persistence | Answering | Waiting | Expiry | News | Patience | Flushing | Recovery | Controller
 """A model with its vocabulary."""
 
 FAULTS: dict[str, Callable[[], Part]] = {
@@ -46,6 +47,7 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "patience": lambda: deadlines.patience("patience"),
     "flush": lambda: flushing.specify(FlushingScope("flush")),
     "recovery": lambda: recovery.specify(RecoveryScope("recovery")),
+    "controller": lambda: controller.specify(ControllerScope("controller")),
 }
 """The scopes of the faults, each with what makes its model."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from rocketproof_model import Expr, after, all_of, any_of, exists, forall, implies
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import has_room, proper_position
+from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.store import written_position
 from rocketproof_traces.audit.rules import Rule, rule
@@ -31,7 +32,7 @@ from .claim import (
     wide,
 )
 from .claim import about as claim_about
-from .durability import ENDS, POWER
+from .durability import ENDS, POWER, REPLICAS
 
 
 def stores(s: Specification) -> bool:
@@ -150,6 +151,23 @@ SURVIVES = Claim(
     lambda r: implies(r.up, r.acknowledged <= r.written),
     part=Recovery,
 )
+KEPT = Claim(
+    "INV-06.controller",
+    "a record that was acknowledged is in the log of every later master",
+    "always",
+    lambda c: implies(
+        c.master.is_some,
+        forall(c.Place, lambda k: (c.acknowledged[k] == 0) | (c.log[c.master.get, k] == c.acknowledged[k])),
+    ),
+    part=Controller,
+)
+CONFIRMED = Claim(
+    "ACT-03.controller",
+    "what is confirmed and what is dispatched are within the log of a running replica",
+    "always",
+    lambda c: forall(c.Replica, lambda r: implies(c.up[r], (c.confirmed[r] <= c.length[r]) & (c.entries[r] <= c.length[r]))),
+    part=Controller,
+)
 WITHIN = Claim(
     "ACT-03.start", "the consume queue and the flushed position are within the log of a running broker", "always",
     lambda r: implies(r.up, (r.entries <= r.written) & (r.forced <= r.entries) & (r.flushed <= r.written)), part=Recovery,
@@ -207,7 +225,7 @@ def _histories() -> list[HistoryClaim]:
 
 HISTORY = _histories()
 
-CLAIMS = [PLACED, BEHIND, STORED, NOTHING, NOTHING_WRITTEN, ROOM, ROOM_ALL, FORWARD, ROLLED, FLUSHED, SURVIVES, WITHIN]
+CLAIMS = [PLACED, BEHIND, STORED, NOTHING, NOTHING_WRITTEN, ROOM, ROOM_ALL, FORWARD, ROLLED, FLUSHED, SURVIVES, WITHIN, KEPT, CONFIRMED]
 _LARGE = {"condition": "a message larger than a file"}
 FIT = {"condition": "every message fits a file", "given": {"size_limit": 4, "existing": True}}
 _POSITION_PROOF: dict[str, Any] = {
@@ -219,11 +237,35 @@ _POSITION_PROOF: dict[str, Any] = {
 }
 
 _ASYNC: dict[str, Any] = {"condition": "asynchronous flush, the power fails", "given": {"sync": False, "power_budget": 1}}
+_CONTROLLED: dict[str, Any] = {"profiles": ("P533",)}
+_JOINING: dict[str, Any] = {
+    "condition": "a controller, a replica that is being added does not count (5.1.0)",
+    "given": {"crash_budget": 1, "widens": False},
+    **_CONTROLLED,
+}
+_AT_ONCE: dict[str, Any] = {
+    "condition": "a controller, clients wait for nobody",
+    "given": {"crash_budget": 1, "waits": False},
+    **_CONTROLLED,
+}
+_POWER: dict[str, Any] = {"condition": "a controller, the power fails", "given": {"power_budget": 1}, **_CONTROLLED}
+_UNCUT: dict[str, Any] = {
+    "condition": "a controller, the power fails, and what was confirmed is not cut off (5.1.0)",
+    "given": {"power_budget": 1, "cuts_confirmed": False},
+    **_CONTROLLED,
+}
+
 CASES: list[Case] = [
     *[c for claim in (PLACED, BEHIND) for c in cases(claim, "store", "holds", **FIT)],
     *cases(STORED, "store", "violated", given={"existing": True}, **_LARGE, reason="HAZ-22"),
     *second(STORED, "store", 4, given={"existing": True}, **_LARGE),
     *cases(STORED, "store", "holds", **FIT),
+    *[c for claim in (KEPT, CONFIRMED) for c in cases(claim, "controller", "holds", **REPLICAS)],
+    *cases(KEPT, "controller", "violated", **_JOINING, reason="apache/rocketmq 5663: it does not count until the controller has added it"),
+    *cases(KEPT, "controller", "violated", **_AT_ONCE, reason="nobody but the master needs to have the record"),
+    *cases(KEPT, "controller", "violated", **_POWER, reason="a replica that is alone in sync loses what it has not flushed"),
+    *cases(CONFIRMED, "controller", "holds", **_POWER),
+    *cases(CONFIRMED, "controller", "violated", **_UNCUT, reason="apache/rocketmq 6703: the checkpoint says more than the log has"),
     *cases(NOTHING, "creation", "holds", condition="auto-create on"),
     *cases(
         NOTHING_WRITTEN,

@@ -8,6 +8,7 @@ from typing import Any
 from rocketproof_model import Expr, after, forall, implies, ite, maximum
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import counted
+from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_protocol.flags import INNER_BATCH
 from rocketproof_traces.audit.rules import Rule, rule
@@ -25,7 +26,7 @@ from .claim import (
     named,
 )
 from .claim import about as claim_about
-from .durability import ENDS, POWER
+from .durability import ENDS, POWER, REPLICAS
 from .log import FIT, stores
 
 
@@ -90,7 +91,10 @@ ENTRIES = Claim(
     lambda r: implies(r.up & (r.entries == r.written), r.offset == r.entries),
     part=Recovery,
 )
-CLAIMS = [TABLE, NEXT, ZERO, DISPATCHED, OFFSETS, ENTRIES]
+ELECTED = Claim(
+    "INV-34.controller", "queue offsets go on without gap or repetition under a new master", "always", lambda c: ~c.odd, part=Controller
+)
+CLAIMS = [TABLE, NEXT, ZERO, DISPATCHED, OFFSETS, ENTRIES, ELECTED]
 
 
 def _offsets() -> list[Rule]:
@@ -205,10 +209,25 @@ _NOT_REBUILT: dict[str, Any] = {
 
 _SHORT = "REC-03: the next offset is the consume queue's length; the implementation always builds it anew"
 
+_CONTROLLED: dict[str, Any] = {"profiles": ("P533",)}
+_UNCOUNTED: dict[str, Any] = {
+    "condition": "a controller, a new master counts what is dispatched (to 5.1.4)",
+    "given": {"crash_budget": 1, "counts_log": False},
+    **_CONTROLLED,
+}
+_GOES_BACK: dict[str, Any] = {
+    "condition": "a controller, a master elected again counts what is dispatched (5.1.0)",
+    "given": {"keeps_offset": False},
+    **_CONTROLLED,
+}
+
 CASES: list[Case] = [
     *[c for claim in (TABLE, NEXT, ZERO, DISPATCHED) for c in cases(claim, "store", "holds", **FIT)],
     *[c for claim in (TABLE, NEXT, ZERO, DISPATCHED) for c in cases(claim, "store", "holds", **_OFFSET_PROOF)],
     *[c for claim in (OFFSETS, ENTRIES) for on in (ENDS, POWER) for c in cases(claim, "recovery", "holds", **on)],
+    *cases(ELECTED, "controller", "holds", **REPLICAS),
+    *cases(ELECTED, "controller", "violated", **_UNCOUNTED, reason="apache/rocketmq 7689: the table is made of what was dispatched"),
+    *cases(ELECTED, "controller", "violated", **_GOES_BACK, reason="apache/rocketmq 6344: the table is made anew behind the records"),
     *cases(OFFSETS, "recovery", "violated", engines=("symbolic",), method="bounded:4", **_NOT_REBUILT, reason=_SHORT),
 ]
 

@@ -15,7 +15,7 @@ from rocketproof_model.result import LIVE
 
 from ..choices import InputError, known, offer
 from ..sources.modelfile import DEFAULT, load, settings
-from ..sources.source import Source, specified
+from ..sources.source import UNPERFORMED, Source, specified
 
 DEPTH = 8
 NAMED = 8  # ids in a line about what is left out
@@ -165,6 +165,7 @@ def _from_catalogue(request: Request) -> Plan:
     tasks: list[Task] = []
     questions: list[tuple[str, str]] = []
     unstated: dict[str, None] = {}
+    unperformed: dict[str, None] = {}
     stated = None if scope is None else {claim.id for claim in specified(scope)}
     for case in chosen:
         if stated is not None and case.claim not in stated:
@@ -175,6 +176,11 @@ def _from_catalogue(request: Request) -> Plan:
             unstated[f"{case.property} ({case.condition})"] = None
             continue
         engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
+        if source.scope in UNPERFORMED:
+            engines = tuple(e for e in engines if e != "stateful")
+            if not engines:
+                unperformed[source.scope] = None
+                continue
         if "explicit" not in case.engines and engines and "stateful" not in case.engines:
             # A second engine of a case that the explicit one decides too, or a proof beyond the scope.
             engines = tuple(e for e in engines if e != "stateful")
@@ -187,7 +193,8 @@ def _from_catalogue(request: Request) -> Plan:
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
-    return _plan(tasks, [*_not_by(request.engine, questions), *missing])
+    nobody = [f"the implementation has nothing of scope {name}; use --engine explicit" for name in unperformed if scope is not None]
+    return _plan(tasks, [*_not_by(request.engine, questions), *missing, *nobody])
 
 
 def _plan(tasks: list[Task], left_out: list[str]) -> Plan:

@@ -13,6 +13,7 @@ from rocketproof_model.interpreter import State, labelled
 from rocketproof_model.mutation import CONSTANT, Mutant
 from rocketproof_model.result import Limits, Move
 
+from ..sources.source import UNPERFORMED
 from ..stateful.attempts import attempt
 from ..stateful.engine import target_of
 from ..stateful.follow import Finding, Refused
@@ -138,7 +139,9 @@ class Trial:
         return f"in the implementation {'; '.join(differs[:3])}"
 
     def _tried(self, state: int, step: Difference) -> State | str | None:
-        """What the implementation does when the step is tried there; None if it never gets there, or chooses not to."""
+        """What the implementation does when the step is tried there; None if it never gets there, chooses not to, or has nothing of it."""
+        if self.one.source.scope in UNPERFORMED:
+            return None
         key = (state, step.move)
         if key not in self._shown:
             self._shown[key] = self._try(state, step.move)

@@ -19,6 +19,9 @@ from rocketproof_traces.witness.restore import claim_of_action
 from ..choices import MESSAGES, InputError, known, offer
 from . import modelfile
 
+UNPERFORMED = ("controller",)
+"""Scopes of the specification of which the reference implementation has nothing: they are searched and proved, and performed nowhere."""
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:

@@ -20,7 +20,7 @@ from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.waiting import Waiting
 
-from ..sources.source import Source, Subject
+from ..sources.source import UNPERFORMED, Source, Subject
 from ..targets.answers import AnswersTarget
 from ..targets.cluster import SimulatedTarget
 from ..targets.expiry import ExpiryTarget
@@ -62,7 +62,8 @@ class Result:
 
 
 def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
-    """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file."""
+    """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file, or of a scope that
+    the implementation has nothing of."""
     from rocketproof_model.specification import part
     from rocketproof_profiles import PROFILES
 
@@ -71,6 +72,8 @@ def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
     if source.file is not None:
         raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
     specification = part(source.scope)
+    if source.scope in UNPERFORMED:
+        raise InputError(f"the implementation has nothing of scope {source.scope}: it can be searched, and performed nowhere")
     made = TARGETS[type(specification)]
     return lambda: made(specification, subject.instance, PROFILES[source.profile])
 

@@ -1,0 +1,289 @@
+"""A broker set of 5.x under a controller: who may be master, what is confirmed, and which queue offset a new master goes on with.
+
+The controller elects a master among the replicas that it has down as in sync (SyncStateSet). What all of these have is confirmed
+(confirmOffset), and only confirmed records are dispatched and acknowledged. All records are of one queue and counted, so that a
+record's place in the log is the queue offset that it should have; a record is known by its place and the epoch of its master. Four
+constants are mistakes that releases have made. Replicas that leave the SyncStateSet because they are slow are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language import Body, Bool, Expr, Index, Int, Maybe, Model, SetOf, Type, forall, implies, ite, minimum, single
+from .actors import ENVIRONMENT, HANDLER, SERVICE
+
+
+@dataclass(frozen=True)
+class ControllerScope:
+    """`replicas` of a broker, `records` that a log may have, `epochs`: as many elections. `symmetric`: replicas are interchangeable."""
+
+    name: str
+    replicas: int = 2
+    records: int = 2
+    epochs: int = 3
+    faults: int = 2
+    symmetric: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """The model and its vocabulary. `log[r, k]` is the epoch of the record at place k, 0 for none, and `length[r]` how many there are.
+    `view` is the SyncStateSet as the master has it, `asked` the replica that it has asked the controller to add. `confirmed`, `entries`
+    and `offset` count records: up to where the replica takes them for confirmed, has dispatched them, and the next queue offset.
+    `acknowledged[k]` is the epoch of the record that a client was answered for. `odd`: some record's queue offset is not its place."""
+
+    scope: ControllerScope
+    model: Model
+    Replica: Index
+    Place: Type
+    constant: dict[str, Expr]
+    up: Expr
+    log: Expr
+    length: Expr
+    confirmed: Expr
+    entries: Expr
+    offset: Expr
+    master: Expr
+    epoch: Expr
+    in_sync: Expr
+    view: Expr
+    asked: Expr
+    acknowledged: Expr
+    odd: Expr
+    crashes: Expr
+    powers: Expr
+    switches: ClassVar[tuple[str, ...]] = ()
+
+    def leads(self, r: Expr) -> Expr:
+        return self.master.is_some & (self.master == r)
+
+    def follows(self, r: Expr) -> Expr:
+        """The replica's log is the beginning of the master's."""
+        m = self.master.get
+        return forall(self.Place, lambda k: (self.log[r, k] == 0) | (self.log[r, k] == self.log[m, k]))
+
+
+def specify(scope: ControllerScope) -> Controller:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    replica = m.index("Replica", [f"broker-a/{r}" for r in range(scope.replicas)], symmetric=scope.symmetric)
+    m.acting(replica, "controller", "client", service="controller", environment="controller")
+    number, epoch, budget, place = Int(0, scope.records), Int(0, scope.epochs), Int(0, scope.faults), Int(0, scope.records - 1)
+    constant = {
+        "widens": m.constant("widens", Bool, True, "a replica that is being added counts for what is confirmed"),
+        "counts_log": m.constant("counts_log", Bool, True, "a new master's next offset counts what is not dispatched yet"),
+        "keeps_offset": m.constant("keeps_offset", Bool, True, "a master that is elected again keeps its next offset"),
+        "cuts_confirmed": m.constant("cuts_confirmed", Bool, True, "after a start no more is confirmed than the log has"),
+        "waits": m.constant("waits", Bool, True, "a client is answered once its record is confirmed"),
+        "crash_budget": m.constant("crash_budget", budget, 0, "how many ends of a process the run may have"),
+        "power_budget": m.constant("power_budget", budget, 0, "how many losses of power the run may have"),
+    }
+    c = Controller(
+        scope=scope,
+        model=m,
+        Replica=replica,
+        Place=place,
+        constant=constant,
+        up=m.var("up", Bool, over=replica, init=True, sentence="whether the replica runs"),
+        log=m.var("log", epoch, over=(replica, place), init=0, sentence="the epoch of the record at a place, 0 for none"),
+        length=m.var("length", number, over=replica, init=0, sentence="how many records the log has"),
+        confirmed=m.var("confirmed", number, over=replica, init=0, sentence="up to where records are confirmed, as the replica has it"),
+        entries=m.var("entries", number, over=replica, init=0, sentence="how many entries the consume queue has"),
+        offset=m.var("offset", number, over=replica, init=0, sentence="the queue offset of the master's next record"),
+        master=m.var("master", Maybe(replica), init=None, sentence="the elected master", part="controller"),
+        epoch=m.var("epoch", epoch, init=0, sentence="the master's epoch", part="controller"),
+        in_sync=m.var("in_sync", SetOf(replica), init=tuple(range(scope.replicas)), sentence="the SyncStateSet", part="controller"),
+        view=m.var("view", SetOf(replica), init=(), sentence="the SyncStateSet as the master has it"),
+        asked=m.var("asked", Maybe(replica), init=None, sentence="the replica that the master has asked the controller to add"),
+        acknowledged=m.var(
+            "acknowledged", epoch, over=place, init=0, sentence="the epoch of the record that was acknowledged, 0 for none", part="client"
+        ),
+        odd=m.var("odd", Bool, init=False, sentence="whether a record has a queue offset that is not its place"),
+        crashes=m.var("crashes", budget, init=0, sentence="how many processes have ended"),
+        powers=m.var("powers", budget, init=0, sentence="how many losses of power there were"),
+    )
+    _master(c)
+    _copies(c)
+    _elections(c)
+    _faults(c)
+    return c
+
+
+def _leads(c: Controller, a: Body, r: Expr) -> None:
+    a.by(r)
+    a.guard("master", c.leads(r), "the replica is the master")
+
+
+def _master(c: Controller) -> None:
+    m = c.model
+
+    @m.action(actor=HANDLER, rules="APP-03 APP-10", r=c.Replica)
+    def append(a: Body, r: Expr) -> None:
+        """The master appends a record, with the next queue offset."""
+        _leads(c, a, r)
+        a.bound("records left", c.length[r] < c.scope.records, "the scope's log has room")
+        a.bound("offsets left", c.offset[r] < c.scope.records, "the scope counts that far")
+        a.set(c.odd, c.odd | (c.offset[r] != c.length[r]))
+        a.set(c.log[r, minimum(c.length[r], c.scope.records - 1)], c.epoch)
+        a.set(c.length[r], c.length[r] + 1)
+        a.set(c.offset[r], c.offset[r] + 1)
+
+    @m.action(actor=SERVICE, fair="weak", r=c.Replica, upto=Int(1, c.scope.records))
+    def confirm(a: Body, r: Expr, upto: Expr) -> None:
+        """What every replica in sync has is confirmed; one that is being added counts, or it does not."""
+        _leads(c, a, r)
+
+        def has(s: Expr) -> Expr:
+            counts: Expr = c.view.has(s) | (c.constant["widens"] & (c.asked == s))
+            return implies(counts, c.length[s] >= upto)
+
+        a.guard("had by all", forall(c.Replica, has), "all that are in sync have the records")
+        a.guard("news", upto > c.confirmed[r], "they were not confirmed before")
+        a.set(c.confirmed[r], upto)
+
+    @m.action(actor=SERVICE, rules="REC-04", fair="weak", r=c.Replica)
+    def dispatch(a: Body, r: Expr) -> None:
+        """The next confirmed record gets its entry in the consume queue."""
+        a.by(r)
+        a.guard("runs", c.up[r], "the replica runs")
+        a.guard("confirmed", c.entries[r] < minimum(c.confirmed[r], c.length[r]), "the next record is confirmed, and in the log")
+        a.set(c.entries[r], c.entries[r] + 1)
+
+    @m.action(actor=HANDLER, rules="FLU-07 SEND-41", fair="weak", r=c.Replica, k=c.Place)
+    def acknowledge(a: Body, r: Expr, k: Expr) -> None:
+        """The client of a record is answered SUCCESS."""
+        a.sends_to("client")
+        _leads(c, a, r)
+        a.guard("appended", c.log[r, k] == c.epoch, "the master has appended the record")
+        a.guard("confirmed", ~c.constant["waits"] | (k < c.confirmed[r]), "nothing is waited for, or the record is confirmed")
+        a.guard("not answered", c.acknowledged[k] != c.epoch, "the client has no answer yet")
+        a.set(c.acknowledged[k], c.epoch)
+
+
+def _copies(c: Controller) -> None:
+    m = c.model
+
+    def slave(a: Body, r: Expr) -> None:
+        a.by(r)
+        a.guard("has a master", c.master.is_some, "there is a master")
+        a.guard("slave", ~c.leads(r) & c.up[r], "the replica is not the master, and runs")
+
+    @m.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica)
+    def cut(a: Body, r: Expr) -> None:
+        """A slave whose log goes another way than the master's cuts it off where they part."""
+        slave(a, r)
+        a.guard("parts", ~c.follows(r), "its log is not the beginning of the master's")
+        kept: Expr = c.length[r]
+        for k in reversed(range(c.scope.records)):
+            kept = ite((c.log[r, k] != 0) & (c.log[r, k] != c.log[c.master.get, k]), k, kept)
+        for k in range(c.scope.records):
+            a.set(c.log[r, k], 0, when=k >= kept)
+        a.set(c.length[r], kept)
+        a.set(c.entries[r], minimum(c.entries[r], kept))
+        a.set(c.confirmed[r], minimum(c.confirmed[r], kept))
+
+    @m.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica, k=c.Place)
+    def copy(a: Body, r: Expr, k: Expr) -> None:
+        """A slave appends the master's next record, and learns up to where records are confirmed."""
+        slave(a, r)
+        a.guard("follows", c.follows(r), "its log is the beginning of the master's")
+        a.guard("next", (k == c.length[r]) & (k < c.length[c.master.get]), "the record is the next one")
+        a.set(c.log[r, k], c.log[c.master.get, k])
+        a.set(c.length[r], k + 1)
+        a.set(c.confirmed[r], minimum(k + 1, c.confirmed[c.master.get]))
+
+    @m.action(actor=SERVICE, fair="weak", r=c.Replica)
+    def ask(a: Body, r: Expr) -> None:
+        """The master asks the controller to add a slave that has all that is confirmed."""
+        slave(a, r)
+        a.guard("nothing asked", c.asked.is_none, "the master has asked for nobody else")
+        a.guard("not in sync", ~c.view.has(r), "the slave is not in the SyncStateSet")
+        a.guard("caught up", c.follows(r) & (c.length[r] >= c.confirmed[c.master.get]), "the slave has all that is confirmed")
+        a.set(c.asked, r)
+
+
+def _elections(c: Controller) -> None:
+    m = c.model
+
+    @m.action(actor=SERVICE, fair="weak", r=c.Replica)
+    def expand(a: Body, r: Expr) -> None:
+        """The controller adds the slave, and the master knows."""
+        a.guard("asked for", c.asked.is_some & (c.asked == r), "the master has asked for it")
+        a.set(c.in_sync, c.in_sync.including(r))
+        a.set(c.view, c.view.including(r))
+        a.set(c.asked, None)
+
+    def becomes(a: Body, r: Expr, offset: Expr) -> None:
+        a.bound("epochs left", c.epoch < c.scope.epochs, "the scope allows another election")
+        a.set(c.master, r)
+        a.set(c.epoch, c.epoch + 1)
+        a.set(c.in_sync, single(r))
+        a.set(c.view, single(r))
+        a.set(c.asked, None)
+        a.set(c.offset[r], offset)
+
+    @m.action(actor=SERVICE, rules="REC-03", fair="weak", r=c.Replica)
+    def elect(a: Body, r: Expr) -> None:
+        """A replica in sync becomes master; its next queue offset counts its log, or only what is dispatched."""
+        a.sends_to(r)
+        a.guard("no master", c.master.is_none, "there is no master")
+        a.guard("in sync", c.in_sync.has(r), "the replica is in the SyncStateSet")
+        a.guard("runs", c.up[r], "the replica runs")
+        becomes(a, r, ite(c.constant["counts_log"], c.length[r], c.entries[r]))
+
+    @m.action(actor=SERVICE, rules="REC-03", weight=0.3, r=c.Replica)
+    def elect_again(a: Body, r: Expr) -> None:
+        """The master is elected once more while it runs: it keeps its next offset, or goes back to what is dispatched."""
+        a.sends_to(r)
+        a.guard("master", c.leads(r), "the replica is the master")
+        becomes(a, r, ite(c.constant["keeps_offset"], c.offset[r], c.entries[r]))
+
+
+def _faults(c: Controller) -> None:
+    m = c.model
+
+    def ends(a: Body, r: Expr) -> None:
+        """The controller takes who no longer answers for no master, and what the process had on its way is lost."""
+        a.by(r)
+        a.guard("runs", c.up[r], "the replica runs")
+        a.set(c.up[r], False)
+        a.set(c.offset[r], 0)
+        a.set(c.master, None, when=c.leads(r))
+        a.set(c.asked, None, when=c.leads(r) | (c.asked == r))
+
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica)
+    def crash(a: Body, r: Expr) -> None:
+        """The process ends: log, queue and what the checkpoint says is confirmed stay."""
+        ends(a, r)
+        a.bound("crashes left", c.crashes < c.constant["crash_budget"], "the scope allows another end of a process")
+        a.set(c.crashes, c.crashes + 1)
+
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica, kept=Int(0, c.scope.records - 1))
+    def power_loss(a: Body, r: Expr, kept: Expr) -> None:
+        """The power fails: the log loses its end, which was not flushed."""
+        ends(a, r)
+        a.bound("losses left", c.powers < c.constant["power_budget"], "the scope allows another loss of power")
+        a.guard("less", kept < c.length[r], "something is lost")
+        a.set(c.powers, c.powers + 1)
+        a.set(c.length[r], kept)
+        for k in range(c.scope.records):
+            a.set(c.log[r, k], 0, when=k >= kept)
+
+    @m.action(actor=ENVIRONMENT, rules="REC-02", fair="weak", r=c.Replica)
+    def start(a: Body, r: Expr) -> None:
+        """Entries beyond the log are cut off; what the checkpoint says is confirmed is cut off too, or it is not."""
+        a.by(r)
+        a.guard("down", ~c.up[r], "the replica does not run")
+        a.set(c.up[r], True)
+        a.set(c.entries[r], minimum(c.entries[r], c.length[r]))
+        a.set(c.confirmed[r], ite(c.constant["cuts_confirmed"], minimum(c.confirmed[r], c.length[r]), c.confirmed[r]))
+
+    @m.action(actor=SERVICE, r=c.Replica)
+    def shrink(a: Body, r: Expr) -> None:
+        """A slave that does not answer leaves the SyncStateSet, and the master knows."""
+        a.guard("has a master", c.master.is_some, "there is a master")
+        a.guard("down", c.in_sync.has(r) & ~c.up[r], "the replica is in the SyncStateSet, and does not run")
+        a.set(c.in_sync, c.in_sync.excluding(r))
+        a.set(c.view, c.view.excluding(r))

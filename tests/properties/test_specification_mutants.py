@@ -154,7 +154,7 @@ def test_a_sample_is_drawn_by_its_seed() -> None:
 
 def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
     parts = {each.part for each in run.chosen(["start"], None, 0)}
-    assert parts == {"sending", "persistence", "recovery"}
+    assert parts >= {"sending", "persistence", "recovery"}
     assert {each.part for each in run.chosen(["recovery/start"], None, 0)} == {"recovery"}
 
 

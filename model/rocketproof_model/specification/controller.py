@@ -30,9 +30,9 @@ class ControllerScope:
 @dataclass(frozen=True, eq=False)
 class Controller:
     """The model and its vocabulary. `log[r, k]` is the epoch of the record at place k, 0 for none, and `length[r]` how many there are.
-    `view` is the SyncStateSet as the master has it, `asked` the replica that it has asked the controller to add. `confirmed`, `entries`
-    and `offset` count records: up to where the replica takes them for confirmed, has dispatched them, and the next queue offset.
-    `acknowledged[k]` is the epoch of the record that a client was answered for. `odd`: some record's queue offset is not its place."""
+    `asked` is the replica that the master has asked the controller to add. `confirmed`, `entries` and `offset` count records: up to
+    where the replica takes them for confirmed, has dispatched them, and the next queue offset. `acknowledged[k]` is the epoch of the
+    record that a client was answered for. `odd`: some record's queue offset is not its place."""
 
     scope: ControllerScope
     model: Model
@@ -48,7 +48,6 @@ class Controller:
     master: Expr
     epoch: Expr
     in_sync: Expr
-    view: Expr
     asked: Expr
     acknowledged: Expr
     odd: Expr
@@ -95,7 +94,6 @@ def specify(scope: ControllerScope) -> Controller:
         master=m.var("master", Maybe(replica), init=None, sentence="the elected master", part="controller"),
         epoch=m.var("epoch", epoch, init=0, sentence="the master's epoch", part="controller"),
         in_sync=m.var("in_sync", SetOf(replica), init=tuple(range(scope.replicas)), sentence="the SyncStateSet", part="controller"),
-        view=m.var("view", SetOf(replica), init=(), sentence="the SyncStateSet as the master has it"),
         asked=m.var("asked", Maybe(replica), init=None, sentence="the replica that the master has asked the controller to add"),
         acknowledged=m.var(
             "acknowledged", epoch, over=place, init=0, sentence="the epoch of the record that was acknowledged, 0 for none", part="client"
@@ -136,7 +134,7 @@ def _master(c: Controller) -> None:
         _leads(c, a, r)
 
         def has(s: Expr) -> Expr:
-            counts: Expr = c.view.has(s) | (c.constant["widens"] & (c.asked == s))
+            counts: Expr = c.in_sync.has(s) | (c.constant["widens"] & (c.asked == s))
             return implies(counts, c.length[s] >= upto)
 
         a.guard("had by all", forall(c.Replica, has), "all that are in sync have the records")
@@ -199,7 +197,7 @@ def _copies(c: Controller) -> None:
         """The master asks the controller to add a slave that has all that is confirmed."""
         slave(a, r)
         a.guard("nothing asked", c.asked.is_none, "the master has asked for nobody else")
-        a.guard("not in sync", ~c.view.has(r), "the slave is not in the SyncStateSet")
+        a.guard("not in sync", ~c.in_sync.has(r), "the slave is not in the SyncStateSet")
         a.guard("caught up", c.follows(r) & (c.length[r] >= c.confirmed[c.master.get]), "the slave has all that is confirmed")
         a.set(c.asked, r)
 
@@ -209,10 +207,9 @@ def _elections(c: Controller) -> None:
 
     @m.action(actor=SERVICE, fair="weak", r=c.Replica)
     def expand(a: Body, r: Expr) -> None:
-        """The controller adds the slave, and the master knows."""
+        """The controller adds the slave."""
         a.guard("asked for", c.asked.is_some & (c.asked == r), "the master has asked for it")
         a.set(c.in_sync, c.in_sync.including(r))
-        a.set(c.view, c.view.including(r))
         a.set(c.asked, None)
 
     def becomes(a: Body, r: Expr, offset: Expr) -> None:
@@ -220,7 +217,6 @@ def _elections(c: Controller) -> None:
         a.set(c.master, r)
         a.set(c.epoch, c.epoch + 1)
         a.set(c.in_sync, single(r))
-        a.set(c.view, single(r))
         a.set(c.asked, None)
         a.set(c.offset[r], offset)
 
@@ -271,7 +267,7 @@ def _faults(c: Controller) -> None:
         for k in range(c.scope.records):
             a.set(c.log[r, k], 0, when=k >= kept)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", fair="weak", r=c.Replica)
+    @m.action(actor=ENVIRONMENT, rules="REC-02", r=c.Replica)
     def start(a: Body, r: Expr) -> None:
         """Entries beyond the log are cut off; what the checkpoint says is confirmed is cut off too, or it is not."""
         a.by(r)
@@ -280,10 +276,9 @@ def _faults(c: Controller) -> None:
         a.set(c.entries[r], minimum(c.entries[r], c.length[r]))
         a.set(c.confirmed[r], ite(c.constant["cuts_confirmed"], minimum(c.confirmed[r], c.length[r]), c.confirmed[r]))
 
-    @m.action(actor=SERVICE, r=c.Replica)
+    @m.action(actor=SERVICE, fair="weak", r=c.Replica)
     def shrink(a: Body, r: Expr) -> None:
-        """A slave that does not answer leaves the SyncStateSet, and the master knows."""
+        """A slave that does not answer leaves the SyncStateSet."""
         a.guard("has a master", c.master.is_some, "there is a master")
         a.guard("down", c.in_sync.has(r) & ~c.up[r], "the replica is in the SyncStateSet, and does not run")
         a.set(c.in_sync, c.in_sync.excluding(r))
-        a.set(c.view, c.view.excluding(r))

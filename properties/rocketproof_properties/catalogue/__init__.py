@@ -16,6 +16,7 @@ from rocketproof_traces.audit.rules import Rule
 
 from . import (
     answers,
+    controller,
     counts,
     creation,
     delay,
@@ -36,7 +37,7 @@ from .stored import stored_rules
 
 __all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties", "rules"]
 
-_OF_STATES = (creation, topics, queues, routes, log, offsets, persistence, answers, waits, durability)
+_OF_STATES = (creation, topics, queues, routes, log, offsets, persistence, answers, waits, durability, controller)
 _OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
 
 CLAIMS: tuple[Claim, ...] = tuple(c for theme in _OF_STATES for c in theme.CLAIMS)

@@ -32,7 +32,9 @@ from .claim import (
     wide,
 )
 from .claim import about as claim_about
-from .durability import ENDS, POWER, REPLICAS
+from .controller import CONTROLLED, REPLICAS
+from .controller import POWER as FAILS
+from .durability import ENDS, POWER
 
 
 def stores(s: Specification) -> bool:
@@ -237,22 +239,20 @@ _POSITION_PROOF: dict[str, Any] = {
 }
 
 _ASYNC: dict[str, Any] = {"condition": "asynchronous flush, the power fails", "given": {"sync": False, "power_budget": 1}}
-_CONTROLLED: dict[str, Any] = {"profiles": ("P533",)}
 _JOINING: dict[str, Any] = {
     "condition": "a controller, a replica that is being added does not count (5.1.0)",
     "given": {"crash_budget": 1, "widens": False},
-    **_CONTROLLED,
+    **CONTROLLED,
 }
 _AT_ONCE: dict[str, Any] = {
     "condition": "a controller, clients wait for nobody",
     "given": {"crash_budget": 1, "waits": False},
-    **_CONTROLLED,
+    **CONTROLLED,
 }
-_POWER: dict[str, Any] = {"condition": "a controller, the power fails", "given": {"power_budget": 1}, **_CONTROLLED}
 _UNCUT: dict[str, Any] = {
     "condition": "a controller, the power fails, and what was confirmed is not cut off (5.1.0)",
     "given": {"power_budget": 1, "cuts_confirmed": False},
-    **_CONTROLLED,
+    **CONTROLLED,
 }
 
 CASES: list[Case] = [
@@ -263,8 +263,8 @@ CASES: list[Case] = [
     *[c for claim in (KEPT, CONFIRMED) for c in cases(claim, "controller", "holds", **REPLICAS)],
     *cases(KEPT, "controller", "violated", **_JOINING, reason="apache/rocketmq 5663: it does not count until the controller has added it"),
     *cases(KEPT, "controller", "violated", **_AT_ONCE, reason="nobody but the master needs to have the record"),
-    *cases(KEPT, "controller", "violated", **_POWER, reason="a replica that is alone in sync loses what it has not flushed"),
-    *cases(CONFIRMED, "controller", "holds", **_POWER),
+    *cases(KEPT, "controller", "violated", **FAILS, reason="a replica that is alone in sync loses what it has not flushed"),
+    *cases(CONFIRMED, "controller", "holds", **FAILS),
     *cases(CONFIRMED, "controller", "violated", **_UNCUT, reason="apache/rocketmq 6703: the checkpoint says more than the log has"),
     *cases(NOTHING, "creation", "holds", condition="auto-create on"),
     *cases(

@@ -26,7 +26,8 @@ from .claim import (
     named,
 )
 from .claim import about as claim_about
-from .durability import ENDS, POWER, REPLICAS
+from .controller import CONTROLLED, REPLICAS
+from .durability import ENDS, POWER
 from .log import FIT, stores
 
 
@@ -209,16 +210,15 @@ _NOT_REBUILT: dict[str, Any] = {
 
 _SHORT = "REC-03: the next offset is the consume queue's length; the implementation always builds it anew"
 
-_CONTROLLED: dict[str, Any] = {"profiles": ("P533",)}
 _UNCOUNTED: dict[str, Any] = {
     "condition": "a controller, a new master counts what is dispatched (to 5.1.4)",
     "given": {"crash_budget": 1, "counts_log": False},
-    **_CONTROLLED,
+    **CONTROLLED,
 }
 _GOES_BACK: dict[str, Any] = {
     "condition": "a controller, a master elected again counts what is dispatched (5.1.0)",
     "given": {"keeps_offset": False},
-    **_CONTROLLED,
+    **CONTROLLED,
 }
 
 CASES: list[Case] = [

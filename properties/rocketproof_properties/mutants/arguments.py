@@ -47,6 +47,17 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     ],
     "never are more entries forced than there are": [r"recovery/start: forced with (\(entries < written\) one earlier|forced .*)"],
     "nothing torn is in the log of a broker that runs": [r"recovery/(crash|power_loss): up set to torn"],
+    # controller
+    "nothing says how soon a master asks for a slave that it may ask for": [
+        r"controller/ask: guard 'caught up' (without \(log\[r, .\] == (0|log\[master, .\])\)|with .* (one less|taken for <))"
+    ],
+    "what a slave takes for confirmed its master has, too": [r"controller/acknowledge: guard 'master' (dropped|negated)"],
+    "where the two differ, a record has a wrong queue offset already": [
+        r"controller/(append|elect_again): offset with length\[r\] read for offset\[r\]",
+        r"controller/elect: offset with offset\[r\] read for entries\[r\]",
+    ],
+    "one of two replicas is treated otherwise, and the other one shows the same": [r"controller/confirm: guard 'had by all' without .*"],
+    "of two replicas only one can be asked for": [r"controller/expand: guard 'asked for' without \(asked == r\)"],
     # persistence
     "only a release that replaces the file comes to this phase": [
         r"persistence/(half_tmp|fill_tmp|rename_tmp|rename_fails): guard 'by way of a temporary file' dropped"

@@ -1,0 +1,196 @@
+"""A broker set under a controller: who is elected, what its log has, and what is confirmed.
+
+What INV-06, INV-34 and ACT-03 say of it is in `log` and `offsets`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketproof_model import Expr, after, all_of, exists, forall, implies, ite, minimum, single, total
+from rocketproof_model.specification.controller import Controller
+
+from .claim import Case, Claim, cases
+
+CONTROLLED: dict[str, Any] = {"profiles": ("P533",)}
+REPLICAS: dict[str, Any] = {"condition": "a controller, processes end up to twice", "given": {"crash_budget": 2}, **CONTROLLED}
+POWER: dict[str, Any] = {"condition": "a controller, the power fails", "given": {"power_budget": 1}, **CONTROLLED}
+
+
+def _elected(c: Controller) -> Expr:
+    """The step is an election."""
+    new: Expr = after(c.epoch) != c.epoch
+    return new
+
+
+def _whole(c: Controller) -> Expr:
+    return forall((c.Replica, c.Place), lambda r, k: (c.log[r, k] != 0) == (k < c.length[r]))
+
+
+def _in_office(c: Controller) -> Expr:
+    asked = c.asked.is_none | (c.master.is_some & ~c.in_sync.has(c.asked.get))
+    down = forall(c.Replica, lambda r: c.up[r] | (~c.leads(r) & (c.asked != r) & (c.offset[r] == 0)))
+    return asked & down & (c.master.is_none | c.in_sync.has(c.master.get))
+
+
+def _elections(c: Controller) -> Expr:
+    begun = (after(c.epoch) == c.epoch + 1) & after(c.master).is_some & after(c.asked).is_none
+    alone = after(c.in_sync) == single(after(c.master).get)
+    leaves = forall(c.Replica, lambda r: implies(c.leads(r) & after(c.up[r]), after(c.master) == r))
+    drops = forall(c.Replica, lambda r: implies(c.in_sync.has(r) & ~after(c.in_sync).has(r), _elected(c) | ~c.up[r]))
+    taken = implies(after(c.master).is_some & (after(c.master) != c.master), _elected(c))
+    return implies(_elected(c), begun & alone) & taken & leaves & drops
+
+
+def _copies(c: Controller) -> Expr:
+    """What a slave appends is the next record of its master's log, which its own has followed so far."""
+
+    def copied(r: Expr) -> Expr:
+        same = forall(c.Place, lambda k: (k > c.length[r]) | (after(c.log[r, k]) == c.log[c.master.get, k]))
+        told = after(c.confirmed[r]) == minimum(after(c.length[r]), c.confirmed[c.master.get])
+        one: Expr = (after(c.length[r]) == c.length[r] + 1) & c.up[r]
+        return implies(after(c.length[r]) > c.length[r], one & (c.leads(r) | (c.master.is_some & same & told)))
+
+    return forall(c.Replica, copied)
+
+
+def _cuts(c: Controller) -> Expr:
+    """Without a loss of power a log is cut off only where it parts from the master's, and nothing before that is."""
+
+    def cut(r: Expr) -> Expr:
+        def same(k: Expr) -> Expr:
+            alike: Expr = c.log[r, k] == c.log[c.master.get, k]
+            return alike
+
+        kept = forall(c.Place, lambda k: (k >= after(c.length[r])) | same(k))
+        parted = exists(c.Place, lambda k: (k == after(c.length[r])) & ~same(k) & (c.log[r, k] != 0))
+        return implies(after(c.length[r]) < c.length[r], (after(c.powers) != c.powers) | (c.up[r] & c.master.is_some & kept & parted))
+
+    return forall(c.Replica, cut)
+
+
+def _entries(c: Controller) -> Expr:
+    def moved(r: Expr) -> Expr:
+        more = (after(c.entries[r]) == c.entries[r] + 1) & c.up[r] & (c.entries[r] < c.confirmed[r])
+        fewer = (after(c.entries[r]) == after(c.length[r])) | (after(c.entries[r]) == c.entries[r])
+        told = after(c.length[r]) > c.length[r]
+        kept: Expr = told | (after(c.confirmed[r]) >= minimum(c.confirmed[r], after(c.length[r])))
+        moves: Expr = implies(after(c.entries[r]) > c.entries[r], more) & implies(after(c.entries[r]) <= c.entries[r], fewer)
+        return moves & kept
+
+    return forall(c.Replica, moved)
+
+
+def _faults(c: Controller) -> Expr:
+    running = total(c.Replica, lambda r: ite(c.up[r], 1, 0))
+    faults = c.crashes + c.powers
+    ended = (after(faults) == faults + 1) & (after(c.crashes) >= c.crashes) & (after(c.powers) >= c.powers)
+    left = all_of(after(c.length[r]) == c.length[r] for r in c.Replica)
+    alike = implies(after(running) < running, ended) & implies(after(faults) != faults, after(running) == running - 1)
+    lost = exists(c.Replica, lambda r: c.up[r] & ~after(c.up[r]) & (after(c.length[r]) < c.length[r]))
+    return alike & implies(after(c.crashes) != c.crashes, left) & implies(after(c.powers) != c.powers, lost)
+
+
+def _behind(c: Controller) -> Expr:
+    return exists(c.Replica, lambda r: c.leads(r) & (c.confirmed[r] < c.length[r]))
+
+
+def _parted(c: Controller) -> Expr:
+    return exists(c.Replica, lambda r: c.master.is_some & c.up[r] & ~c.follows(r))
+
+
+IN_SYNC = Claim(
+    "AUX-70",
+    "a replica in sync has all that its master takes for confirmed",
+    "always",
+    lambda c: forall(
+        c.Replica,
+        lambda r: implies(c.master.is_some & c.in_sync.has(r), c.follows(r) & (c.length[r] >= c.confirmed[c.master.get])),
+    ),
+    part=Controller,
+)
+CLAIMS = [
+    IN_SYNC,
+    Claim("AUX-71", "the records of a log are at its first places", "always", _whole, part=Controller),
+    Claim("AUX-72", "a master runs and is in sync, and who is asked for runs and is not", "always", _in_office, part=Controller),
+    Claim(
+        "AUX-73",
+        "each master begins an epoch, alone in sync, and stays until it ends; who leaves the SyncStateSet does not run",
+        "step",
+        _elections,
+        part=Controller,
+    ),
+    Claim("AUX-74", "a slave appends the next record of its master, whose log it has followed", "step", _copies, part=Controller),
+    Claim("AUX-75", "a log is cut off only where it parts from the master's, or by a loss of power", "step", _cuts, part=Controller),
+    Claim(
+        "AUX-76",
+        "entries are written one by one for what is confirmed, and they go, as what is confirmed does, with the end of the log",
+        "step",
+        _entries,
+        part=Controller,
+    ),
+    Claim("AUX-77", "a process ends by one fault, and only a loss of power takes records", "step", _faults, part=Controller),
+    Claim(
+        "AUX-78",
+        "what a master appends is confirmed in the end, unless the master is gone",
+        "leads_to",
+        lambda c: (_behind(c), ~_behind(c)),
+        part=Controller,
+    ),
+    Claim(
+        "AUX-79",
+        "what a replica knows to be confirmed is dispatched in the end, unless the replica ends",
+        "leads_to",
+        lambda c: (
+            exists(c.Replica, lambda r: c.up[r] & (c.entries[r] < c.confirmed[r])),
+            exists(c.Replica, lambda r: ~c.up[r]) | forall(c.Replica, lambda r: c.entries[r] >= c.confirmed[r]),
+        ),
+        part=Controller,
+    ),
+    Claim(
+        "AUX-80",
+        "a slave whose log parts from its master's follows it in the end, unless one of them ends",
+        "leads_to",
+        lambda c: (_parted(c), ~_parted(c)),
+        part=Controller,
+    ),
+    Claim(
+        "REA-163",
+        "every record of a full log is acknowledged",
+        "reachable",
+        lambda c: forall(c.Place, lambda k: c.acknowledged[k] != 0),
+        part=Controller,
+    ),
+    Claim(
+        "REA-160",
+        "a later master has a record that was acknowledged in an earlier epoch",
+        "reachable",
+        lambda c: (c.epoch > 1) & c.master.is_some & exists(c.Place, lambda k: (c.acknowledged[k] == 1) & (c.log[c.master.get, k] == 1)),
+        part=Controller,
+    ),
+    Claim(
+        "REA-161",
+        "a slave has a record that its master has not, and will cut it off",
+        "reachable",
+        _parted,
+        part=Controller,
+    ),
+    Claim(
+        "REA-162",
+        "all replicas are in sync again after an election",
+        "reachable",
+        lambda c: (c.epoch > 1) & c.master.is_some & forall(c.Replica, lambda r: c.in_sync.has(r) & (c.length[r] > 0)),
+        part=Controller,
+    ),
+]
+
+CASES: list[Case] = [
+    *[c for claim in CLAIMS for c in cases(claim, "controller", "holds", **REPLICAS)],
+    *[
+        c
+        for claim in CLAIMS
+        if claim.kind in ("always", "step") and claim is not IN_SYNC
+        for c in cases(claim, "controller", "holds", **POWER)
+    ],
+    *cases(IN_SYNC, "controller", "violated", **POWER, reason="a replica in sync loses what it has not flushed, and stays in sync"),
+]

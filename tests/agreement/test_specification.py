@@ -8,7 +8,7 @@ from typing import Any
 import oracle
 import pytest
 
-from rocketproof_model import Instance, Int, Property, liveness, search, symbolic
+from rocketproof_model import Enum, Instance, Int, Property, liveness, search, symbolic
 from rocketproof_model.specification import (
     SCOPES,
     Part,
@@ -17,11 +17,13 @@ from rocketproof_model.specification import (
     constants,
     controller,
     deadlines,
+    dispatching,
     flushing,
     part,
     persistence,
     recovery,
     specify,
+    starting,
     waiting,
 )
 from rocketproof_properties import catalogue
@@ -61,6 +63,10 @@ GOLDEN = {
     ("patience", "P49", ""): (717, 1701, 26),
     ("flush", "P49", ""): (7291, 26456, 25),
     ("flush", "P45", "throws=True"): (12408, 46507, 25),
+    ("producers", "P49", ""): (20318, 54199, 9),
+    ("producers", "P49", "way='no route'"): (19456, 52021, 7),
+    ("dispatch", "P49", ""): (68, 75, 6),
+    ("dispatch", "P533", ""): (45, 49, 6),
     ("recovery", "P49", "power_budget=2"): (3337, 13547, 16),
     ("recovery", "P49", "sync=False,crash_budget=2"): (3584, 10069, 18),
     ("controller", "P533", "crash_budget=2"): (39136, 119585, 25),
@@ -131,6 +137,8 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)),
         {"throws": True, "rechecks_after_flush": False, "resets_lock_time": False},
     ),
+    "dispatch": (lambda: dispatching.specify("dispatch"), {}),
+    "producers": (lambda: starting.specify("few", Enum("fine", "long"), Enum("fine", "null")), {}),
     "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
     "controller": (
         lambda: controller.specify(controller.ControllerScope("two epochs", records=1, epochs=2, symmetric=False)),

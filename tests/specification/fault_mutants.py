@@ -14,9 +14,11 @@ from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
 from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
+from rocketproof_model.specification.dispatching import Dispatching, Stored
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.persistence import Life, Persistence
 from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.starting import Group, Said, Starting, State
 from rocketproof_model.specification.waiting import Step, Waiting
 
 
@@ -151,6 +153,40 @@ def _controller(c: Controller) -> list[Noticed]:
     ]
 
 
+def _starting(s: Starting) -> list[Noticed]:
+    call = s.call
+    return [
+        guard("C-220", "AUX-65", "send", "runs", dropped, "a producer that does not run sends"),
+        sets("C-221", "AUX-65.callback", "time_out", "call.callbacks", call.callbacks, "a callback hears nothing of the last attempt"),
+        sets("C-222", "AUX-66", "refuse", "call.said", coerce("long", Said), "the length comes before all else"),
+        sets("C-223", "AUX-67", "refuse_start", "life.state", coerce("START_FAILED", State), "the loser of a group is of no use"),
+        guard("C-224", "AUX-67.group", "start", "free", dropped, "a group is registered twice"),
+        sets("C-225", "AUX-67.template", "start", "life.template", const(0, Bool), "the template is not published"),
+        guard("C-226", "AUX-68", "start", "new", dropped, "a producer starts again after a failed start"),
+        sets("C-227", "AUX-68.group", "start", "life.group", coerce("none", Group), "a group is never registered", usual="violated"),
+        guard("C-228", "REA-151", "start", "free", lambda c: c & (s.instance == "CREATE_JUST"), "only one producer starts"),
+        sets("C-229", "REA-153", "time_out", "call.said", coerce("late", Said), "a shutdown is not noticed"),
+    ]
+
+
+def _dispatching(d: Dispatching) -> list[Noticed]:
+    answer, none, yes = d.answer, const(0, Bool), const(1, Bool)
+    plain, early = {"hooks": False}, {"early": True}
+    undecided = lambda v: ite(answer.code == "undecided", answer.code, v)  # noqa: E731
+    return [
+        sets("C-230", "INV-04", "miss_topic", "answer.own", none, "an answer made anew has no opaque"),
+        sets("C-231", "INV-05", "put", "answer.code", undecided, "the mark stays in an answer"),
+        sets("C-232", "INV-56", "put", "stored", coerce("traced", Stored), "a context is made without hooks", settings=plain),
+        sets("C-233", "AUX-69.decided", "refuse", "answer.ext", none, "a refusal has no extFields"),
+        sets("C-234", "AUX-69.decided", "put", "answer.place", yes, "a failure names a place"),
+        guard("C-235", "AUX-69.early", "check", "its time", dropped, "a broker checks before its time", settings=early),
+        sets("C-236", "AUX-69.hooks", "enter", "seen.before", const(1, answer.written.type), "a hook that throws stops the others"),
+        sets("C-237", "AUX-69.hooks", "put", "seen.after", const(2, answer.written.type), "hooks are called after a send in P49"),
+        sets("C-238", "AUX-69", "miss_topic", "answer.ext", yes, "an answer made anew has extFields", usual="violated", settings=plain),
+        guard("C-239", "REA-159", "put", "topic", lambda c: c & ~d.request.body, "only what has no body is put"),
+    ]
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -161,4 +197,6 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Flushing: _flushing,
     Recovery: _recovery,
     Controller: _controller,
+    Starting: _starting,
+    Dispatching: _dispatching,
 }

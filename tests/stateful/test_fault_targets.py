@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rocketproof_impl import nameserver, persistence
-from rocketproof_impl.broker import topics
+from rocketproof_impl.broker import checking, sending, topics
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.periodic import Periodic
-from rocketproof_impl.producer import instance
+from rocketproof_impl.producer import instance, producer
 from rocketproof_impl.producer.send import Sending
 from rocketproof_impl.remoting import dispatch
 from rocketproof_impl.remoting.ports import Rejected, RequestTask
@@ -45,6 +45,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "flush": {},
     "news": {},
     "patience": {},
+    "producers": {},
+    "dispatch": {},
 }
 PROGRAMS = 25
 
@@ -366,3 +368,32 @@ def test_a_value_that_the_specification_does_not_have_is_a_finding_by_its_name(m
     monkeypatch.setattr(made, "seen", lambda seen=made.seen: {**seen(), ("put.next", 1): 99})
     with pytest.raises(Deviation, match=re.escape("put.next[1]: 99 is not a value of Int(0, 8)")):
         made.observe()
+
+
+@behaviour("CLI-03", "CLI-08", "CLI-12")
+@pytest.mark.parametrize(
+    ("where", "name", "planted"),
+    [
+        (instance.ClientInstance, "register", lambda self, group, table: self.producer_table.update({group: table}) or True),
+        (producer, "check_message", lambda message, limit: message),
+    ],
+    ids=["a group has two producers", "no message is refused"],
+)
+def test_another_producer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(where, name, planted)
+    assert found("producers") is not None
+
+
+@behaviour("SEND-04", "SEND-11", "SEND-42", "INV-56")
+@pytest.mark.parametrize(
+    ("where", "name", "planted"),
+    [
+        (checking, "traced", lambda settings: {}),
+        (sending, "execute_send_before", lambda hooks, context: [hook.send_message_before(context) for hook in hooks.send]),
+        (sending, "build_message_context", lambda *_: None),
+    ],
+    ids=["no extFields", "a hook's exception goes on", "no context"],
+)
+def test_another_way_from_a_frame_to_its_answer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(where, name, planted)
+    assert found("dispatch") is not None

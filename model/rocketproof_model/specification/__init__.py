@@ -3,7 +3,7 @@
 `build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing, recovery and controller.
+flushing, recovery, controller, starting and dispatching.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
-from . import answering, controller, deadlines, flushing, persistence, recovery, waiting
+from . import answering, controller, deadlines, dispatching, flushing, persistence, recovery, starting, waiting
 from .answering import Answering, AnsweringScope
 from .broker import checks, failures, queue_check, registration
 from .controller import Controller, ControllerScope
 from .creation import creation
 from .deadlines import Expiry, News, Patience
+from .dispatching import Dispatching
 from .flushing import Flushing, FlushingScope
 from .nameserver import administrator, nameserver
 from .persistence import Persistence, PersistenceScope
@@ -29,13 +30,16 @@ from .placed import placing
 from .producer import answers, clients, routes, sending
 from .recovery import Recovery, RecoveryScope
 from .scope import SCOPES, Scope
+from .starting import Starting
 from .store import limits, log, memory
 from .vocabulary import Specification, declare
 from .waiting import Waiting, WaitingScope
 
 __all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Scope", "Specification", "build", "constants", "part", "specify"]
 
-Part = Specification | Persistence | Answering | Waiting | Expiry | News | Patience | Flushing | Recovery | Controller
+Part = (
+    Specification | Persistence | Answering | Waiting | Expiry | News | Patience | Flushing | Recovery | Controller | Starting | Dispatching
+)
 """A model with its vocabulary."""
 
 FAULTS: dict[str, Callable[[], Part]] = {
@@ -48,6 +52,8 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "flush": lambda: flushing.specify(FlushingScope("flush")),
     "recovery": lambda: recovery.specify(RecoveryScope("recovery")),
     "controller": lambda: controller.specify(ControllerScope("controller")),
+    "dispatch": lambda: dispatching.specify("dispatch"),
+    "producers": lambda: starting.specify("producers"),
 }
 """The scopes of the faults, each with what makes its model."""
 

@@ -44,7 +44,7 @@ def routes(s: Specification) -> None:
         a.guard("advertised", advertised, "the name server knows the topic")
         _publish(s, a, p)
 
-    @s.client(rules="CLI-14 CLI-16 CLI-18")
+    @s.client(rules="CLI-14 CLI-16 CLI-18 CLI-22")
     def find_template(a: Body, p: Expr) -> None:
         """The topic is unknown: the template's route serves, with the smaller of the client's count and its read count."""
         looks_up(a, p)

@@ -25,6 +25,7 @@ from . import (
     log,
     offsets,
     persistence,
+    producers,
     queues,
     records,
     retries,
@@ -37,7 +38,7 @@ from .stored import stored_rules
 
 __all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties", "rules"]
 
-_OF_STATES = (creation, topics, queues, routes, log, offsets, persistence, answers, waits, durability, controller)
+_OF_STATES = (creation, topics, queues, routes, log, offsets, persistence, answers, waits, durability, controller, producers, records)
 _OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
 
 CLAIMS: tuple[Claim, ...] = tuple(c for theme in _OF_STATES for c in theme.CLAIMS)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rocketproof_model import Expr, Row, count, exists, forall, implies
 from rocketproof_model.specification.answering import RUNNING, WAITING, Answering, within
+from rocketproof_model.specification.dispatching import HOOKS, Dispatching
 from rocketproof_traces.audit.vocabulary import vocabulary
 
 from . import conditions as about
@@ -85,6 +86,57 @@ def _silent(v: Answering, when: Expr) -> Expr:
     return when & exists(v.Request, lambda r: (v.job[r].stage == "over") & ~v.job[r].one_way & (v.job[r].answers == 0))
 
 
+def _of_dispatch(id_: str, sentence: str, kind: Any, formula: Callable[[Dispatching], Any]) -> Claim:
+    return Claim(id_, sentence, kind, formula, part=Dispatching)
+
+
+def _read(d: Dispatching) -> Expr:
+    """A send whose header was read, and which is answered."""
+    unread = ~d.request.whole | (d.constant["always_traced"] & ~d.request.body)
+    return (d.request.kind == "send") & ~unread & (d.answer.written > 0)
+
+
+OPAQUE = _of_dispatch("INV-04", "an answer has the opaque of its request", "always", lambda d: implies(d.answer.written > 0, d.answer.own))
+MARKER = _of_dispatch(
+    "INV-05", "the marker -1 of an undecided answer is never written", "always",
+    lambda d: implies(d.answer.written > 0, d.answer.code != "undecided"),
+)  # fmt: skip
+NAMED = _of_dispatch(
+    "AUX-69", "an answer to a send whose header was read names region and trace switch", "always",
+    lambda d: implies(_read(d), d.answer.ext),
+)  # fmt: skip
+NAMED_REFUSAL = _of_dispatch(
+    "AUX-69.decided", "an answer that preSend has made names region and trace switch, and no place but with a success", "always",
+    lambda d: implies(_read(d) & (d.answer.code != "exception"), d.answer.ext & (d.answer.place == (d.answer.code == "SUCCESS"))),
+)  # fmt: skip
+IN_TIME = _of_dispatch(
+    "AUX-69.early", "before its time a broker checks and stores nothing", "always",
+    lambda d: implies(
+        d.constant["early"] & (d.request.kind == "send"),
+        (d.stored == "nothing") & (d.request.step != "checked") & (d.answer.code != "refused"),
+    ),
+)  # fmt: skip
+ALL_HOOKS = _of_dispatch(
+    "AUX-69.hooks", "each hook sees a send before it, whatever another one throws, and after it where a release calls them", "always",
+    lambda d: implies((d.seen.stats != "none") | (d.stored != "nothing"), (d.seen.before == HOOKS) == d.constant["hooks"])
+    & implies(d.seen.stats != "none", (d.seen.after == HOOKS) == d.constant["after_hooks"]),
+)  # fmt: skip
+SILENT = _of_dispatch(
+    "REA-155", "a code without a send header is over without an answer", "reachable",
+    lambda d: (d.request.kind == "no header") & (d.request.step == "over") & (d.answer.written == 0) & ~d.request.one_way,
+)  # fmt: skip
+FRESH = _of_dispatch(
+    "REA-156", "a topic is gone between its check and its use", "reachable",
+    lambda d: (d.request.step == "over") & ~d.topic & (d.answer.written > 0),
+)  # fmt: skip
+ITEMS = _of_dispatch("REA-157", "a batch goes its own way", "reachable", lambda d: d.stored == "items")
+UNHEARD = _of_dispatch(
+    "REA-158", "a message that is not stored is answered by nobody", "reachable",
+    lambda d: (d.request.step == "over") & (d.request.kind == "send") & ~d.request.one_way & (d.answer.written == 0),
+)  # fmt: skip
+COUNTED = _of_dispatch("REA-159", "hooks are told of a failure", "reachable", lambda d: d.seen.stats == "SEND_FAILURE")
+
+
 def _exchanged() -> list[HistoryClaim]:
     e = vocabulary()["exchange"].row
     return [
@@ -98,7 +150,10 @@ def _exchanged() -> list[HistoryClaim]:
 
 HISTORY = _exchanged()
 
-CLAIMS = [ONE, NOT_TWO, NONE, OVER, QUEUE, LOST, LATE]
+CLAIMS = [
+    ONE, NOT_TWO, NONE, OVER, QUEUE, LOST, LATE, OPAQUE, MARKER, NAMED, NAMED_REFUSAL, IN_TIME, ALL_HOOKS, SILENT, FRESH, ITEMS, UNHEARD,
+    COUNTED,
+]  # fmt: skip
 
 _SOUND: dict[str, Any] = {
     "condition": "no exception in a future, room for every completion",
@@ -109,6 +164,10 @@ _FULL: dict[str, Any] = {"condition": "an executor with one place", "given": {"f
 _SERVED: dict[str, Any] = {"condition": "every request is served", "given": {"refuses": False, "future_throws": False}}
 _SERVED_THROWN: dict[str, Any] = {"condition": "every request is served, futures may throw", "given": {"refuses": False}}
 _LATER = {"P40": "holds", "P45": "holds", "P49": "violated"}
+
+HOOKED: dict[str, Any] = {"condition": "two send hooks"}
+PLAIN: dict[str, Any] = {"condition": "no hooks", "given": {"hooks": False}}
+_EARLY: dict[str, Any] = {"condition": "the broker's time has not come", "given": {"early": True}}
 
 CASES: list[Case] = [
     *cases(ONE, "answers", "holds", **_SOUND),
@@ -125,6 +184,13 @@ CASES: list[Case] = [
     *cases(QUEUE, "answers", "holds", **_FULL),
     *cases(LOST, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL, reason="HAZ-25"),
     *cases(LATE, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL),
+    *[c for claim in (OPAQUE, MARKER, NAMED_REFUSAL, ALL_HOOKS) for c in cases(claim, "dispatch", "holds", **HOOKED)],
+    *[c for claim in (OPAQUE, MARKER, NAMED_REFUSAL, ALL_HOOKS) for c in cases(claim, "dispatch", "holds", **PLAIN)],
+    *cases(NAMED, "dispatch", "violated", **PLAIN, reason="HAZ-18: an exception is answered anew, without extFields"),
+    *cases(IN_TIME, "dispatch", "holds", **_EARLY),
+    *[c for claim in (SILENT, FRESH, ITEMS, COUNTED) for c in cases(claim, "dispatch", "holds", **HOOKED)],
+    *cases(UNHEARD, "dispatch", "holds", profiles=("P49",), **HOOKED, reason="HAZ-24"),
+    *cases(UNHEARD, "dispatch", "violated", profiles=SEEDS[:2], **HOOKED, reason="the task itself answers what its processor throws"),
 ]
 
 _ONE, _NOT_TWO, _NONE, _OPAQUE, _ = HISTORY

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from rocketproof_model import after, implies, ite, without_bits
+from rocketproof_model.specification.dispatching import Dispatching
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.kinds import NO_TEXT
 from rocketproof_traces.stored.layout import LEDGER_DATA, LEDGER_HEADER, PROPERTIES_LIMIT
 
 from . import conditions as about
-from .claim import SEEDS, Case, HistoryClaim, history_cases, named
+from .answers import HOOKED, PLAIN
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, history_cases, named
 from .claim import about as claim_about
 
 BATCH_WAIT = 10_000
@@ -241,6 +243,21 @@ def _histories() -> list[HistoryClaim]:
         ),
     ]  # fmt: skip
 
+
+HOOKLESS = Claim(
+    "INV-56", "stored properties do not depend on hooks", "always",
+    lambda d: ((d.stored != "plain") | ~d.constant["always_traced"]) & ((d.stored != "traced") | d.constant["always_traced"]),
+    part=Dispatching,
+)  # fmt: skip
+CLAIMS = [HOOKLESS]
+
+_BY_RELEASE = {"P494": "violated", "P533": "holds"}
+
+CASES: list[Case] = [
+    *cases(HOOKLESS, "dispatch", "violated", **HOOKED, reason="HAZ-19: the context's properties are written back into the header"),
+    *cases(HOOKLESS, "dispatch", "holds", **PLAIN),
+    *cases(HOOKLESS, "dispatch", _BY_RELEASE, profiles=_BY_RELEASE, **HOOKED, reason="A-5: only 5.x makes a context without hooks too"),
+]
 
 HISTORY = _histories()
 _CONTIGUOUS, _INSIDE, _SIZES, _LIMIT, _CHECKSUMS, _TIMES, _HOOKS, _WAIT = HISTORY

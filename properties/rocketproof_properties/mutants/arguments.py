@@ -86,6 +86,10 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     ],
     "no flush is counted while the service looks at no request": [r"flush/exchange: passes not set"],
     "a service that does not run has read no request": [r"flush/(confirm|flush|deny): guard 'service runs' dropped"],
+    # dispatch
+    "an administrator deletes a topic at any time; before it is checked, the creation that follows is in the scopes of sending": [
+        r"dispatch/delete_topic: guard 'checked' dropped"
+    ],
     "no two puts end at one place of the log": [r"flush/(confirm|flush|deny): guard 'its turn' with .* taken for <="],
 }
 """By reason, regular expressions for the whole ids of the mutants."""

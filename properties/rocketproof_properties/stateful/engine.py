@@ -15,14 +15,17 @@ from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Pro
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.answering import Answering
 from rocketproof_model.specification.deadlines import Expiry, News, Patience
+from rocketproof_model.specification.dispatching import Dispatching
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.starting import Starting
 from rocketproof_model.specification.waiting import Waiting
 
 from ..sources.source import UNPERFORMED, Source, Subject
 from ..targets.answers import AnswersTarget
 from ..targets.cluster import SimulatedTarget
+from ..targets.dispatching import DispatchTarget
 from ..targets.expiry import ExpiryTarget
 from ..targets.flush import FlushTarget
 from ..targets.locks import LocksTarget
@@ -30,6 +33,7 @@ from ..targets.news import NewsTarget
 from ..targets.patience import PatienceTarget
 from ..targets.persistence import PersistenceTarget
 from ..targets.recovery import RecoveryTarget
+from ..targets.starting import StartingTarget
 from .follow import Finding, Refused, Run, Target
 from .machine import Campaign, Over, perform, run
 
@@ -45,6 +49,8 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Patience: PatienceTarget,
     Flushing: FlushTarget,
     Recovery: RecoveryTarget,
+    Starting: StartingTarget,
+    Dispatching: DispatchTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for
 

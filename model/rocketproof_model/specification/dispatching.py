@@ -1,0 +1,184 @@
+"""How a send frame becomes a processor's call, and that an answer (SEND-01 to SEND-13, SEND-21, SEND-42 to SEND-46, REM-02, REM-04).
+
+One request, a topic that an administrator may delete meanwhile, and two hooks. Who answers, and how often, is decided by threads in
+`answering`; here it is what an answer carries. What is checked, and what a message that comes back goes through, is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language import Body, Bool, Enum, Expr, Int, Model, Record, Row, coerce, ite
+from .actors import ADMINISTRATOR, CLIENT, HANDLER
+
+Kind = Enum("send", "send back", "no header")
+Step = Enum("none", "received", "entered", "checked", "over")
+Code = Enum("none", "undecided", "SUCCESS", "too early", "refused", "not stored", "exception")
+Stored = Enum("nothing", "plain", "traced", "items")
+Stats = Enum("none", "SEND_SUCCESS", "SEND_FAILURE")
+HOOKS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Dispatching:
+    """The model and its vocabulary. `early`: the broker's time has not come."""
+
+    model: Model
+    constant: dict[str, Expr]
+    request: Row
+    answer: Row
+    seen: Row
+    stored: Expr
+    topic: Expr
+    switches: ClassVar[tuple[str, ...]] = ("asynchronous", "after_hooks", "always_traced", "null_fields")
+
+
+def specify(name: str) -> Dispatching:
+    """The model of one request."""
+    m = Model(f"specification/{name}")
+    m.acting("client", "broker", "administrator", client="client", handler="broker", administrator="administrator")
+    sentences = {
+        "asynchronous": "behind the put all is in a future", "after_hooks": "hooks are called after a send too",
+        "always_traced": "what hooks see is made without hooks too", "null_fields": "a missing field is read as null",
+        "hooks": "send hooks are registered", "early": "the broker's time has not come",
+    }  # fmt: skip
+    request = Record(kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool, step=Step).described(
+        kind="what its code asks for", one_way="whether nobody waits", batch="whether its header says batch",
+        whole="whether no field is missing", body="whether it has a body", step="where it stands",
+    )  # fmt: skip
+    answer = Record(code=Code, own=Bool, ext=Bool, place=Bool, written=Int(0, 2)).described(
+        code="its code", own="whether it has the request's opaque", ext="whether it names region and trace switch",
+        place="whether it names the message's place", written="how often it was written",
+    )  # fmt: skip
+    seen = Record(before=Int(0, HOOKS), stats=Stats, after=Int(0, HOOKS)).described(
+        before="hooks called before", stats="what they see of the end", after="hooks called after"
+    )
+    new = request(kind="send", one_way=False, batch=False, whole=True, body=True, step="none")
+    d = Dispatching(
+        m, {each: m.constant(each, Bool, each == "hooks", sentence) for each, sentence in sentences.items()},
+        m.var("request", request, init=new, sentence="the request"),
+        m.var("answer", answer, init=answer(code="none", own=False, ext=False, place=False, written=0), sentence="the answer"),
+        m.var("seen", seen, init=seen(before=0, stats="none", after=0), sentence="what hooks are told"),
+        m.var("stored", Stored, init="nothing", sentence="what is stored, with what hooks see or without, or a batch's items"),
+        m.var("topic", Bool, init=True, sentence="whether the topic is there"),
+    )  # fmt: skip
+    _actions(d)
+    return d
+
+
+def traced(d: Dispatching) -> Expr:
+    """A context for hooks is made (SEND-03)."""
+    made: Expr = d.constant["hooks"] | d.constant["always_traced"]
+    return made
+
+
+def _actions(d: Dispatching) -> None:
+    m, request, answer, constant = d.model, d.request, d.answer, d.constant
+    unread = ~request.whole | (constant["always_traced"] & ~request.body)
+
+    def stands(a: Body, step: str, sentence: str) -> None:
+        a.guard(step, request.step == step, sentence)
+
+    def received(a: Body, kind: str) -> None:
+        stands(a, "received", "the request waits for its processor")
+        a.guard(kind, request.kind == kind, f"its code asks for {kind}")
+
+    def ends(a: Body, code: Expr | str, ext: Expr | bool, written: Expr | bool = True, place: Expr | bool = False) -> None:
+        """The answer is written unless nobody waits; one that is made of an exception is a new one (REM-02, REM-08)."""
+        a.sends_to("client")
+        heard = ~request.one_way & written
+        a.set(request.step, "over")
+        a.set(answer.code, ite(heard, coerce(code, Code), "none"))
+        for field, value in ((answer.own, True), (answer.ext, ext), (answer.place, place)):
+            a.set(field, heard & value)
+        a.set(answer.written, answer.written + 1, when=heard & (answer.written < 2))
+
+    def told(a: Body, stats: Expr | str, when: Expr | bool = True) -> None:
+        a.set(d.seen.stats, stats, when=constant["hooks"] & when)
+        a.set(d.seen.after, HOOKS, when=constant["hooks"] & constant["after_hooks"] & when)
+
+    @m.action(actor=CLIENT, rules="REM-12", kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool)
+    def receive(a: Body, kind: Expr, one_way: Expr, batch: Expr, whole: Expr, body: Expr) -> None:
+        """A request arrives; a flag says whether somebody waits for its answer."""
+        a.sends_to("broker")
+        stands(a, "none", "there is no request yet")
+        a.guard(
+            "a header", ((kind == "send") & (~batch | body)) | (~batch & whole & body), "only a send has such a header, and a batch a body"
+        )
+        a.bound("known field", whole | ~constant["null_fields"], "no null is read where a field is missing")
+        for field, value in ((request.kind, kind), (request.one_way, one_way), (request.batch, batch), (request.whole, whole)):
+            a.set(field, value)
+        a.set(request.body, body)
+        a.set(request.step, "received")
+
+    @m.action(actor=HANDLER, rules="SEND-01")
+    def give_back(a: Body) -> None:
+        """A message that comes back goes its own way, past the hooks, and its answer names neither region nor trace switch."""
+        received(a, "send back")
+        ends(a, "refused", False)
+
+    @m.action(actor=HANDLER, rules="SEND-02")
+    def pass_over(a: Body) -> None:
+        """A code without a send header is answered with nothing."""
+        received(a, "no header")
+        a.set(request.step, "over")
+
+    @m.action(actor=HANDLER, rules="REM-04 REM-08")
+    def fail_to_read(a: Body) -> None:
+        """A field is missing, or a context is made of a request without a body: the exception is the answer."""
+        received(a, "send")
+        a.guard("unread", unread, "something is missing")
+        ends(a, "exception", False)
+
+    @m.action(actor=HANDLER, rules="SEND-03 SEND-04 REM-04", throws=Bool)
+    def enter(a: Body, throws: Expr) -> None:
+        """The header is read, and all hooks see it, whatever the first one throws."""
+        received(a, "send")
+        a.guard("read", ~unread, "nothing is missing")
+        a.guard("a hook", constant["hooks"] | ~throws, "there is a hook that may throw")
+        a.set(d.seen.before, HOOKS, when=constant["hooks"])
+        a.set(request.step, "entered")
+
+    @m.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-46 SEND-06")
+    def refuse(a: Body) -> None:
+        """The answer is made, and says that it is too early, before anything is checked; or a check refuses."""
+        stands(a, "entered", "the header is read")
+        ends(a, ite(constant["early"], coerce("too early", Code), "refused"), True)
+        told(a, "none")
+
+    @m.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-13")
+    def check(a: Body) -> None:
+        """The checks leave the answer undecided, with the mark -1."""
+        stands(a, "entered", "the header is read")
+        a.guard("its time", ~constant["early"], "the broker's time has come")
+        a.guard("topic", d.topic, "the topic is there")
+        for field, value in ((answer.code, "undecided"), (answer.own, True), (answer.ext, True), (request.step, "checked")):
+            a.set(field, value)
+
+    @m.action(actor=ADMINISTRATOR, rules="TCM-31")
+    def delete_topic(a: Body) -> None:
+        """An administrator deletes the topic while the request is under way."""
+        stands(a, "checked", "the request has passed the checks")
+        a.guard("topic", d.topic, "the topic is there")
+        a.set(d.topic, False)
+
+    @m.action(actor=HANDLER, rules="SEND-21 REM-08")
+    def miss_topic(a: Body) -> None:
+        """The topic was there when it was checked, and is gone when it is used: an exception, and a new answer (HAZ-18)."""
+        stands(a, "checked", "the request has passed the checks")
+        a.guard("topic gone", ~d.topic, "the topic is gone")
+        ends(a, "exception", False)
+
+    @m.action(actor=HANDLER, rules="SEND-05 SEND-06 SEND-42 SEND-43 SEND-44 SEND-45 SEND-46 REM-09", well=Bool)
+    def put(a: Body, well: Expr) -> None:
+        """A message or a batch is stored, with what hooks have seen of it, or not. Hooks are told which, of a failure with the body's size:
+        without a body it ends in an exception, which in a future nobody answers (HAZ-24)."""
+        stands(a, "checked", "the request has passed the checks")
+        a.guard("topic", d.topic, "the topic is there")
+        thrown = ~well & traced(d) & ~request.body
+        one = ite(traced(d), coerce("traced", Stored), "plain")
+        a.set(d.stored, ite(request.batch, coerce("items", Stored), one), when=well)
+        code = ite(well, coerce("SUCCESS", Code), ite(thrown, coerce("exception", Code), "not stored"))
+        ends(a, code, ~thrown, ~(thrown & constant["asynchronous"]), well)
+        told(a, ite(well, coerce("SEND_SUCCESS", Stats), "SEND_FAILURE"), ~thrown)

@@ -19,28 +19,15 @@ from rocketproof_impl.remoting.headers import (
     encode_v2,
     layout,
 )
+from rocketproof_properties.generators.frames import LONG_IN_BYTES, STRANGE_NAMES
+from rocketproof_properties.generators.strategies import ODD_NAMES
 from rocketproof_properties.steps.requests import batch_item
 from rocketproof_protocol import codes
 from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.topics import SCHEDULE
 
-NAMES = (
-    "a\0b",
-    "../../../commitlog",
-    "a/b",
-    "..",
-    ".",
-    "/etc/x",
-    "\ud800",
-    "x" * 127,
-    "x" * 128,
-    "x" * 4000,
-    "é" * 60,
-    "a\nb",
-    "a\x1b[31mb",
-    "",
-    "~YS9i",
-)
+NAMES = (*STRANGE_NAMES[:12], *LONG_IN_BYTES[:1], *ODD_NAMES[-3:])
+"""Some of those that are drawn."""
 
 
 def creating(name: str, stored: int) -> Iterator[Command]:

@@ -20,8 +20,8 @@ from .draws import Steps, mixed, step, weighted
 
 FILE, LIMIT = 4096, 1500
 SMALL_FILES = {"mapped_file_size_commit_log": FILE, "max_message_size": LIMIT}
-_NAMES = ("A", "B", "topic-with-a-longer-name", "%RETRY%g", "%RETRY%h")
-_ODD_NAMES = ("%DLQ%g", "TBW102", SCHEDULE, "RMQ_SYS_TRANS_HALF_TOPIC", "", " ", "a b", "täg", "x" * 127, "x" * 128, "%RETRY%" + "g" * 121)
+NAMES = ("A", "B", "topic-with-a-longer-name", "%RETRY%g", "%RETRY%h")
+ODD_NAMES = ("%DLQ%g", "TBW102", SCHEDULE, "RMQ_SYS_TRANS_HALF_TOPIC", "", " ", "a b", "täg", "x" * 127, "x" * 128, "%RETRY%" + "g" * 121)
 _WAITS: Sequence[Mapping[str, str]] = ({}, {"WAIT": "true"}, {"WAIT": "false"}, {"WAIT": "TRUE", "TAGS": "t"}, {"WAIT": "", "KEYS": "k"})
 _TEXTS = (
     {"TAGS": "t"},
@@ -57,7 +57,7 @@ _ANY_MAP = mixed(({}, *_WAITS), ({}, {}, *_TEXTS, *_LEVELS, *_NO_LEVELS, *_HALVE
 
 _any_send = step(
     "send",
-    topic=(*_NAMES, *_NAMES, *_NAMES, *_ODD_NAMES),
+    topic=(*NAMES, *NAMES, *NAMES, *ODD_NAMES),
     properties=_ANY_MAP,
     sys_flag=(0, 0, 0, 1, 2, 4, 8, 12),
     flag=(0, -7),
@@ -76,7 +76,7 @@ _one_queue = step("send", topic=("A",), sys_flag=(0, 4, 8, 12, 1, 9), body=("a",
 _fill = step("send", topic=("A", "B"), leave=st.integers(0, 16))
 _batch = step(
     "send",
-    topic=(*_NAMES, "%DLQ%g"),
+    topic=(*NAMES, "%DLQ%g"),
     items=st.lists(st.tuples(st.sampled_from(("a", "bb", "x" * 300)), st.sampled_from(({}, {"TAGS": "t"}, {"DELAY": "3"}))), max_size=4),
     properties=({}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}),
     sys_flag=(0, 0, 0, 4),

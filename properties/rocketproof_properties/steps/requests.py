@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rocketproof_impl.java import utf8
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
@@ -89,7 +90,7 @@ def send(
 
 def batch_item(body: bytes, text: str, flag: int = 0) -> bytes:
     """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04)."""
-    more = text.encode()
+    more = utf8(text)
     size = _ITEM.size + len(body) + 2 + len(more)
     return _ITEM.pack(size, 0, 0, flag, len(body)) + body + struct.pack(">h", len(more)) + more
 

@@ -14,10 +14,11 @@ from .language import Action, Expr, Model, Variable, children, walk
 from .language.actions import moved_action
 
 
-def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = None, last: str = "") -> Model:
+def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = None, last: str | tuple[str, ...] = "") -> Model:
     """The part of the model that decides the variables `wanted`, of `actions` alone if they are given.
 
-    The variables whose names begin with `last` come last in a state, the others keep their order. Properties are left out.
+    The variables whose names begin with `last`, or with one of these, come last in a state, the others keep their order. Properties are
+    left out.
     Raises ModelError for a name that the model does not have.
     """
     names = None if actions is None else {model.named(name).name for name in actions}

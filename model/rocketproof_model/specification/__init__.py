@@ -26,7 +26,7 @@ from .dispatching import Dispatching
 from .flushing import Flushing, FlushingScope
 from .nameserver import administrator, nameserver
 from .persistence import Persistence, PersistenceScope
-from .placed import placing
+from .placed import placed_requests
 from .producer import answers, clients, routes, sending
 from .recovery import Recovery, RecoveryScope
 from .scope import SCOPES, Scope
@@ -75,7 +75,7 @@ def specify(scope: Scope) -> Specification:
     if scope.named("long"):
         limits(s)
     if scope.placed:
-        placing(s)
+        placed_requests(s)
     answers(s)
     registration(s)
     nameserver(s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..language import Body, Expr, Row, any_of, ite
 from .actors import ADMINISTRATOR, ENVIRONMENT, NAME_SERVER
 from .handling import end_registration, runs, send_registration, write_file
@@ -69,9 +71,9 @@ def nameserver(s: Specification) -> None:
 def administrator(s: Specification) -> None:
     """Request 17 (TCM-30): a topic's configuration is put, counted and persisted without the broker lock."""
     counts, perms = s.scope.counts, s.Config.fields["perm"]
+    orders = (False, True) if s.scope.placed else (False,)
 
-    @s.model.action(actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
-    def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr) -> None:
+    def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr, order: bool = False) -> None:
         """An administrator creates or changes a topic; the broker persists its table and registers at once."""
         a.by("administrator")
         runs(s, a, b)
@@ -81,7 +83,7 @@ def administrator(s: Specification) -> None:
         a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
-        new = s.Config(known=True, read=read, write=write, perm=perm, order=False)
+        new = s.Config(known=True, read=read, write=write, perm=perm, order=order)
         a.guard(
             "another topic",
             ~(s.given("skips_equal_topic") & s.config[b, t].same_as(new)),
@@ -98,3 +100,10 @@ def administrator(s: Specification) -> None:
         write_file(s, a, b, table, s.version[b] + 1)
         send_registration(s, a, b, table, s.version[b] + 1)
         a.sends_to(b)
+
+    for order in orders:
+        name = "update_ordered" if order else "update_topic"
+        declares = s.model.action(
+            name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms
+        )
+        declares(partial(update_topic, order=order))

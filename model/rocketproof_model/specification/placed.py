@@ -71,7 +71,7 @@ class Steps:
         a.set(way.lane, lane)
 
 
-def placing(s: Specification) -> None:
+def placed_requests(s: Specification) -> None:
     """The steps of sends that are accepted, and of the other requests from their beginning."""
     steps = Steps(s)
     retries(s, steps)
@@ -133,6 +133,7 @@ def retries(s: Specification, steps: Steps) -> None:
         """The message becomes a dead letter; the answer will have the queue of the retry topic."""
         _, way, b = counts(a, p, dead=True)
         a.guard("dead letters known", s.config[b, way.dead].known, "there is a topic for the group's dead letters")
+        a.set(way.level, ite(s.given("dlq_keeps_delay"), 0, way.level))
         steps.lies(a, way, way.dead, 0)
 
 
@@ -185,9 +186,9 @@ def putting(s: Specification, steps: Steps) -> None:
         answer(s, a, p, "MESSAGE_ILLEGAL")
 
     @s.handler(rules="CL-02")
-    def refuse_level(a: Body, p: Expr) -> None:
-        """The delay level is no number."""
-        comes_to_the_store(a, p, "level")
+    def refuse_error(a: Body, p: Expr) -> None:
+        """The store fails with an exception, as where the delay level is no number."""
+        comes_to_the_store(a, p, "error")
         answer(s, a, p, "SYSTEM_ERROR")
 
     @s.handler(rules="CL-02")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FIRST_LEVEL: Final = 3
 PROPERTIES_LIMIT: Final = 32767
 Step = Enum("put", "retry", "back", "end")
-Flaw = Enum("none", "transaction", "level", "size")
+Flaw = Enum("none", "transaction", "error", "size")
 
 
 def level_of(asked: Any) -> Expr:
@@ -78,6 +78,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
         ("slave", Bool, False, "brokerRole is SLAVE"),
         ("dlq_beyond", Bool, False, "a send becomes a dead letter one retry later"),
         ("dlq_perm", Int(0, 15), 6, "permission of a topic of dead letters that the broker makes"),
+        ("dlq_keeps_delay", Bool, False, "a send that becomes a dead letter loses its delay level"),
         ("null_limit", Bool, True, "a request may leave out maxReconsumeTimes"),
         ("wants_origin", Bool, False, "who gives a message up has to name the topic that it came from"),
     ):

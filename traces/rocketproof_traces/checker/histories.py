@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 from rocketproof_profiles import PROFILES, Profile
+from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST
 
 from ..collection import uncollected
 from ..errors import TraceError, short
@@ -211,8 +213,9 @@ def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Call
     """Judge the cases of a recording, under the settings that explain most of them."""
     auto, permission = _settings_of(header)
     best: tuple[RecordedChecker, Cases] | None = None
-    for auto_create in part.switches if auto is None else (auto,):
-        checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission)
+    groups = (True, False) if any(one.code == SUBSCRIPTION_GROUP_NOT_EXIST for one in part.asked) else (True,)
+    for auto_create, auto_groups in product(part.switches if auto is None else (auto,), groups):
+        checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission, auto_groups=auto_groups)
         judged = checker.cases(bound, tick)
         if best is None or len(judged.findings) < len(best[1].findings):
             best = checker, judged

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function, Functions
@@ -18,10 +18,11 @@ from rocketproof_model.language import Action, Expr
 from rocketproof_model.partial import Partial, View, decided, place, possible
 from rocketproof_model.slicing import control
 from rocketproof_model.specification import constants
-from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
+from rocketproof_model.specification.vocabulary import Kind, Phase, PlacedAnswer
+from rocketproof_profiles import PROFILES
 
 from ..history.cases import Config
-from .shape import COLUMNS, REGISTERING, ROUTES, Change, Shape, model_of
+from .shape import COLUMNS, GROUPS, OF_REQUESTS, REGISTERING, ROUTES, Change, Shape, model_of
 from .steps import GIVEN_UP, Local, Move
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
@@ -56,7 +57,8 @@ class _Way(NamedTuple):
 
 
 class Right(NamedTuple):
-    """The ends that count: with one of these words and, where something is stored, this queue. No words: whatever somebody sees."""
+    """The ends that count: with one of these words and, where something is stored, this queue, if one is told. No words: whatever somebody
+    sees."""
 
     words: tuple[str, ...] = ()
     queue: int | None = None
@@ -64,7 +66,7 @@ class Right(NamedTuple):
     def allows(self, word: str, queue: int | None, *, seen: bool) -> bool:
         if not self.words:
             return seen
-        return word in self.words and (word != "SUCCESS" or queue in (None, self.queue))
+        return word in self.words and (word != "SUCCESS" or self.queue is None or queue in (None, self.queue))
 
 
 class Machine:
@@ -80,20 +82,24 @@ class Machine:
             update_budget=-1,
             template_read=8,
             template_write=8,
+            **(self._of_placed(shape) if shape.placed else {}),
         )
         self.functions = Functions(self.instance)
         self.handler = [self.functions[a.name] for a in model.actions if "p" in a.parameters]
         self.update = self.functions["update_topic"]
+        self.ordered = self.functions["update_ordered"] if shape.placed else self.update
+        self.regroup = self.functions["update_group"] if shape.placed else self.update
         self.registering = [(f, self._all_read(f)) for f in (self.functions[a.name] for a in model.actions if a.name in REGISTERING)]
         self.shared = model.variable("job.phase").first
-        self.columns = {v.name.removeprefix("job."): v.first - self.shared for v in model.variables if v.name.startswith("job.")}
+        mine = [v for v in model.variables if v.name.startswith(OF_REQUESTS)]
+        self.columns = {v.name.removeprefix("job."): v.first - self.shared for v in mine}
         self.first = {v.name: v.first for v in model.variables}
         start = initial(self.instance)
         self.start, self.idle = start[: self.shared], start[self.shared :]
         changed = {u.target.args[0] for a in model.actions for u in a.updates}
         self.changing = {v.first + k for v in changed for k in range(v.size) if v.first < self.shared}
         touched = {a.name: {u.target.args[0].name.partition(".")[0] for u in a.updates} for a in model.actions}
-        self.private = frozenset(name for name, found in touched.items() if found <= {"job", "lock"}) - {GIVEN_UP}
+        self.private = frozenset(name for name, found in touched.items() if found <= {"job", "way", "lock"}) - {GIVEN_UP}
         deciding = sorted(v.first + k for v in control(model) if v.first < self.shared for k in range(v.size))
         self._control: Callable[[State], Hashable] = itemgetter(*deciding)
         self._controls: dict[Hashable, int] = {}
@@ -104,7 +110,14 @@ class Machine:
         self._straight: dict[Hashable, Straight | None] = {}
         self._forced: dict[Hashable, tuple[str, Local] | None] = {}
         self._canonical: dict[Hashable, Local] = {}
+        self._ends: dict[Hashable, bool] = {}
         self._future: dict[Hashable, tuple[int, int]] = {}
+
+    @staticmethod
+    def _of_placed(shape: Shape) -> dict[str, Any]:
+        """What placed requests ask of a release."""
+        names = ("dlq_beyond", "dlq_perm", "dlq_keeps_delay", "null_limit", "wants_origin")
+        return {name: getattr(PROFILES[shape.profile], name) for name in names} | {"slave": shape.slave}
 
     # Shared states
 
@@ -122,6 +135,17 @@ class Machine:
         """What the slots of a topic's configuration hold where it is this one."""
         values = (0, 0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm, int(config.order))
         return dict(zip(self.config_slots(topic), values, strict=True))
+
+    def group_codes(self, topic: int, group: tuple[int, int, int]) -> dict[int, int]:
+        """What the slots of the group of a retry topic hold where it is this one: whether it is known, its limit, its queues."""
+        return {self.first[name] + topic: value for name, value in zip(GROUPS, group, strict=True)}
+
+    def place(self, local: Local) -> tuple[int, int, str]:
+        """The topic, the queue and the kind of a handler's record, once it is stored."""
+        kind, lane = Kind.decode(self.read(local, "kind")), self.read(local, "way.lane") if self.shape.placed else -1
+        if lane < 0:
+            return self.read(local, "topic"), self.read(local, "queue"), kind
+        return self.read(local, "way.place"), lane, kind
 
     def with_config(self, shared: State, topic: int, config: Config | None) -> State:
         return self.assigned(shared, self.config_codes(topic, config))
@@ -144,6 +168,11 @@ class Machine:
     def waiting(self, shared: State) -> list[Move]:
         """What a request does that waits until no registration is in flight: nothing, but it looks whether one is."""
         return [Move("wait", shared, None, 1 << self.first["registration_in_flight"], 0, dead=True)] if self.shape.routes else []
+
+    def delivered(self, shared: State) -> State:
+        """The state with no registration on its way."""
+        slot = self.first["registration_in_flight"] if self.shape.routes else None
+        return shared if slot is None or not shared[slot] else self.assigned(shared, {slot: 0})
 
     @cached_property
     def route_slots(self) -> int:
@@ -179,12 +208,16 @@ class Machine:
 
     # Handlers
 
-    def arrived(self, topic: int, default: int, numbers: int, queue: int, kind: str, phase: str = "arrived") -> Local:
-        """A handler that has just got this request; with another phase, one that is further on."""
-        key = (topic, default, numbers, queue, kind, phase)
+    def arrived(
+        self, topic: int, default: int, numbers: int, queue: int, kind: str, phase: str = "arrived", way: Mapping[str, int] | None = None
+    ) -> Local:
+        """A handler that has just got this request; with another phase, one that is further on. `way` has codes of what its record's place
+        depends on."""
+        key = (topic, default, numbers, queue, kind, phase, None if way is None else tuple(way.items()))
         found = self._arrived.get(key)
         if found is None:
             codes = {"topic": topic, "default": default, "numbers": numbers, "queue": queue, "kind": Kind.encode(kind)}
+            codes |= {} if way is None else {f"way.{name}": code for name, code in way.items()}
             found = self._arrived[key] = self.handling(phase=Phase.encode(phase), broker=1, **codes)
         return found
 
@@ -199,7 +232,7 @@ class Machine:
 
     def word(self, local: Local) -> str:
         """The specification's word for the answer."""
-        return Answer.names[local[self.columns["answer"]]]
+        return PlacedAnswer.names[local[self.columns["answer"]]]
 
     def enabled(self, shared: State, local: Local, draws: tuple[int, ...]) -> list[Enabled]:
         """What the handler may do next. It depends on the deciding slots alone, so it is worked out once for each of their values."""
@@ -272,6 +305,26 @@ class Machine:
             found = self._future[key] = (reads, writes)
         return found
 
+    def ends(self, local: Local, right: Right) -> bool:
+        """Whether a handler may come to an end that is `right`, in any state and whatever others do."""
+        key = (local, right)
+        if key not in self._ends:
+            self._ends[key] = self._ending(local, right)
+        return self._ends[key]
+
+    def _ending(self, local: Local, right: Right) -> bool:
+        unknown = [None if slot in self.changing else code for slot, code in enumerate(self.start)]
+        answer, todo = self.columns["answer"], list[tuple[int | None, ...]]([local])
+        seen = set(todo)
+        while todo:
+            for way in self._ways([*unknown, *todo.pop()], right):
+                if way.local[answer] != 0:
+                    return True
+                if way.local not in seen:
+                    seen.add(way.local)
+                    todo.append(way.local)
+        return False
+
     def canonical(self, local: Local, right: Right) -> Local:
         """The handler with nothing in it that nobody looks at any more."""
         key = (local, right)
@@ -301,7 +354,7 @@ class Machine:
                 writes |= bits(slot for slot in slots if slot < self.shared)
                 if len(slots) == 1:
                     local[slots[0]] = decided(update.value, seen)
-            if local[answer] and not right.allows(Answer.names[local[answer] or 0], local[queue], seen=bool(writes)):
+            if local[answer] and not right.allows(PlacedAnswer.names[local[answer] or 0], local[queue], seen=bool(writes)):
                 continue
             reads = bits(s for ref in function.refs for s in self._slots(ref, seen) if s in self.changing or s >= self.shared)
             yield _Way(function, tuple(local[self.shared :]), reads, writes)

@@ -8,26 +8,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from rocketproof_model.specification import placing
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
-from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_protocol.codes import SYSTEM_ERROR
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE, TEMPLATE
 
-from ..history.cases import AT_LIMIT, DEAD, KINDS, Config
+from ..history.cases import AT_LIMIT, DEAD, KINDS, UNREADABLE, Config
 from ..history.operations import SENDS, Operation
 from ..refusal import Refusal
 from .ends import told_before
 from .left_out import beyond, reason
 from .machine import MOST_QUEUES, Machine, bits
-from .parts import UNREADABLE, Part, default_of
+from .parts import Part, default_of
 from .refusals import refused
-from .requests import COUNTED, Bodiless, Claims, Described, Ended, Reached, Reduced, Routed, Send, Update, fits_int
+from .requests import COUNTED, Claims, Described, Ended, Reached, Reduced, Refused, Routed, Send, Update, fits_int
 from .search import Search
 from .shape import Shape
-from .steps import Bound, Point, Request, Searched, Step, answers_of
+from .steps import Bound, Local, Point, Request, Searched, Step, answers_of
+from .ways import Values, topics_of
 
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
+NO_BODY = "a message without a body is an error before anything else"
+"""SEND-03, in releases that store the region of each message."""
+LEVELS = 18
 Make = Callable[[Shape], Machine]
 
 
@@ -91,9 +97,12 @@ class PartChecker:
     def __post_init__(self) -> None:
         part = self.part
         self.initial = self._initial()
-        self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *self._names()]))}
+        self.placed = self._is_placed()
+        more = [topic for one in part.asked for topic in topics_of(one)] if self.placed else []
+        self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *self._names(), *more]))}
         self.reasons = [self._reason(one) for one in part.asked]
-        most = max([q for q in self._queues() if 0 <= q < MOST_QUEUES], default=0) + 1
+        queues = [*self._queues(), *([LEVELS - 1] if self.placed else [])]
+        most = max([q for q in queues if 0 <= q < MOST_QUEUES], default=0) + 1
         classes: tuple[NameClass, ...] = tuple(self._class(name) for name in self.topics)
         self.machine = self.make(
             Shape(
@@ -104,7 +113,9 @@ class PartChecker:
                 auto_create=self.auto_create,
                 readable=bool(self.permission & 4),
                 writable=bool(self.permission & 2),
-                routes=part.recorded,
+                routes=self._knows_routes,
+                placed=self.placed,
+                slave=self._slave,
             )
         )
 
@@ -119,6 +130,18 @@ class PartChecker:
     def _names(self) -> list[str]:
         """The topics that the part's requests may be about."""
         return [*sorted({default_of(o.fields) for o in self.part.asked if o.op in SENDS}), *self.part.topics]
+
+    def _is_placed(self) -> bool:
+        """Whether the part is judged with the steps between the checks and the store: a recording is, whose topics are all in one part."""
+        return False
+
+    @property
+    def _knows_routes(self) -> bool:
+        return False
+
+    @property
+    def _slave(self) -> bool:
+        return False
 
     def _reason(self, one: Operation) -> str:
         return reason(one, self.profile)
@@ -249,12 +272,10 @@ class PartChecker:
         if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
         if self.profile.always_traced and one.asked.get("bodySize") == 0:
-            return Bodiless(self.machine, one.code if known else None)
+            return Refused(self.machine, SYSTEM_ERROR, NO_BODY, one.code if known else None)
         ended = self._ended(one) if known else None
         default = self.topics[default_of(one.fields)]
-        # What is stored elsewhere, or refused by a limit, takes no offset here; it may have made the topic all the same.
-        kind = "prepared" if (one.reason and beyond(one, self.profile) in ELSEWHERE) or why == "limits of batches" else self._kind(one)
-        start = self.machine.arrived(topic, default, numbers, queue, kind)
+        start, *others = self._starts(one, why, topic, default, numbers, queue)
         patient = one.took is None or one.took >= LOCK_TIMEOUT
         return Send(
             self.machine,
@@ -266,7 +287,24 @@ class PartChecker:
             claims if ended is None else frozenset(),
             patient,
             self.profile.illegal_code,
+            tuple(others),
         )
+
+    def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
+        """The handlers with which a send may begin. What is stored elsewhere, or refused by a limit, takes no offset here; it may have made
+        the topic all the same."""
+        elsewhere = (one.reason and beyond(one, self.profile) in ELSEWHERE) or why == "limits of batches"
+        return [self.machine.arrived(topic, default, numbers, queue, "prepared" if elsewhere else self._kind(one))]
+
+    def _codes_of_way(self, values: Values) -> dict[str, int]:
+        """What the place of a request's record depends on, as codes."""
+        topics = {"dead": self.topics.get(values.get("dead", ""), 0), **self._own_topics}
+        types = {"step": placing.Step, "flaw": placing.Flaw}
+        return {name: types[name].encode(value) if name in types else int(value) for name, value in (values | topics).items()}
+
+    @cached_property
+    def _own_topics(self) -> dict[str, int]:
+        return {"halves": self.topics.get(HALF_TOPIC, 0), "delayed": self.topics.get(SCHEDULE, 0)}
 
     def _ended(self, one: Operation) -> Ended:
         code = one.code or 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
 
-from ..history.cases import Config
+from ..history.cases import UNREADABLE, Config
 from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
 
 OF_A_PART = (*JUDGED, "delete_topic")
@@ -25,8 +25,6 @@ MAKE_NONE = (
     *("delete_topic", "delete_group", "end_transaction", "configure"),
 )
 """Requests by which a broker makes no topic. Those that do are sends, send-backs, heartbeats and updates (TCM-10 to TCM-30)."""
-UNREADABLE = "headers that do not decode"
-"""Why `reach` leaves out a send whose fields no broker can read."""
 
 
 def name_of(broker: str, topics: Sequence[str], *, recorded: bool = False) -> str:

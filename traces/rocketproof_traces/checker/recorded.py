@@ -9,22 +9,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rocketproof_protocol.codes import NO_PERMISSION, SERVICE_NOT_AVAILABLE, SUCCESS, SYSTEM_BUSY, SYSTEM_ERROR, TOPIC_NOT_EXIST
-from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_model.language import JAVA_INT
+from rocketproof_profiles import classify, java_length
+from rocketproof_protocol.codes import (
+    NO_PERMISSION,
+    SEND_MESSAGE,
+    SERVICE_NOT_AVAILABLE,
+    SLAVE_NOT_AVAILABLE,
+    SUCCESS,
+    SYSTEM_BUSY,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
+from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.properties import WAIT
-from rocketproof_protocol.topics import HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import STATUSES, Config, properties_of
+from ..history.cases import STATUSES, UNREADABLE, Config, properties_of
 from ..history.operations import SENDS, Operation
+from .left_out import reason
 from .part import Finding, PartChecker
-from .requests import COUNTED, Adopted, Ended, Registering, Routed
-from .steps import Bound, Point
+from .requests import COUNTED, Adopted, Claims, Ended, Refused, Registering, Regrouped, Routed, Send, Update
+from .steps import Bound, Local, Point, Request
+from .ways import Record, Values, back_of, ended_kind, records_of, way_of
 
 ROUTE = "route"
-SLAVE = "role of the store"
+GROUP_LIMIT = 255
+"""The longest name of a group, in UTF-16 units."""
+ON_SLAVE = "a slave changes neither topics nor groups"
+REJECTED = "a slave rejects sends before it reads them"
+NO_HEADER = "the header cannot be read"
+UNNAMED = "filter types are SINGLE_TAG and MULTI_TAG"
+SIDES = ({"named": True, "requested": JAVA_INT[1]}, {"named": True, "requested": JAVA_INT[0]})
+"""Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
 
 
 class Cases(NamedTuple):
@@ -37,8 +58,11 @@ class Cases(NamedTuple):
     bound: str
 
 
+@dataclass
 class RecordedChecker(PartChecker):
     """The recording of one broker and the machine that it is judged with."""
+
+    auto_groups: bool = True
 
     def cases(self, bound: Bound, tick: Callable[[int], None] = lambda _: None) -> Cases:
         """Judge the cases one after the other."""
@@ -84,8 +108,8 @@ class RecordedChecker(PartChecker):
             if one.case in self.undecided:
                 found["not decided within the limit"] += not one.looks_after
             elif not one.looks_after:
-                status = STATUSES.get(one.code or 0, "") if one.op in SENDS and one.case not in self.refused else ""
-                found[why or ("no answer came" if one.closed is None else status)] += 1
+                silent = one.op == "end_transaction" and not ended_kind(one)  # nobody is answered
+                found[why or ("no answer came" if one.closed is None and not silent else "")] += 1
         del found[""]
         return found
 
@@ -108,37 +132,89 @@ class RecordedChecker(PartChecker):
     def _names(self) -> list[str]:
         stored = [record for one in self.part.asked for record in one.stored()]
         real = [record.real[0] for record in stored if record.real is not None]
-        return [*self.initial, *super()._names(), *(record.topic for record in stored), *real]
+        groups = [self._group(one) for one in self.part.asked if one.op in ("update_group", "delete_group")]
+        half = [one.topic for one in self.part.asked if one.op == "end_transaction"]
+        return [*self.initial, *super()._names(), *(record.topic for record in stored), *real, *groups, *([HALF_TOPIC] if half else [])]
 
     def _queues(self) -> list[int]:
         stored = [r.queue for one in self.part.asked for r in one.stored()]
         return [one.answered("queueId") or 0 for one in self.part.asked] + stored
 
-    def _reason(self, one: Operation) -> str:
-        if self._slave:
-            return SLAVE
-        if one.looks_after:
-            return ""
-        kind, why = one.reach(int(one.asked["code"]), self._group_limits.get(one.case, RETRY_MAX_TIMES))
-        bodiless = kind == "send" and self.profile.always_traced and not one.asked.get("bodySize")
-        return "requests without a body" if bodiless else why
-
-    @cached_property
-    def _group_limits(self) -> dict[str, int | None]:
-        """The retries that the group of each case's retry topic allows, of all groups None once one was updated that nobody knows."""
-        limits: dict[str, int] = {}
-        known, found = True, dict[str, int | None]()
-        for one in self.part.asked:
-            if one.op == "update_group" and one.code == SUCCESS:
-                group = one.group()
-                known = known and group is not None
-                limits |= {} if group is None else dict([group])
-            elif one.topic.startswith(RETRY_PREFIX):
-                name = one.topic.removeprefix(RETRY_PREFIX)
-                found[one.case] = limits.get(name, RETRY_MAX_TIMES if known else None)
-        return found
+    def _is_placed(self) -> bool:
+        return True
 
     @property
+    def _knows_routes(self) -> bool:
+        return not self._slave
+
+    def _reason(self, one: Operation) -> str:
+        if one.looks_after or one.op in (ROUTE, "update_group", "delete_group", "send_back"):
+            return ""
+        code = int(one.asked["code"])
+        if one.op in SENDS:
+            unread = one.reach(code)[1] == UNREADABLE
+            if unread and code == SEND_MESSAGE and self.profile.null_fields:
+                return UNREADABLE  # what could be read may have had an effect (REM-04)
+            return "batches without their body" if one.messages is None and one.code in (SUCCESS, *STATUSES) else ""
+        if one.op == "update_topic":
+            why = one.reach(code)[1]
+            return "" if why in ("order topics", "filter types") else why
+        if one.op == "max_offset":
+            return "records of ended transactions" if one.topic == OP_HALF_TOPIC else reason(one, self.profile)
+        if one.op == "end_transaction":
+            known = self._slave or not one.closed or (ended_kind(one) and (self._record(one) or one.code == SYSTEM_ERROR))
+            return "" if known else "ends of transactions that nobody recorded"
+        return f"request code {code}"
+
+    # Groups
+
+    def _group(self, one: Operation) -> str:
+        """The group that a request is about, by its retry topic."""
+        name = str(one.fields.get("group", ""))
+        if one.op == "delete_group":
+            name = str(one.fields.get("groupName", ""))
+        elif one.op == "update_group":
+            name = (one.group() or ("",))[0]
+        elif one.op in SENDS:
+            return one.topic
+        return RETRY_PREFIX + name
+
+    def _found_group(self, topic: str) -> tuple[int, int, int]:
+        """Whether a look-up finds or makes the group of this retry topic, and with which limit and queues (DLQ-02)."""
+        name = topic.removeprefix(RETRY_PREFIX)
+        odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > GROUP_LIMIT
+        made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and odd)
+        return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1
+
+    @cached_property
+    def _unsure(self) -> set[str]:
+        """The cases about groups of which nobody knows how often they retry: somebody changed one, and the recording does not say which."""
+        known: set[str] | None = None
+        found = set()
+        for one in self.part.asked:
+            if one.op == "update_group" and one.code == SUCCESS:
+                if one.group() is None:
+                    known = set()
+                elif known is not None:
+                    known.add(self._group(one))
+            elif known is not None and one.op in (*SENDS, "send_back") and self._group(one) not in known:
+                found.add(one.case)
+        return found
+
+    # Records
+
+    @cached_property
+    def _records(self) -> dict[int, tuple[int, Record]]:
+        """The records that answers tell of, by their places in the log, with the event that told of them."""
+        told = ((one.closed or 0, found) for one in self.part.asked if one.op in SENDS for found in records_of(one, self.profile))
+        return {place: (seq, record) for seq, (place, record) in told}
+
+    def _record(self, one: Operation) -> Record | None:
+        """The record that a request names by its place in the log, None if no answer told of it."""
+        seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset"), (0, None))
+        return record if seq < one.opened else None
+
+    @cached_property
     def _slave(self) -> bool:
         """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows. Where
         slaves reject sends unread, every one was."""
@@ -149,15 +225,13 @@ class RecordedChecker(PartChecker):
 
     def _opened(self, last: int) -> list[tuple[int, int, int | None]]:
         self.requests, self.made = [], []
-        opened: list[tuple[int, int, int | None]] = [(-1, self._add(Registering(self.machine), None), None)]
+        opened: list[tuple[int, int, int | None]] = []
+        if self._knows_routes:
+            opened.append((-1, self._add(Registering(self.machine), None), None))
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             if why:
                 at = one.opened if one.closed is None else one.closed
                 opened.append((one.opened, self._add(Adopted(self.machine, self._codes(one)), one), at))
-            elif one.op == ROUTE:
-                if one.closed is not None:
-                    route = Routed(self.machine, self.topics[one.topic], one.route(), one.code or 0)
-                    opened.append((one.opened, self._add(route, one), one.closed))
             else:
                 request = self._request(one, "", known=one.closed is not None, claims=frozenset())
                 if request is not None:
@@ -166,45 +240,120 @@ class RecordedChecker(PartChecker):
             opened.append((since, self._add(self._own(topic, queue, frozenset()), None), None))
         return opened
 
+    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
+        machine, code = self.machine, one.code if known else None
+        if one.op == ROUTE:
+            route = one.route()
+            return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None
+        if one.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
+            return Refused(machine, SYSTEM_BUSY, REJECTED, code)
+        if one.op in SENDS and one.reach(int(one.asked["code"]))[1] == UNREADABLE:
+            return Refused(machine, SYSTEM_ERROR, NO_HEADER, code)
+        if one.op in ("update_topic", "update_group", "delete_group") and self._slave and not self.profile.slave_creates:
+            return Refused(machine, SYSTEM_ERROR, ON_SLAVE, code)
+        if one.op == "update_topic" and one.reach(int(one.asked["code"]))[1] == "filter types":
+            return Refused(machine, SYSTEM_ERROR, UNNAMED, code)
+        if one.op in ("update_group", "delete_group"):
+            return self._regrouped(one) if known else None
+        if one.op == "end_transaction":
+            return self._ended_transaction(one) if known else None
+        if one.op == "send_back":
+            return self._sent_back(one)
+        request = super()._request(one, why, known=known, claims=claims)
+        if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
+            return replace(request, wanted=replace(request.wanted, order=True))
+        return request
+
+    def _regrouped(self, one: Operation) -> Request:
+        topic, code = self._group(one), one.code or 0
+        told = one.group() if one.op == "update_group" else None
+        group = (1, *told[1:]) if told is not None else self._found_group(topic)
+        if topic not in self.topics or (told is None and one.op == "update_group"):
+            return Refused(self.machine, SUCCESS, "a group may always be changed", code)
+        return Regrouped(self.machine, self.topics[topic], group, code)
+
+    def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
+        way = way_of(one, self.profile, self.cluster)
+        ways = [way | side for side in SIDES] if one.case in self._unsure and way.get("step") == "retry" else [way]
+        kind = self._kind(one)
+        return [self.machine.arrived(topic, default, numbers, queue, kind, way=self._codes_of_way(each)) for each in ways]
+
+    def _sent_back(self, one: Operation) -> Request:
+        """A send-back of a record, of any if nobody told of the one that it names: it may be there or not, and have been retried or not."""
+        record, way, topic = self._record(one), back_of(one), self.topics[self._group(one)]
+        if record is not None:
+            ways: list[Values] = [way | {"found": True, "times": record.times}]
+            if one.case in self._unsure:
+                ways = [each | side for each in ways for side in SIDES]
+        else:
+            ways = [way | {"found": found} | side for found in (False, True) for side in SIDES]
+        kind = "not" if record is None else record.kind
+        start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
+        ended = None if one.closed is None else Ended(one.code or 0, shows=False)
+        return Send(self.machine, start, topic, 0, ended=ended, others=tuple(others), illegal_code=self.profile.illegal_code)
+
+    def _ended_transaction(self, one: Operation) -> Request | None:
+        """The end of a transaction; of an unknown kind it is none, and nobody hears of it."""
+        if self._slave:
+            return Refused(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", one.code)
+        record, kind = self._record(one), ended_kind(one)
+        if not kind:
+            return None
+        fitting = record is not None and (record.group, record.offset) == (
+            one.fields.get("producerGroup"),
+            one.number("tranStateTableOffset"),
+        )
+        name, queue = record.real if record is not None and record.real is not None else (HALF_TOPIC, 0)
+        way = self._codes_of_way({"step": "end", "found": record is not None, "fitting": fitting})
+        start = self.machine.arrived(self.topics.get(name, 0), 0, 0, queue, kind, "append", way)
+        return Send(self.machine, start, self.topics.get(name, 0), 0, ended=Ended(one.code or 0, shows=False))
+
     def _stored_later(self) -> Iterator[tuple[int, str, int]]:
-        """The places in which the broker may store a record by itself: from which event on, topic and queue."""
-        prepared: list[tuple[str, int]] = []
+        """The places in which the broker may store a record by itself: from which event on, topic and queue; -1 is any queue."""
         for one, why in zip(self.part.asked, self.reasons, strict=True):
-            if not why or one.closed is None:
+            if one.closed is None or one.code not in (SUCCESS, *STATUSES):
                 continue
-            places = []
-            for record in one.stored():
-                if record.real is not None and record.topic == SCHEDULE:
-                    places.append(record.real)
-                elif record.real is not None and record.topic == HALF_TOPIC:
-                    prepared.append(record.real)
-            if one.op == "end_transaction" and one.code == 0:
-                places += prepared
-            yield from ((one.closed, topic, queue) for topic, queue in places if 0 <= queue < self.machine.shape.queues)
+            reals = [record.real for record in one.stored() if record.real is not None and record.topic == SCHEDULE]
+            if one.op == "send_back":
+                reals = [(self._group(one), -1)]
+            elif one.op == "send" and not why and not one.stored():
+                way = way_of(one, self.profile, self.cluster)
+                reals = [(one.topic, one.answered("queueId") or 0)] * (way["level"] > 0)
+            elif one.op == "end_transaction" and why:
+                reals = [found.real for seq, found in self._records.values() if seq < one.opened and found.real is not None]
+            yield from ((one.closed, topic, queue) for topic, queue in reals if queue < self.machine.shape.queues and topic in self.topics)
 
     @cached_property
     def _statuses(self) -> set[int]:
         """The codes that say that a wait timed out: none does where any message that waits is answered with success."""
         sends = [one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op in SENDS and not why]
-        waiting = {one.code for one in sends if properties_of(one.fields).get(WAIT, "true").lower() == "true"}
+        waiting = {one.code for one in sends if self._waits(one)}
         return set() if 0 in waiting else {code for code in STATUSES if code in waiting}
+
+    @staticmethod
+    def _waits(one: Operation) -> bool:
+        return properties_of(one.fields).get(WAIT, "true").lower() == "true"
 
     def _ended(self, one: Operation) -> Ended:
         ended = super()._ended(one)
         against = ""
-        if ended.code in STATUSES and ended.code not in self._statuses:
-            against = "where others that wait are answered with success"
-        elif ended.code == 0 or ended.code in STATUSES:
-            place = (one.topic, ended.queue, ended.offset, self._kind(one))
-            for record in one.stored():
-                if (record.topic, record.queue, record.offset, record.kind) != place:
-                    against = f"stored in {record.topic}, queue {record.queue}, offset {record.offset}, transaction {record.kind}"
-        return ended._replace(against=against)
+        if ended.code in STATUSES and not (ended.code in self._statuses and self._waits(one)):
+            against = "where others that wait are answered with success" if self._waits(one) else "though it does not wait"
+        stored, kind = one.stored(), self._kind(one)
+        places = [(one.topic, ended.queue, (ended.offset or 0) + k, kind) for k in range(len(stored))]
+        odd = (r for r, place in zip(stored, places, strict=True) if (r.topic, r.queue, r.offset, r.kind) != place)
+        note = next((f"stored in {r.topic}, queue {r.queue}, offset {r.offset}, transaction {r.kind}" for r in odd), "")
+        records = tuple((self.topics[r.topic], r.queue, r.offset, r.kind) for r in stored)
+        return ended._replace(against=against, records=records, note=note)
 
     def _start(self, last: int) -> tuple[int, ...]:
         shared = super()._start(last)
         for name, config in self.initial.items():
-            shared = self.machine.assigned(shared, self.machine.route_codes(self.topics[name], config))
+            if self._knows_routes:
+                shared = self.machine.assigned(shared, self.machine.route_codes(self.topics[name], config))
+        for name, topic in self.topics.items():
+            if name.startswith(RETRY_PREFIX):
+                shared = self.machine.assigned(shared, self.machine.group_codes(topic, self._found_group(name)))
         return shared
 
     def _codes(self, one: Operation) -> dict[int, int]:
@@ -214,7 +363,7 @@ class RecordedChecker(PartChecker):
         route = one.route() if one.op == ROUTE else None
         if look is not None or route is not None:
             config, topic = look.config() if look is not None else route, self.topics[one.topic]
-            codes = {**machine.config_codes(topic, config), **machine.route_codes(topic, config)}
+            codes = {**machine.config_codes(topic, config), **(machine.route_codes(topic, config) if self._knows_routes else {})}
         for record in one.stored():
             if record.kind in COUNTED and 0 <= record.queue < machine.shape.queues:
                 codes[machine.offset_slot(self.topics[record.topic], record.queue)] = record.offset + 1

@@ -8,11 +8,12 @@ from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import Guard
+from rocketproof_model.specification.placing import Step
 
 from ..history.cases import Config
 from ..refusal import Names, Refusal, refusal_of
 from .machine import Machine
-from .requests import Bodiless, Described, Reached, Routed, Send, Update
+from .requests import Described, Reached, Refused, Regrouped, Routed, Send, Update
 from .steps import Local, Point, Request
 
 MADE = "a topic is there since the broker's start, or made by a request that names it"
@@ -21,26 +22,32 @@ GROWS = "the end of a queue never goes back while its broker runs"
 """REC-04: the dispatcher only appends entries."""
 
 
+STEPS = ("at the store", *(f"step {name}" for name in Step.names))
+"""Guards that say which step comes first; those of the steps themselves tell more."""
+
+
 def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: Names) -> Refusal:
     """Why the request did not end as recorded from any of these states; explained in the first of them."""
     shared = stuck[0].shared
     if isinstance(request, Described):
         return _unknown("topic", machine.config(shared, request.topic), request.config)
     if isinstance(request, Routed):
-        return _unknown("route", machine.route(shared, request.topic), request.config)
+        return _unknown("route", machine.route(shared, request.topic) if machine.shape.routes else None, request.config)
     if isinstance(request, Reached):
         if request.offset < request.least:
             return Refusal(f"has answered {request.least} for queue {request.queue} before", sentence=GROWS)
         slot = machine.offset_slot(request.topic, request.queue)
         return Refusal(f"has {shared[slot]} records in queue {request.queue}")
     if isinstance(request, Update):
-        guard = machine.update.guard(shared + machine.idle, request.args)
+        guard = request.function.guard(shared + machine.idle, request.args)
         if guard is None:
             return Refusal("updates the topic")
-        scope = _scope(machine, machine.update, shared + machine.idle, request.args)
+        scope = _scope(machine, request.function, shared + machine.idle, request.args)
         return refusal_of(guard, machine.instance, scope, "update_topic", names, specified="refuses the update")
-    if isinstance(request, Bodiless):
-        return Refusal("refuses a message without a body")
+    if isinstance(request, Refused):
+        return Refusal(f"answers {request.right}", sentence=request.why)
+    if isinstance(request, Regrouped):
+        return Refusal("answers 0 to whoever changes a group")
     assert isinstance(request, Send)
     return _send(machine, request, stuck, names)
 
@@ -67,7 +74,7 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
     if any(word in request.ended.words(request.illegal_code) for word, _ in ends):  # then it is the remark that does not fit
         answers = f"answers {' or '.join(f'{answer} by {action}' for (_, action), answer in ends.items())}"
         remark = f"the remark is that of {' or '.join(sorted(request.ended.actions))}"
-    against = list(_against(machine, request, stuck))
+    against = sorted(_against(machine, request, stuck), key=lambda one: one[0].name in STEPS)
     if not against:
         return Refusal(answers, sentence=remark)
     guard, scope, action = next((one for one in against if one[2] in request.ended.actions), against[0])
@@ -107,7 +114,7 @@ def _alone(machine: Machine, request: Send, shared: State, local: Local, action:
         for function, args, reads, _ in machine.enabled(state, at, request.draws):
             move = machine.step(function, args, state, at, reads)
             assert move.local is not None
-            todo.append((move.shared, move.local, move.label))
+            todo.append((machine.delivered(move.shared), move.local, move.label))
     return found
 
 

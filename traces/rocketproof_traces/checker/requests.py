@@ -8,12 +8,21 @@ where the checks are behind it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import JAVA_INT
-from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import (
+    MESSAGE_ILLEGAL,
+    NO_PERMISSION,
+    SERVICE_NOT_AVAILABLE,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
 
 from ..history.cases import STATUSES, Config
 from .machine import Machine, Right, bits
@@ -30,16 +39,21 @@ ANSWERS = {
     MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
     NO_PERMISSION: "NO_PERMISSION",
     TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
+    SERVICE_NOT_AVAILABLE: "SERVICE_NOT_AVAILABLE",
+    SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
 }
 """The specification's words for the codes of answers to sends."""
 Claims = frozenset[tuple[int, int, int]]
+Lying = tuple[int, int, int, str]
+"""A record: its topic, queue, offset and kind."""
 
 
 class Ended(NamedTuple):
     """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
 
     `against` is what else was recorded that no such answer goes with; `actions` are those that refuse with the recorded remark, none
-    where it tells nothing.
+    where it tells nothing. `records` are those that the request stored, as far as that was recorded. `shows`: an answer of this kind has
+    the record's queue and offset. `note` tells where they lie, where that is not where the request asks for.
     """
 
     code: int
@@ -47,6 +61,9 @@ class Ended(NamedTuple):
     offset: int | None = None
     against: str = ""
     actions: frozenset[str] = frozenset()
+    records: tuple[Lying, ...] = ()
+    shows: bool = True
+    note: str = ""
 
     def words(self, illegal_code: int = 1) -> tuple[str, ...]:
         if self.against:
@@ -59,13 +76,15 @@ class Ended(NamedTuple):
 
     def __str__(self) -> str:
         named = f"code {self.code}" + (f" {ANSWERS[self.code]}" if self.code in ANSWERS else "")
-        named += f", queue {self.queue}, offset {self.offset}" if self.code == SUCCESS or self.code in STATUSES else ""
-        return f"{named}, {self.against}" if self.against else named
+        named += f", queue {self.queue}, offset {self.offset}" if self.shows and (self.code == SUCCESS or self.code in STATUSES) else ""
+        return ", ".join(text for text in (named, self.against or self.note) if text)
 
 
 @dataclass(eq=False)
 class Send:
-    """A message or a batch of `count`. `ended` is None if nobody knows how it ended.
+    """A message or a batch of `count`; or what stores a record otherwise, as a send-back. `ended` is None if nobody knows how it ended.
+
+    `others` are other ways to begin, for what nobody knows of the record that the request names.
 
     `claims` are the offsets that other answers name: a request without an answer cannot have taken one of them. `patient`: it was
     under way for longer than a broker waits for its lock.
@@ -80,13 +99,14 @@ class Send:
     claims: Claims = frozenset()
     patient: bool = True
     illegal_code: int = 1
+    others: tuple[Local, ...] = ()
 
     draws: tuple[int, ...] = field(init=False)
     kind: Hashable = field(init=False)
 
     def __post_init__(self) -> None:
         self.draws = self._draws()
-        self.kind = ("send", self.count, self.draws, self.patient)
+        self.kind = ("send", self.count, self.draws, self.patient, self.others)
         self._words = () if self.ended is None else self.ended.words(self.illegal_code)
         self._right = Right() if self.ended is None else Right(self._words or ("",), self.ended.queue)
 
@@ -99,6 +119,10 @@ class Send:
         return tuple(range(self.machine.shape.queues))
 
     @property
+    def stateless(self) -> bool:
+        return self.ended is not None and not any(self.machine.ends(begun, self._right) for begun in (self.start, *self.others))
+
+    @property
     def giving_up(self) -> bool:
         """Whether a timed-out wait for the lock leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
         answered = "TOPIC_NOT_EXIST" in self._words
@@ -106,6 +130,8 @@ class Send:
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         machine, answer = self.machine, self.machine.columns["answer"]
+        if self.others and local == self.start:
+            return [move for begun in (local, *self.others) for move in replace(self, start=begun, others=()).moves(shared, begun)]
         found = []
         for function, args, reads, own in machine.enabled(shared, local, self.draws):
             name = function.action.name
@@ -117,7 +143,7 @@ class Send:
         return found or machine.waiting(shared)
 
     def alone(self, shared: State, local: Local) -> Alone | None:
-        way = self.machine.straight(shared, local, self.draws)
+        way = None if self.others else self.machine.straight(shared, local, self.draws)
         if way is None:
             return None
         function, args, reads, _ = way.last
@@ -128,7 +154,7 @@ class Send:
         return Alone(way.labels, self._end(last, last.local))
 
     def forced(self, shared: State, local: Local) -> Move | None:
-        return self.machine.forced(shared, local, self.draws, self._right)
+        return None if self.others else self.machine.forced(shared, local, self.draws, self._right)
 
     def future(self, local: Local) -> tuple[int, int]:
         return self.machine.future(local, self._right)
@@ -139,16 +165,25 @@ class Send:
     def _end(self, move: Move, local: Local) -> Move:
         """The answered request: is it the recorded answer?"""
         word, shared = self.machine.word(local), move.shared
-        queue, offset = self.machine.read(local, "queue"), self.machine.read(local, "offset")
+        offset = self.machine.read(local, "offset")
         counted = move.writes and word == "SUCCESS"
+        topic, queue, kind = self.machine.place(local)
         if counted and self.count != 1:
-            slot = self.machine.offset_slot(self.topic, queue)
+            slot = self.machine.offset_slot(topic, queue)
             shared = self.machine.assigned(shared, {slot: shared[slot] + self.count - 1})
         if self.ended is None:
-            right = not counted or not any((self.topic, queue, o) in self.claims for o in range(offset, offset + self.count))
+            right = not counted or not any((topic, queue, o) in self.claims for o in range(offset, offset + self.count))
         else:
-            right = self.ends_in(word, move.label) and (word != "SUCCESS" or (queue, offset) == (self.ended.queue, self.ended.offset))
+            right = self.ends_in(word, move.label) and (word != "SUCCESS" or self._stored_as_told((topic, queue, offset, kind), local))
         return Move(move.label, shared, None, move.reads, move.writes, dead=not right)
+
+    def _stored_as_told(self, record: Lying, local: Local) -> bool:
+        """Whether a stored record is where the answer says, and what was recorded of it."""
+        assert self.ended is not None
+        topic, queue, offset, kind = record
+        if self.ended.shows and (self.machine.read(local, "queue"), offset) != (self.ended.queue, self.ended.offset):
+            return False
+        return all(one == (topic, queue, offset + k, kind) for k, one in enumerate(self.ended.records))
 
     def ends_in(self, word: str, action: str) -> bool:
         """Whether the recorded answer has this word, and a remark that goes with the action by which it ends."""
@@ -159,11 +194,17 @@ class Send:
         word = self.machine.word(local)
         if word != "SUCCESS":
             return word
+        if self.ended is not None and not self.ended.shows:
+            return word
         return f"SUCCESS, queue {self.machine.read(local, 'queue')}, offset {self.machine.read(local, 'offset')}"
 
 
 class _OneStep:
     """A request that takes effect at one time."""
+
+    @property
+    def stateless(self) -> bool:
+        return False
 
     def alone(self, shared: State, local: Local) -> Alone | None:
         return None
@@ -198,10 +239,14 @@ class Update(_OneStep):
     def args(self) -> tuple[int, ...]:
         return (0, self.topic, self.wanted.read, self.wanted.write, self.wanted.perm)
 
+    @property
+    def function(self) -> Function:
+        return self.machine.ordered if self.wanted.order else self.machine.update
+
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         machine = self.machine
         state = shared + machine.idle
-        function = machine.update
+        function = self.function
         reads = bits(s for s in function.reads(state, self.args) if s < machine.shared)
         refused = function.guard(state, self.args)
         if refused is not None:
@@ -215,16 +260,44 @@ class Update(_OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Bodiless(_OneStep):
-    """A message without a body where that is an error before anything else (SEND-03). `code` is the answer's, None if nobody knows it."""
+class Refused(_OneStep):
+    """What is answered with a code before anything else, whatever the broker has. `code` is the answer's, None if nobody knows it."""
 
     machine: Machine
+    right: int
+    why: str
     code: int | None = None
     start: Local = OVER
-    kind: Hashable = "bodiless"
+
+    @property
+    def kind(self) -> Hashable:
+        return ("refused", self.right)
+
+    @property
+    def stateless(self) -> bool:
+        return True
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        return [Move("refuse_bodiless", shared, None, 0, 0, dead=self.code not in (SYSTEM_ERROR, None))]
+        return [Move("refuse", shared, None, 0, 0, dead=self.code not in (self.right, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Regrouped(_OneStep):
+    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit and its queues."""
+
+    machine: Machine
+    topic: int
+    group: tuple[int, int, int]
+    code: int
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("regrouped", self.topic, self.group)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        move = self.machine.step(self.machine.regroup, (0, self.topic, *self.group), shared, self.machine.idle, 0)
+        return [move._replace(local=None, dead=self.code != SUCCESS)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +364,8 @@ class Routed(_OneStep):
         return self.code == (17 if self.config is None else 0)
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        if not self.machine.shape.routes:  # nobody takes a slave's topics (NS-05)
+            return [Move("route", shared, None, 0, 0, dead=not self.possible or self.config is not None)]
         dead = not self.possible or self.machine.route(shared, self.topic) != self.config
         return [Move("route", shared, None, self.machine.route_slots, 0, dead=dead)]
 
@@ -357,7 +432,6 @@ __all__ = [
     "COUNTED",
     "OVER",
     "Adopted",
-    "Bodiless",
     "Claims",
     "Ended",
     "Reached",
@@ -365,6 +439,9 @@ __all__ = [
     "Registering",
     "Routed",
     "Described",
+    "Lying",
+    "Refused",
+    "Regrouped",
     "Send",
     "Update",
     "fits_int",

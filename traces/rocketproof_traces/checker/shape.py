@@ -23,6 +23,8 @@ _WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column
 SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps only a request for a route sees
 _ROUTE_COLUMNS = ("entries", "read", "write", "perm")
 ROUTES = tuple(f"route.{column}" for column in _ROUTE_COLUMNS)
+GROUPS = ("group.known", "group.limit", "group.queues")
+OF_REQUESTS = ("job.", "way.")  # what a request has for itself
 REGISTERING = ("register", "accept_registration", "ignore_registration")
 ONE_IN_FLIGHT = "none in flight"
 """The bound of the specification that lets one registration of a broker be in flight at a time."""
@@ -32,7 +34,8 @@ Change = Callable[[Model], Model]
 
 @dataclass(frozen=True)
 class Shape:
-    """What parts have in common that run on the same functions. Topic 0 is the template."""
+    """What parts have in common that run on the same functions. Topic 0 is the template. `placed`: records may lie elsewhere than where
+    their requests ask for, messages are sent back, and transactions end; other parts do without what that takes."""
 
     profile: str
     classes: tuple[NameClass, ...]
@@ -42,24 +45,27 @@ class Shape:
     readable: bool = True
     writable: bool = True
     routes: bool = False
+    placed: bool = False
+    slave: bool = False
 
 
 def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification, Model]:
     """The specification and its part for a shape; with `change`, of a changed specification."""
-    spec, whole = _specified(shape.classes, shape.queues)
+    spec, whole = _specified(shape.classes, shape.queues, shape.placed)
     whole = change(whole) if change is not None else whole
     if shape.routes:
         whole = _one_registration_at_a_time(whole)
     names = [a.name for a in whole.actions if a.actor in SERVED and a.name not in SIZES]
     names += REGISTERING if shape.routes else ()
-    model = sliced(whole, _WANTED + ROUTES if shape.routes else _WANTED, names, last="job.")
+    wanted = _WANTED + (ROUTES if shape.routes else ()) + (GROUPS if shape.placed else ())
+    model = sliced(whole, wanted, names, last=OF_REQUESTS)
     if not shape.alone:
         model.actions = [_unseen_holder(a) for a in model.actions]
     return spec, model
 
 
 @cache
-def _specified(classes: tuple[NameClass, ...], queues: int) -> tuple[Specification, Model]:
+def _specified(classes: tuple[NameClass, ...], queues: int, placed: bool) -> tuple[Specification, Model]:
     number, count = Int(*JAVA_INT), Int(0, JAVA_INT[1])
     spec = specify(
         Scope(
@@ -75,6 +81,7 @@ def _specified(classes: tuple[NameClass, ...], queues: int) -> tuple[Specificati
             routes=False,
             store=True,
             updates=True,
+            placed=placed,
             defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
             offsets=1 << 60,
             file_size=16,

@@ -46,6 +46,11 @@ class Request(Protocol):
     @property
     def start(self) -> Local: ...
 
+    @property
+    def stateless(self) -> bool:
+        """Whether its end is the same in all states, so that no other order explains an answer that one does not."""
+        ...
+
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         """The next steps. Which there are and what they touch depends on the deciding slots alone."""
         ...

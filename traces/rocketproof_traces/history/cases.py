@@ -40,8 +40,9 @@ KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag", "flag")
 _COUNTS = ("readQueueNums", "writeQueueNums", "perm")
-_CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
+CUT = re.compile(r"\.\.\.\((\d+)\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
+UNREADABLE = "headers that do not decode"
 DEAD, AT_LIMIT, UNKNOWN_LIMIT = "dead letters", "retries at their limit", "retries of a group whose limit nobody recorded"
 
 
@@ -159,18 +160,18 @@ def reach(
         if fields.get("topicFilterType", "SINGLE_TAG") not in ("SINGLE_TAG", "MULTI_TAG"):
             return "other", "filter types"
         if not _are_ints(fields, _COUNTS):
-            return "other", "headers that do not decode"
+            return "other", UNREADABLE
         if any(int(fields[name]) < 0 for name in _COUNTS) or int(fields["perm"]) > 15:
             return "other", "counts or permissions that no topic has"
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND_MESSAGE, SEND_MESSAGE_V2):
         return "other", "batches" if code == SEND_BATCH_MESSAGE else f"request code {code}"
     if not fields.keys() >= REQUIRED_OF_A_SEND or not _are_ints(fields, _NUMBERS):
-        return "other", "headers that do not decode"
+        return "other", UNREADABLE
     if "batch" in fields and _bool(fields["batch"]):
         return "other", "batches"
     text = str(fields.get("properties") or "")
-    if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or _CUT.search(text))):
+    if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or CUT.search(text))):
         return "other", "size limits"
     properties = properties_of(fields) if text else {}
     stored = answered == 0 or answered is None or answered in STATUSES

@@ -98,20 +98,26 @@ class Operation:
         size, version = int(self.asked.get("bodySize") or 0), int(self.asked.get("version", NAMES_LIMIT))
         return reach(code, self.fields, self.code, size, version, group_limit)
 
-    def group(self) -> tuple[str, int] | None:
-        """The group that an update is about and the retries that it allows from then on; None if its body is not in the history."""
+    def group(self) -> tuple[str, int, int] | None:
+        """The group that an update is about, the retries that it allows from then on, and their queues; None if its body is not in the
+        history."""
         try:
             data = json.loads(_body(self.asked) or b"")
-            return str(data["groupName"]), int(data.get("retryMaxTimes", RETRY_MAX_TIMES))
+            return str(data["groupName"]), int(data.get("retryMaxTimes", RETRY_MAX_TIMES)), int(data.get("retryQueueNums", 1))
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def _batched(self) -> int | None:
         body = _body(self.asked)
         if body is None and self.asked.get("bodySize"):
-            return None
+            return self._told()
         count = _messages(body or b"")
         return count if count is not None else 0 if self.code == 1 else None
+
+    def _told(self) -> int | None:
+        """How many messages the answer names, None if it names none."""
+        named = self.told.get("msgId")
+        return named.count(",") + 1 if isinstance(named, str) and named else None
 
     @property
     def case(self) -> str:

@@ -18,7 +18,7 @@ from rocketproof_protocol.topics import TEMPLATE
 
 from ..history import Event
 from .cases import expanded, is_heading, no_case, rows, stored
-from .operations import NAME_SERVER
+from .operations import NAME_SERVER, SENDS
 
 OPS = {
     codes.SEND_MESSAGE: "send",
@@ -29,6 +29,7 @@ OPS = {
     codes.END_TRANSACTION: "end_transaction",
     codes.GET_ROUTEINFO_BY_TOPIC: "route",
     codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: "update_group",
+    codes.DELETE_SUBSCRIPTIONGROUP: "delete_group",
     codes.DELETE_TOPIC_IN_BROKER: "delete_topic",
     codes.SEND_MESSAGE_V2: "send",
     codes.SEND_BATCH_MESSAGE: "batch",
@@ -54,7 +55,7 @@ def _origin(row: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
     request = row["request"] if isinstance(row.get("request"), dict) else {}
     if request.get("code") == codes.GET_ROUTEINFO_BY_TOPIC and (request.get("extFields") or {}).get("topic") == TEMPLATE:
-        found["settings"] = {"autoCreateTopicEnable": str(row["response"]["code"] == 0).lower()}
+        found["settings"] = {"autoCreateTopicEnable": "true"} if row["response"]["code"] == 0 else {}  # a slave's has no route either
     return found | ({"target": f"broker {row['version']}"} if "version" in row else {})
 
 
@@ -79,14 +80,14 @@ def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, An
     code = int(request["code"])
     fields = expanded(code, request.get("extFields") or {})
     op = OPS.get(code, "other")
-    if op == "send" and str(fields.get("batch", "")).lower() == "true":
-        op = "batch"
+    if op in SENDS:
+        op = "batch" if str(fields.get("batch", "")).lower() == "true" else "send"
     case = f"{row['cfg']}-{row['n']} {row['case']!r}"
     asked = {"to": broker, "code": code, "fields": fields, "bodySize": int(request.get("body_len") or 0), "case": case}
     if row.get("to") == "ns" or op == "route":
         asked |= {"to": NAME_SERVER, "broker": broker}
     asked |= {"version": int(request["version"])} if "version" in request else {}
-    asked |= {"body": _packed(request["body"])} if isinstance(request.get("body"), dict) else {}
+    asked |= {"body": _packed(request["body"])} if isinstance(request.get("body"), dict | str) else {}
     made: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, asked)]
     if response["code"] is None:
         made.append(("info", op, {}))
@@ -106,4 +107,4 @@ def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, An
 
 
 def _packed(body: Any) -> str:
-    return base64.b64encode(json.dumps(body).encode()).decode()
+    return base64.b64encode((body if isinstance(body, str) else json.dumps(body)).encode("utf-8", "replace")).decode()

@@ -1,0 +1,221 @@
+"""What it depends on where a request's record comes to lie: what the header, the body and the record that it names say of it, in the words
+of the specification (`placing`, `placed`). The rules are there; here is only what they ask for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rocketproof_model.language import JAVA_INT, Bool, Int
+from rocketproof_model.specification.bounds import NAMES_LIMIT, plain
+from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
+from rocketproof_model.specification.vocabulary import Kind
+from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
+from rocketproof_protocol.flags import COMMIT, ROLLBACK
+from rocketproof_protocol.properties import (
+    CLUSTER,
+    DELAY,
+    MSG_REGION,
+    PGROUP,
+    REAL_QID,
+    REAL_TOPIC,
+    TRACE_ON,
+    TRAN_MSG,
+    TRANSACTION_ID,
+    UNIQ_KEY,
+    WAIT,
+)
+from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+
+from ..history.cases import CUT, KINDS, properties_of
+from ..history.operations import SENDS, Operation
+
+MAX_MESSAGE = 4_194_304
+"""maxMessageSize by default."""
+FIXED = 91
+"""The bytes of a record beside its body, its topic and its properties (APP-08)."""
+_JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that an answer tells of: its kind and offset; of a half message its group, and the topic and the queue that it is for."""
+
+    kind: str
+    offset: int
+    times: int
+    group: str | None
+    real: tuple[str, int] | None
+
+
+def level_asked(one: Operation) -> int | None:
+    """The delay level that a send asks for, 0 without one; None if it is no int."""
+    text = properties_of(one.fields).get(DELAY)
+    if text is None:
+        return 0
+    level = int(text) if _JAVA_NUMBER.fullmatch(text) else JAVA_INT[1] + 1
+    return level if JAVA_INT[0] <= level <= JAVA_INT[1] else None
+
+
+def is_half(one: Operation, profile: Profile) -> bool:
+    """TRX-01, TRX-02: whether a send is transactional in this release. A batch is none (BAT-03)."""
+    return one.op == "send" and profile.half_messages and properties_of(one.fields).get(TRAN_MSG, "").lower() == "true"
+
+
+def is_odd_batch(one: Operation, profile: Profile) -> bool:
+    """BAT-02, BAT-04: whether a send is a batch that no release, or not this one, stores."""
+    if one.op != "batch":
+        return False
+    level = level_asked(one)
+    unfit = level is None or not _holds(batch_fits, KINDS[one.number("sysFlag") & 12], level)
+    return unfit or (one.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
+
+
+def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
+    """What a send's place depends on."""
+    half, level = is_half(one, profile), level_asked(one)
+    values = {"half": half, "level": level or 0, "flaw": _flaw(one, profile, cluster, level, half=half)}
+    if one.op != "send" or not one.topic.startswith(RETRY_PREFIX):
+        return values | ({"level": 0} if one.op == "batch" else {})
+    return {**values, **limit_of(one), "step": "retry", "times": one.number("reconsumeTimes"), **_topics(one.topic)}
+
+
+def back_of(one: Operation) -> Values:
+    """What the place of a message depends on that is sent back, but for the message."""
+    level, named = one.number("delayLevel"), bool(one.fields.get("originTopic"))
+    topic = RETRY_PREFIX + str(one.fields.get("group", ""))
+    return {**limit_of(one), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
+
+
+def limit_of(one: Operation) -> Values:
+    """The limit of retries that a request names, and whether its version may name one."""
+    named = one.fields.get("maxReconsumeTimes") is not None
+    version = int(one.asked.get("version", NAMES_LIMIT if named else 0))  # of one that was not recorded nothing is concluded
+    return {"named": named, "requested": one.number("maxReconsumeTimes"), "version": version}
+
+
+def _topics(retry_topic: str) -> Values:
+    return {"dead": DLQ_PREFIX + retry_topic.removeprefix(RETRY_PREFIX)}
+
+
+def ended_kind(one: Operation) -> str:
+    """How a request ends a transaction."""
+    return {COMMIT: "commit", ROLLBACK: "rollback"}.get(one.number("commitOrRollback"), "")
+
+
+def topics_of(one: Operation) -> list[str]:
+    """The topics that a request's record may lie in, beside the one that it names."""
+    if one.op == "send_back":
+        topic = RETRY_PREFIX + str(one.fields.get("group", ""))
+        return [topic, DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX), SCHEDULE]
+    if one.op not in SENDS:
+        return []
+    dead = [DLQ_PREFIX + one.topic.removeprefix(RETRY_PREFIX)] if one.topic.startswith(RETRY_PREFIX) else []
+    names = properties_of(one.fields)
+    return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names)
+
+
+def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]:
+    """The records that the answer to a send tells of, by their places in the log."""
+    places = str(one.told.get("msgId") or "").split(",")
+    if one.op not in SENDS or len(places[0]) != 32:
+        return
+    half, offset = is_half(one, profile), one.answered("queueOffset") or 0
+    real = (one.topic, one.answered("queueId") or 0) if half else None
+    kind = "not" if half else KINDS[one.number("sysFlag") & 12]
+    group = properties_of(one.fields).get(PGROUP) if half else None
+    for k, place in enumerate(places):
+        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), group, real)
+
+
+# What is refused
+
+
+def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, half: bool) -> str:
+    """What a send will be refused for, as far as its header and its body tell. Where they leave it open, its answer does."""
+    kind = KINDS[one.number("sysFlag") & 12]
+    transactional = half or (not profile.half_messages and TRAN_MSG in properties_of(one.fields))
+    if transactional and one.op == "send" and one.code == NO_PERMISSION:
+        return "transaction"  # rejectTransactionMessage, which no history tells
+    if is_odd_batch(one, profile):
+        return "size" if level is not None or kind != "not" else "error"
+    fits = {_fits(one, profile, size) for size in _sizes(one, profile, cluster, half=half)}
+    refused = MESSAGE_ILLEGAL if one.op != "batch" or not profile.wants_topic else SYSTEM_ERROR
+    if fits == {False} or (len(fits) > 1 and one.code == MESSAGE_ILLEGAL):
+        return "size" if refused == MESSAGE_ILLEGAL or not _body_alone(one, profile) else "error"
+    if level is None and (half or kind in ("not", "commit")):
+        return "error"
+    return "none"
+
+
+def _body_alone(one: Operation, profile: Profile) -> bool:
+    return not _holds(body_fits, _size(one), 0, MAX_MESSAGE, int(profile.limits_record))
+
+
+def _size(one: Operation) -> int:
+    return int(one.asked.get("bodySize") or 0)
+
+
+def _fits(one: Operation, profile: Profile, properties: int) -> bool:
+    around = FIXED + len(one.topic.encode("utf-8", "replace")) + properties
+    return _holds(properties_fit, properties) and _holds(body_fits, _size(one), around, MAX_MESSAGE, int(profile.limits_record))
+
+
+def _sizes(one: Operation, profile: Profile, cluster: str, *, half: bool) -> Sequence[int]:
+    """The smallest and the largest number of bytes that the stored properties may have (SEND-03, SEND-25, SEND-26, TRX-04)."""
+    text = str(one.fields.get("properties") or "")
+    cut = CUT.search(text)
+    if not cut and len(text) < 4000:
+        return (0,)  # far from every limit
+    if not profile.stores_parsed:
+        return (_whole(text, cut), _whole(text, cut) + 1)
+    items = properties_of({"properties": text[: cut.start()] if cut else text})
+    rest = _whole(text, cut) - len(text[: cut.start()].encode("utf-8", "replace")) if cut else 0
+    added = {CLUSTER: cluster}
+    if profile.always_traced:
+        added |= {MSG_REGION: str(one.told.get("MSG_REGION") or _ANSWERED["region"]), TRACE_ON: _ANSWERED["trace"]}
+    if profile.makes_unique_key and one.op == "send" and UNIQ_KEY not in items:
+        added[UNIQ_KEY] = _ANSWERED["key"]
+    real: Mapping[str, str] = {}
+    if half or DELAY in items:
+        real = {REAL_TOPIC: one.topic, REAL_QID: "0000"} | (
+            {TRANSACTION_ID: _ANSWERED["key"]} if half and profile.names_transaction else {}
+        )
+    if WAIT in items and not profile.stores_wait and not real:
+        del items[WAIT]
+    least = _length(items | added, ends=profile.ends_properties) + rest
+    return (least - bool(cut), least + (_length(real, ends=True) if real else 0))
+
+
+def _whole(text: str, cut: re.Match[str] | None) -> int:
+    """The bytes of a text; one that a recording has cut goes on as its beginning ends."""
+    if cut is None:
+        return len(text.encode("utf-8", "replace"))
+    kept = text[: cut.start()]
+    more = max(0, int(cut[1]) - len(kept))
+    return len(kept.encode("utf-8", "replace")) + more * len(kept[-1:].encode("utf-8", "replace"))
+
+
+def _length(items: Mapping[str, str], *, ends: bool) -> int:
+    return sum(len(f"{name}{value}".encode("utf-8", "replace")) + 2 for name, value in items.items()) - (not ends)
+
+
+@cache
+def _function(formula: Any) -> Any:
+    number = Int(-(1 << 40), 1 << 40)
+    types = {batch_fits: (Kind, number), properties_fit: (number,), body_fits: (number, number, number, Bool)}
+    return plain(formula, *types[formula])
+
+
+def _holds(formula: Any, *values: Any) -> bool:
+    return bool(_function(formula)(tuple(Kind.encode(value) if isinstance(value, str) else value for value in values)))
+
+
+__all__ = ["Record", "back_of", "ended_kind", "is_half", "is_odd_batch", "level_asked", "limit_of", "records_of", "topics_of", "way_of"]

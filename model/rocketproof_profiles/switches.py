@@ -244,6 +244,20 @@ class Profile:
     """The size limit is one on the whole record, and on all records of a batch together; otherwise it is one on the body alone (APP-06,
     BAT-04)."""
 
+    hosts_by_flag: bool = switch(
+        False,
+        since(
+            "P49", True, "not recorded: 4.9.4 answers 0 to the flags 16 and 32, dispatches no such record, and a start ends its log there"
+        ),
+    )
+    """A record's hosts have the length that its flag says, though a client has set it, and are written as what they are (APP-08)."""
+
+    dispatch_ends: bool = switch(
+        False, since("P533", True, "not recorded: behind a record whose lengths add up to another size than its own, 5.3.3 goes on at once")
+    )
+    """The dispatcher knows where the log ends: it asks before each record, and begins no further; otherwise it reads to the end of what it
+    took of a file, and begins where a queue says that it ends (REC-04)."""
+
     resets_lock_time: bool = switch(False, since("P49", True))
     """The time of the lock is reset when append throws, too (CL-05)."""
 

@@ -22,6 +22,7 @@ from rocketproof_model.specification import (
     part,
     persistence,
     recovery,
+    sizes,
     specify,
     starting,
     waiting,
@@ -67,6 +68,7 @@ GOLDEN = {
     ("producers", "P49", "way='no route'"): (19456, 52021, 7),
     ("dispatch", "P49", ""): (68, 75, 6),
     ("dispatch", "P533", ""): (45, 49, 6),
+    ("sizes", "P494", ""): (38490, 232969, 26),
     ("recovery", "P49", "power_budget=2"): (3337, 13547, 16),
     ("recovery", "P49", "sync=False,crash_budget=2"): (3584, 10069, 18),
     ("controller", "P533", "crash_budget=2"): (39136, 119585, 25),
@@ -139,6 +141,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     ),
     "dispatch": (lambda: dispatching.specify("dispatch"), {}),
     "producers": (lambda: starting.specify("few", Enum("fine", "long"), Enum("fine", "null")), {}),
+    "sizes": (lambda: sizes.specify(sizes.SizesScope("three places", places=3)), {"names": False, "flags": False}),
     "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
     "controller": (
         lambda: controller.specify(controller.ControllerScope("two epochs", records=1, epochs=2, symmetric=False)),

@@ -18,6 +18,7 @@ from rocketproof_model.specification.dispatching import Dispatching, Stored
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.persistence import Life, Persistence
 from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.sizes import Answer, Sizes
 from rocketproof_model.specification.starting import Group, Said, Starting, State
 from rocketproof_model.specification.waiting import Step, Waiting
 
@@ -187,6 +188,29 @@ def _dispatching(d: Dispatching) -> list[Noticed]:
     ]
 
 
+def _sizes(z: Sizes) -> list[Noticed]:
+    fit: dict[str, Any] = {"settings": {"names": False, "texts": False, "flags": False}}
+    texts: dict[str, Any] = {"settings": {"names": False, "flags": False}}
+    names: dict[str, Any] = {"settings": {"texts": False, "flags": False}}
+    later: dict[str, Any] = {**names, "profile": "P533"}
+    batch, one = z.job.kind == "batch", z.written + 1
+    error = coerce("SYSTEM_ERROR", Answer)
+    return [
+        guard("C-145", "INV-40.read INV-06.sizes", "append", "passed", dropped, "a group of any characters is taken", **later),
+        sets("C-146", "INV-40.within", "append", "written", one, "a batch of two takes one place", **fit),
+        sets("C-147", "INV-06.sizes", "start", "written", ite(z.written > 0, z.written - 1, 0), "a start cuts a whole record off", **fit),
+        sets("C-148", "INV-36.sizes", "dispatch", "dispatched", one, "the dispatcher goes to the log's end", **fit),
+        guard("C-149", "INV-07.sizes", "refuse_text", "beyond", lambda c: ~batch, "all properties are too long", **fit),
+        guard("C-150", "INV-40.within", "append", "passed", dropped, "what is beyond a limit is stored"),
+        sets(
+            "C-151", "AUX-35", "append", "job.answer", coerce("stored", Answer), "what a sender wrote is stored", usual="violated", **texts
+        ),
+        sets("C-152", "REA-90", "overshoot", "dispatched", z.written, "the dispatcher stays within the log", **texts),
+        sets("C-153", "AUX-36", "refuse_topic", "job.answer", error, "a topic that is too long is an error", profile="P45"),
+        sets("C-154", "REA-91 REA-93", "skip", "dispatched", z.dispatched, "the dispatcher stays where it cannot read", **names),
+    ]
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -196,6 +220,7 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Patience: _patience,
     Flushing: _flushing,
     Recovery: _recovery,
+    Sizes: _sizes,
     Controller: _controller,
     Starting: _starting,
     Dispatching: _dispatching,

@@ -42,6 +42,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "locks": {},
     "expiry": {},
     "recovery": {"crash_budget": 1, "power_budget": 1},
+    "sizes": {},
     "flush": {},
     "news": {},
     "patience": {},

@@ -14,12 +14,15 @@ _HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
 _SHORT = Struct(">h")
 
 
-def items(batch: Message, limit: int | None, *, with_batch_properties: bool, trailing: bool = False) -> list[tuple[Message, Parts]]:
-    """The messages of a batch, with their parts.
+def items(
+    batch: Message, limit: int | None, more: int = 0, *, with_batch_properties: bool, trailing: bool = False
+) -> list[tuple[Message, Parts]]:
+    """The messages of a batch, with their parts; `more` are the bytes of longer hosts in each.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
     properties, which hold the header's and CLUSTER, are put behind the item's; `trailing`: see `properties_text`. A DELAY inside an
-    item has no effect. Raises JavaError for a body that ends too early, where the batch's own properties are too long, and where all
+    item has no effect. Nobody looks at how long the properties are together: the record's length of them may not hold it (HAZ-50).
+    Raises JavaError for a body that ends too early, where the batch's own properties are too long, and where all
     records together are larger than `limit` bytes, if there is one.
     """
     data = batch.body or b""
@@ -30,7 +33,7 @@ def items(batch: Message, limit: int | None, *, with_batch_properties: bool, tra
     total = at = 0
     while at < len(data):
         flag, body, properties, at = _item(data, at)
-        parts = make_parts(body, batch.topic, _joined(properties, added))
+        parts = make_parts(body, batch.topic, _joined(properties, added), more)
         total += parts.size
         if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rocketproof_profiles import Profile
-from rocketproof_protocol.flags import COMMIT, NOT
+from rocketproof_protocol.flags import COMMIT, NOT, STORE_IPV6
 
+from ..java import JavaError
 from ..message import Message
 from ..ports import Clock, Disk
 from ..tasks import Lock, Pause
@@ -90,7 +91,7 @@ class CommitLog:
         to_schedule_topic(message, trailing=self._profile.ends_properties)
         parts = None
         if self._profile.encode_first:
-            parts = record.parts_of(message)
+            parts = record.parts_of(message, hosts_by_flag=self._profile.hosts_by_flag)
             exceeded = self._exceeded(parts)
             if exceeded is not None:
                 return _EARLY_STATUS[exceeded]
@@ -104,7 +105,8 @@ class CommitLog:
         if delay_level(batch) > 0:
             return PutMessageStatus.MESSAGE_ILLEGAL
         limit = self._settings.max_message_size if self._profile.limits_record else None
-        found = items(batch, limit, with_batch_properties=self._profile.stores_parsed, trailing=self._profile.ends_properties)
+        more = record.longer_hosts(batch.sys_flag) if self._profile.hosts_by_flag else 0
+        found = items(batch, limit, more, with_batch_properties=self._profile.stores_parsed, trailing=self._profile.ends_properties)
         return lambda mapped: self._append_batch(mapped, batch, found)
 
     async def put(self, message: Message, append: Append, durability: Durability) -> PutResult:
@@ -168,13 +170,13 @@ class CommitLog:
         if not counted:
             queue_offset = 0
         if parts is None:
-            parts = record.parts_of(message)
+            parts = record.parts_of(message, hosts_by_flag=self._profile.hosts_by_flag)
             exceeded = self._exceeded(parts)
             if exceeded is not None:
                 return self._wrote(mapped, AppendResult(exceeded))
         wrote_offset = mapped.file_from_offset + position
         if parts.size + BLANK_SIZE > mapped.size - position:
-            return self._end_of_file(mapped, message, queue_offset, record.message_id(message.store_host, wrote_offset))
+            return self._end_of_file(mapped, message, queue_offset, self._message_id(message, wrote_offset))
         message.queue_offset = queue_offset
         message.physical_offset = wrote_offset
         mapped.write(position, record.encode(message, parts))
@@ -186,14 +188,14 @@ class CommitLog:
                 AppendMessageStatus.PUT_OK,
                 wrote_offset,
                 parts.size,
-                record.message_id(message.store_host, wrote_offset),
+                self._message_id(message, wrote_offset),
                 message.store_timestamp,
                 queue_offset,
             ),
         )
 
     def _append_batch(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, Parts]]) -> AppendResult:
-        """Write all records of a batch into one file, with consecutive queue offsets (BAT-04)."""
+        """Write all records of a batch into one file, with consecutive queue offsets (BAT-04). Raises JavaError."""
         position = mapped.wrote_position
         if position >= mapped.size:
             return AppendResult(AppendMessageStatus.UNKNOWN_ERROR)
@@ -201,6 +203,8 @@ class CommitLog:
         size = sum(parts.size for _, parts in found)
         if size + BLANK_SIZE > mapped.size - position:
             return self._end_of_file(mapped, batch, first, self._lost_ids(mapped, batch, found))
+        if self._profile.hosts_by_flag and record.longer_hosts(batch.sys_flag):
+            raise _misread(found)
         where = wrote_offset = mapped.file_from_offset + position
         records: list[bytes] = []
         ids: list[str] = []
@@ -209,7 +213,7 @@ class CommitLog:
             message.queue_offset = first + number
             message.physical_offset = where
             records.append(record.encode(message, parts))
-            ids.append(record.message_id(batch.store_host, where))
+            ids.append(self._message_id(batch, where))
             where += parts.size
         mapped.write(position, b"".join(records))
         self.topic_queue_table[key] = first + len(found)
@@ -264,6 +268,11 @@ class CommitLog:
             ),
         )
 
+    def _message_id(self, message: Message, offset: int) -> str:
+        """The id of a record there: its host's place is as long as the flag says (APP-02, HAZ-51)."""
+        longer = self._profile.hosts_by_flag and bool(message.sys_flag & STORE_IPV6)
+        return record.message_id(message.store_host, offset, longer=longer)
+
     def _wrote(self, mapped: MappedFile, result: AppendResult) -> AppendResult:
         """Move the write position on, and take the time; a refused message has neither bytes nor time, so that is 0 then (APP-11)."""
         mapped.wrote_position += result.wrote_bytes
@@ -284,7 +293,7 @@ class CommitLog:
             where += parts.size
         if self._profile.encode_first:
             places += [0] * (len(found) - len(places))
-        return ",".join(record.message_id(batch.store_host, place) for place in places)
+        return ",".join(self._message_id(batch, place) for place in places)
 
     # Reading
 
@@ -306,12 +315,21 @@ class CommitLog:
         data = self.select(offset)
         return None if data is None else self.decode(data)
 
-    def decode(self, data: bytes) -> Message | None:
-        """The message of a record's bytes."""
-        return record.decode(data, exact=self._profile.exact_properties)
+    def decode(self, data: bytes, *, whole: bool = False) -> Message | None:
+        """The message of a record's bytes; with `whole` only if its lengths add up to its size."""
+        profile = self._profile
+        return record.decode(data, exact=profile.exact_properties, hosts_by_flag=profile.hosts_by_flag, whole=whole)
 
-    def records(self, start: int, end: int) -> Iterator[tuple[int, Message | None]]:
-        """The records from one offset to another, each with the offset behind it; None for what is not a message."""
+    def is_whole(self, data: bytes) -> bool:
+        """Whether the bytes are one undamaged record (REC-02)."""
+        return record.is_whole(data, hosts_by_flag=self._profile.hosts_by_flag)
+
+    def records(self, start: int, end: int, *, dispatching: bool = False) -> Iterator[tuple[int, Message | None]]:
+        """The records from one offset to another, each with the offset behind it; None for what is not a message.
+
+        A record that cannot be read is passed over like a blank. The dispatcher does not find its way behind one: it goes on where
+        `_lost` says, and has skipped what lies in between.
+        """
         data = b""  # what is read already, from `start` on
         while start < end:
             if len(data) < BLANK_SIZE:
@@ -323,20 +341,48 @@ class CommitLog:
                 start, data = start + size, b""
                 yield start, None
                 continue
+            if dispatching and magic != record.MESSAGE_MAGIC:
+                yield self._lost(start, b""), None
+                return
             if size <= 0 or start + size > self.files.max_offset:
                 return  # no record, or a slave has only a part of it yet
             whole = data[:size] if size <= len(data) else self.files.select(start, size)
+            message = None if whole is None else self.decode(whole, whole=dispatching)
+            if dispatching and whole is not None and message is None:
+                yield self._lost(start, whole), None
+                return
             start, data = start + size, data[size:]
-            # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
-            message = None if whole is None else self.decode(whole)
-            if message is None:
-                log.error("%s cannot be read, and is passed over", self.place(start - size))
             yield start, message
 
     def place(self, offset: int) -> str:
         """A place of the log in words, with its file."""
         mapped = self.files.find(offset)
         return f"the record at {offset}" + ("" if mapped is None else f" in {mapped.path}, byte {offset - mapped.file_from_offset},")
+
+    def _lost(self, start: int, data: bytes) -> int:
+        """Where a dispatcher goes on that cannot read what begins there (REC-04, HAZ-49 to HAZ-51).
+
+        A slave's stays. A master's goes to the end of what the file has now; behind a record whose lengths add up to another size
+        than it says it first takes the step of that size, and so comes as far beyond that end, unless it looks whether the log ends there.
+        """
+        mapped = self.files.find(start)
+        if mapped is None or self._settings.broker_role == "SLAVE":
+            return start
+        log.error("%s cannot be read, and dispatch goes on behind all that is there", self.place(start))
+        end = mapped.file_from_offset + mapped.read_position
+        if not data or record.shape(data, hosts_by_flag=self._profile.hosts_by_flag) is not record.Shape.UNEQUAL:
+            return end
+        return end if self._profile.dispatch_ends and start + len(data) == self.files.max_offset else end + len(data)
+
+
+def _misread(found: list[tuple[Message, Parts]]) -> JavaError:
+    """What comes of a batch whose records are shorter than their sizes say: who goes over them looks for one behind the last, or beyond
+    the bytes of the only one (HAZ-51)."""
+    if len(found) == 1:
+        message, parts = found[0]
+        written = parts.size - record.longer_hosts(message.sys_flag)
+        return JavaError("java.lang.IllegalArgumentException", f"newPosition > limit: ({parts.size} > {written})")
+    return JavaError("java.lang.ArrayIndexOutOfBoundsException", f"Index {len(found)} out of bounds for length {len(found)}")
 
 
 def _nobody() -> None:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
+
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from ..java import utf8
 from ..message import Host, Message, parse_properties
@@ -19,10 +22,18 @@ MESSAGE_MAGIC, BLANK_MAGIC = -626843481, -875286124
 FIXED_SIZE = 91
 BLANK_SIZE = 8  # the size and magic number of a blank; what must stay free behind a record (APP-07)
 PROPERTIES_LIMIT = 32767  # the largest signed short
+IPV6_MORE = 12  # bytes that a host of IPv6 has more than one of IPv4
 
 # totalSize magic bodyCRC queueId flag | queueOffset physicalOffset | sysFlag | bornTimestamp bornHost storeTimestamp storeHost
 # | reconsumeTimes | preparedTransactionOffset | bodyLength
 _FIXED = Struct(">iiiiiqqiq8sq8siqi")
+_LONGER = {
+    (BORN_IPV6 if born else 0) | (STORE_IPV6 if store else 0): Struct(f">iiiiiqqiq{20 if born else 8}sq{20 if store else 8}siqi")
+    for born, store in ((True, False), (False, True), (True, True))
+}
+_LAST_BYTE_OF_FLAG = 39
+_STORE_TIMESTAMP = Struct(">q")
+_STORE_TIMESTAMP_AT = 56
 _BLANK = Struct(">ii")
 _SHORT = Struct(">H")
 _SIGNED_SHORT = Struct(">h")
@@ -39,20 +50,30 @@ class Parts:
     size: int
 
 
-def parts_of(message: Message) -> Parts:
+def parts_of(message: Message, *, hosts_by_flag: bool = True) -> Parts:
     """What has to be known before a record has its place (APP-06)."""
     text = message.properties_text
-    return make_parts(message.body or b"", message.topic, b"" if text is None else utf8(text))
+    properties = b"" if text is None else utf8(text)
+    return make_parts(message.body or b"", message.topic, properties, longer_hosts(message.sys_flag) if hosts_by_flag else 0)
 
 
-def make_parts(body: bytes, topic: str, properties: bytes) -> Parts:
-    """The parts, and the size of their record: 91 bytes and what varies (APP-06)."""
+def make_parts(body: bytes, topic: str, properties: bytes, more: int = 0) -> Parts:
+    """The parts, and the size of their record: 91 bytes, `more` for hosts of IPv6, and what varies (APP-06)."""
     name = utf8(topic)
-    return Parts(body, name, properties, FIXED_SIZE + len(body) + len(name) + len(properties))
+    return Parts(body, name, properties, FIXED_SIZE + more + len(body) + len(name) + len(properties))
+
+
+def longer_hosts(sys_flag: int) -> int:
+    """The bytes that the hosts of a record have more, as its flag says (APP-08)."""
+    return IPV6_MORE * (bool(sys_flag & BORN_IPV6) + bool(sys_flag & STORE_IPV6))
 
 
 def encode(message: Message, parts: Parts) -> bytes:
-    """The record of a message that has its offsets and times (APP-08, APP-09)."""
+    """The record of a message that has its offsets and times (APP-08, APP-09).
+
+    Where a client's flag says that hosts are of IPv6, the record's size counts them as such, and they are written as what they are, of
+    IPv4 here (HAZ-51).
+    """
     body, topic, properties = parts.body, parts.topic, parts.properties
     fixed = _FIXED.pack(
         parts.size,
@@ -72,18 +93,42 @@ def encode(message: Message, parts: Parts) -> bytes:
         len(body),
     )
     # Java casts the lengths to a byte and a short: a longer topic loses the high bits.
-    return b"".join((fixed, body, bytes((len(topic) & 0xFF,)), topic, _SHORT.pack(len(properties) & 0xFFFF), properties))
+    made = b"".join((fixed, body, bytes((len(topic) & 0xFF,)), topic, _SHORT.pack(len(properties) & 0xFFFF), properties))
+    return made if len(made) == parts.size else _misplaced(message, made, parts.size)
 
 
-def decode(data: bytes, *, exact: bool) -> Message | None:
-    """The message of a record, None if the lengths inside do not fit (REC-01). `exact`: how properties are parsed (SEND-26).
+def _misplaced(message: Message, made: bytes, size: int) -> bytes:
+    """The bytes of a record whose hosts are shorter than its size says: the time that is set in the lock comes where it would be behind
+    longer hosts, and the rest is nothing."""
+    data = bytearray(made.ljust(size, b"\0"))
+    if message.sys_flag & BORN_IPV6:
+        _STORE_TIMESTAMP.pack_into(data, _STORE_TIMESTAMP_AT + IPV6_MORE, message.store_timestamp)
+    return bytes(data)
 
-    The magic number is not looked at: an offset inside a record may give garbage.
-    """
-    found = _open(data)
+
+class Shape(Enum):
+    """What a reader makes of a record's lengths: they add up to its size, or to another one, or lead out of it."""
+
+    WHOLE, UNEQUAL, UNREADABLE = range(3)
+
+
+def shape(data: bytes, *, hosts_by_flag: bool = True) -> Shape:
+    """What the lengths inside a record come to; checksum and magic number are not looked at."""
+    found = _open(data, hosts_by_flag=hosts_by_flag)
     if found is None:
+        return Shape.UNREADABLE
+    return Shape.WHOLE if found.size == found.fixed.total_size == len(data) else Shape.UNEQUAL
+
+
+def decode(data: bytes, *, exact: bool, hosts_by_flag: bool = True, whole: bool = False) -> Message | None:
+    """The message of a record, None if the lengths inside do not fit (REC-01), or with `whole` if they do not add up.
+
+    `exact`: how properties are parsed (SEND-26). The magic number is not looked at: an offset inside a record may give garbage.
+    """
+    found = _open(data, hosts_by_flag=hosts_by_flag)
+    if found is None or (whole and found.size != found.fixed.total_size):
         return None
-    fixed, body, topic, properties = found
+    fixed, body, topic, properties, _ = found
     text = properties.decode("utf-8", "replace") if properties else None
     store_host = read_host(fixed.store_host)
     return Message(
@@ -108,16 +153,14 @@ def decode(data: bytes, *, exact: bool) -> Message | None:
     )
 
 
-def is_whole(data: bytes) -> bool:
+def is_whole(data: bytes, *, hosts_by_flag: bool = True) -> bool:
     """Whether the bytes are one undamaged record: magic number, checksum of the body, and recomputed length (REC-02)."""
-    found = _open(data)
-    if found is None:
-        return False
-    fixed, body, topic, properties = found
+    found = _open(data, hosts_by_flag=hosts_by_flag)
     return (
-        fixed.magic == MESSAGE_MAGIC
-        and fixed.total_size == FIXED_SIZE + len(body) + len(topic) + len(properties) == len(data)
-        and (not body or fixed.body_crc == body_crc(body))
+        found is not None
+        and found.fixed.magic == MESSAGE_MAGIC
+        and found.fixed.total_size == found.size == len(data)
+        and (not found.body or found.fixed.body_crc == body_crc(found.body))
     )
 
 
@@ -139,22 +182,37 @@ class _Fixed(NamedTuple):
     body_length: int
 
 
-def _open(data: bytes) -> tuple[_Fixed, bytes, bytes, bytes] | None:
-    """The fixed places, body, topic and properties; None if a length is negative or reaches beyond the bytes."""
+class _Opened(NamedTuple):
+    """The fixed places, body, topic and properties of a record; `size` is what they come to."""
+
+    fixed: _Fixed
+    body: bytes
+    topic: bytes
+    properties: bytes
+    size: int
+
+
+def _open(data: bytes, *, hosts_by_flag: bool) -> _Opened | None:
+    """What is in a record; None if a length is negative or reaches beyond the bytes. Properties with a negative length are none."""
     if len(data) < FIXED_SIZE:
         return None
-    fixed = _Fixed._make(_FIXED.unpack_from(data))
-    body_end = 88 + fixed.body_length
-    if not 88 <= body_end < len(data):
+    flags = data[_LAST_BYTE_OF_FLAG] & (BORN_IPV6 | STORE_IPV6) if hosts_by_flag else 0
+    form = _LONGER[flags] if flags else _FIXED
+    body_at = form.size
+    if len(data) < body_at:
+        return None
+    fixed = _Fixed._make(form.unpack_from(data))
+    body_end = body_at + fixed.body_length
+    if not body_at <= body_end < len(data):
         return None
     topic_length = data[body_end]
     topic_end = body_end + 1 + topic_length
     if topic_length > 127 or topic_end + 2 > len(data):
         return None
-    properties_end = topic_end + 2 + max(0, _SIGNED_SHORT.unpack_from(data, topic_end)[0])
-    if properties_end > len(data):
+    end = topic_end + 2 + max(0, _SIGNED_SHORT.unpack_from(data, topic_end)[0])
+    if end > len(data):
         return None
-    return fixed, data[88:body_end], data[body_end + 1 : topic_end], data[topic_end + 2 : properties_end]
+    return _Opened(fixed, data[body_at:body_end], data[body_end + 1 : topic_end], data[topic_end + 2 : end], end)
 
 
 def size_and_magic(data: bytes) -> tuple[int, int]:
@@ -182,7 +240,9 @@ def host_bytes(host: Host) -> bytes:
 
 @lru_cache(maxsize=4096)
 def read_host(data: bytes) -> Host:
-    """The host of eight bytes."""
+    """The host of eight bytes, or of twenty: an address of IPv6 as groups of four hexadecimal digits."""
+    if len(data) > _HOST.size:
+        return data[:-4].hex(":", 2), int.from_bytes(data[-4:], "big", signed=True)
     a, b, c, d, port = _HOST.unpack(data)
     return f"{a}.{b}.{c}.{d}", port
 
@@ -192,6 +252,6 @@ def _host_text(host: Host) -> str:
     return host_bytes(host).hex().upper()
 
 
-def message_id(store_host: Host, physical_offset: int) -> str:
-    """Store host and physical offset as 32 upper-case hexadecimal digits (APP-02, INV-43)."""
-    return f"{_host_text(store_host)}{physical_offset:016X}"
+def message_id(store_host: Host, physical_offset: int, *, longer: bool = False) -> str:
+    """Store host and physical offset as 32 upper-case hexadecimal digits (APP-02, INV-43); with room for a `longer` host 56."""
+    return f"{_host_text(store_host)}{'0' * 2 * IPV6_MORE if longer else ''}{physical_offset:016X}"

@@ -79,7 +79,7 @@ def _scan(log: CommitLog, mapped: MappedFile, again: Dispatch | None) -> tuple[i
         if not 0 < size <= mapped.size - position:
             break
         data = mapped.region.read(position, size)
-        if not record.is_whole(data):
+        if not log.is_whole(data):
             log_.error("%s is broken: the log ends before it", log.place(mapped.file_from_offset + position))
             break
         if again is not None and (message := log.decode(data)) is not None:

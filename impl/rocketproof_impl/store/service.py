@@ -251,13 +251,13 @@ class MessageStore:
             self.schedule.persist()
         self.flush_now()
         self._flush_checkpoint()
-        if self.flags.writable and self.behind() <= 0:
+        if self.flags.writable and self.behind() == 0:
             self._disk.delete(self._abort)
         else:
             log.warning("the store may be wrong, so shutdown abnormally, and keep abort file.")
 
     def behind(self) -> int:
-        """How many bytes of the log are not dispatched."""
+        """How many bytes of the log are not dispatched; below 0 if the dispatcher is beyond its end."""
         return self.max_phy_offset - self.dispatched_to
 
     def log_flushed(self, store_timestamp: int) -> None:
@@ -278,20 +278,21 @@ class MessageStore:
     def dispatch(self, limit: int | None = None) -> int:
         """Build consume queues and index from the log, in its order, for at most `limit` records; how many were read (REC-04).
 
-        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time. A record that is none, or
-        that no entry can be made of, is set aside with a word in the log, and the ones behind it have theirs.
+        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time. Behind a record that
+        cannot be read it goes on at the log's end, or beyond (HAZ-49, HAZ-50). One that no entry can be
+        made of is set aside with a word in the log, and the ones behind it have theirs.
         """
         done = 0
         self.dispatched_to = max(self.dispatched_to, self.commit_log.files.min_offset)
-        for behind, message in self.commit_log.records(self.dispatched_to, self.max_phy_offset):
+        for behind, message in self.commit_log.records(self.dispatched_to, self.max_phy_offset, dispatching=True):
             if message is not None:
-                if done == limit:
-                    break
                 hashed = self._dispatch(message)
                 if self.arriving is not None and hashed is not None and self._settings.broker_role != "SLAVE":
                     self.arriving(message.topic, message.queue_id, message.queue_offset + 1, hashed)
                 done += 1
             self.dispatched_to = behind
+            if done == limit:
+                break
         return done
 
     def _dispatch(self, message: Message) -> int | None:
@@ -358,13 +359,21 @@ class MessageStore:
             self._recover_topic_queue_table()
             if not self.schedule.load():
                 return False
-            self.dispatched_to = max(0, self.queues.max_physical_offset)
+            self.dispatched_to = self._first_dispatched()
             self.dispatch()
         except (OSError, JavaError) as problem:
             log.error("load exception: %s", problem)
             return False
         self._recover_topic_queue_table()
         return True
+
+    def _first_dispatched(self) -> int:
+        """From where a start dispatches: where the queue that reaches furthest ends.
+
+        A queue that holds nothing but the filler before its first entry says that it ends at the largest int (HAZ-52).
+        """
+        known = max(0, self.queues.max_physical_offset)
+        return min(known, self.max_phy_offset) if self._profile.dispatch_ends else known
 
     def _recover_topic_queue_table(self) -> None:
         """The next offset of each queue is its length (REC-03). Each begins where the log does."""

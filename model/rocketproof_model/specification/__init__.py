@@ -3,7 +3,7 @@
 `build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing, recovery, controller, starting and dispatching.
+flushing, recovery, controller, starting, dispatching and sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
-from . import answering, controller, deadlines, dispatching, flushing, persistence, recovery, starting, waiting
+from . import answering, controller, deadlines, dispatching, flushing, persistence, recovery, sizes, starting, waiting
 from .answering import Answering, AnsweringScope
 from .broker import checks, failures, queue_check, registration
 from .controller import Controller, ControllerScope
@@ -30,6 +30,7 @@ from .placed import placed_requests
 from .producer import answers, clients, routes, sending
 from .recovery import Recovery, RecoveryScope
 from .scope import SCOPES, Scope
+from .sizes import Sizes, SizesScope
 from .starting import Starting
 from .store import limits, log, memory
 from .vocabulary import Specification, declare
@@ -38,7 +39,19 @@ from .waiting import Waiting, WaitingScope
 __all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Scope", "Specification", "build", "constants", "part", "specify"]
 
 Part = (
-    Specification | Persistence | Answering | Waiting | Expiry | News | Patience | Flushing | Recovery | Controller | Starting | Dispatching
+    Specification
+    | Persistence
+    | Answering
+    | Waiting
+    | Expiry
+    | News
+    | Patience
+    | Flushing
+    | Recovery
+    | Controller
+    | Starting
+    | Dispatching
+    | Sizes
 )
 """A model with its vocabulary."""
 
@@ -54,6 +67,7 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "controller": lambda: controller.specify(ControllerScope("controller")),
     "dispatch": lambda: dispatching.specify("dispatch"),
     "producers": lambda: starting.specify("producers"),
+    "sizes": lambda: sizes.specify(SizesScope("sizes")),
 }
 """The scopes of the faults, each with what makes its model."""
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from rocketproof_model import after, implies, ite, without_bits
+from typing import Any
+
+from rocketproof_model import Expr, after, all_of, any_of, implies, ite, without_bits
+from rocketproof_model.language import JAVA_INT, Int, wrap32
 from rocketproof_model.specification.dispatching import Dispatching
+from rocketproof_model.specification.sizes import FIXED, LONGER, NAME_LIMIT, TEXT_LIMIT, Sizes, as_signed, limits, text_read
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.kinds import NO_TEXT
@@ -11,7 +15,7 @@ from rocketproof_traces.stored.layout import LEDGER_DATA, LEDGER_HEADER, PROPERT
 
 from . import conditions as about
 from .answers import HOOKED, PLAIN
-from .claim import SEEDS, Case, Claim, HistoryClaim, cases, history_cases, named
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, history_cases, named, wide
 from .claim import about as claim_about
 
 BATCH_WAIT = 10_000
@@ -249,11 +253,9 @@ HOOKLESS = Claim(
     lambda d: ((d.stored != "plain") | ~d.constant["always_traced"]) & ((d.stored != "traced") | d.constant["always_traced"]),
     part=Dispatching,
 )  # fmt: skip
-CLAIMS = [HOOKLESS]
-
 _BY_RELEASE = {"P494": "violated", "P533": "holds"}
 
-CASES: list[Case] = [
+_OF_HOOKS: list[Case] = [
     *cases(HOOKLESS, "dispatch", "violated", **HOOKED, reason="HAZ-19: the context's properties are written back into the header"),
     *cases(HOOKLESS, "dispatch", "holds", **PLAIN),
     *cases(HOOKLESS, "dispatch", _BY_RELEASE, profiles=_BY_RELEASE, **HOOKED, reason="A-5: only 5.x makes a context without hooks too"),
@@ -264,6 +266,213 @@ _CONTIGUOUS, _INSIDE, _SIZES, _LIMIT, _CHECKSUMS, _TIMES, _HOOKS, _WAIT = HISTOR
 
 _PARSED = "the stored text is the parsed map without WAIT; earlier it is the sender's own text, and 5.x leaves WAIT in"
 _TRACED = "HAZ-19: a hook's region and trace switch are stored; 5.x stores them without hooks too"
+
+
+# Sizes
+
+
+def _number(name: str) -> Expr:
+    """Any 32-bit int."""
+    return wide(Expr("par", (name,), Int(0, 1)))
+
+
+def _reads_back(name: Expr, text: Expr) -> Expr:
+    read: Expr = (as_signed(name, NAME_LIMIT) == name) & (text_read(text) == text)
+    return read
+
+
+def _answered(z: Sizes) -> Expr:
+    """The step answers a request."""
+    done: Expr = z.job.arrived & ~after(z.job.arrived)
+    return done
+
+
+def _stored(z: Sizes) -> Expr:
+    return any_of(after(z.job.answer) == answer for answer in ("stored", "stored otherwise"))
+
+
+def _bad(z: Sizes) -> Expr:
+    return any_of((z.written > number) & z.at(number, "unreadable", "unequal") for number in range(z.scope.places))
+
+
+def _lemma_of_lengths(z: Sizes) -> Expr:
+    name, text = _number("name"), _number("text")
+    return implies((name >= 0) & (text >= 0), _reads_back(name, text) == ((name <= NAME_LIMIT) & (text <= TEXT_LIMIT)))
+
+
+def _lemma_of_sums(z: Sizes) -> Expr:
+    """Body, topic and properties are within their limits, and maxMessageSize leaves 64 KB of Java's ints, as its encoder wants."""
+    body, name, text, limit = (_number(name) for name in ("body", "name", "text", "limit"))
+    inside = all_of(part >= 0 for part in (body, name, text)) & (body <= limit) & (name <= NAME_LIMIT) & (text <= TEXT_LIMIT)
+    size = FIXED + 2 * LONGER + body + name + text
+    return implies(inside & (limit <= JAVA_INT[1] - (1 << 16)), (wrap32(size) == size) & (size > body))
+
+
+def _lemma_of_names(most: int) -> Any:
+    """A character of UTF-16 has one to three bytes."""
+
+    def formula(z: Sizes) -> Expr:
+        characters, size = _number("characters"), _number("bytes")
+        name = (characters >= 1) & (characters <= most) & (size >= characters) & (size <= 3 * characters)
+        return implies(name, as_signed(size, NAME_LIMIT) == size)
+
+    return formula
+
+
+def _lemma_of_items(*, summed: bool) -> Any:
+    """An item's own properties have a length of a signed short; `summed`: what the broker adds to them is counted too."""
+
+    def formula(z: Sizes) -> Expr:
+        own, text = _number("own"), _number("text")
+        tested = (text >= 0) & (own >= 0) & (own <= TEXT_LIMIT) & (text + (own if summed else 0) <= TEXT_LIMIT)
+        return implies(tested, text_read(text + own) == text + own)
+
+    return formula
+
+
+READS_BACK = Claim(
+    "INV-40.read",
+    "the lengths in a record add up to its size, so that it can be read",
+    "always",
+    lambda z: ~_bad(z),
+    part=Sizes,
+)
+SURVIVES = Claim(
+    "INV-06.sizes",
+    "what was acknowledged and flushed is there after a start, however the process ended",
+    "step",
+    lambda z: implies(~z.up & after(z.up), after(z.written) == z.written),
+    part=Sizes,
+)
+HAS_ENTRIES = Claim(
+    "INV-36.sizes",
+    "what the dispatcher has passed has an entry in its consume queue",
+    "always",
+    lambda z: all_of(implies((z.dispatched > number) & (z.written > number), z.at(number, "built")) for number in range(z.scope.places)),
+    part=Sizes,
+)
+AS_SENT = Claim(
+    "AUX-35",
+    "a message is stored with the properties that it was sent with, and the broker's own",
+    "always",
+    lambda z: z.job.answer != "stored otherwise",
+    part=Sizes,
+)
+REFUSED = Claim(
+    "INV-07.sizes",
+    "what a limit refuses is not stored, and nothing else is refused",
+    "step",
+    lambda z: implies(_answered(z) & ~_stored(z), (after(z.written) == z.written) & any_of(row[3] for row in limits(z))),
+    part=Sizes,
+)
+WITHIN = Claim(
+    "INV-40.within",
+    "what is stored is within every limit that is tested, and takes a place for each message",
+    "step",
+    lambda z: implies(
+        _answered(z) & _stored(z),
+        ~any_of(row[3] for row in limits(z)) & (after(z.written) == z.written + ite(z.job.kind == "batch", 2, 1)),
+    ),
+    part=Sizes,
+)
+ILLEGAL = Claim(
+    "AUX-36",
+    "a topic that is too long is refused as such before its contents are looked at",
+    "step",
+    lambda z: implies(
+        _answered(z) & (z.job.topic == "more characters"),
+        any_of(after(z.job.answer) == answer for answer in ("illegal name", "MESSAGE_ILLEGAL"))
+        | ((z.job.kind == "send-back") & (after(z.job.answer) == "SYSTEM_ERROR")),
+    ),
+    part=Sizes,
+)
+BEYOND = Claim(
+    "REA-90",
+    "the dispatcher is beyond the log's end, so that the next record is passed over",
+    "reachable",
+    lambda z: z.up & (z.dispatched > z.written),
+    part=Sizes,
+)
+PASSED = Claim(
+    "REA-91",
+    "a record behind one that cannot be read has its entry",
+    "reachable",
+    lambda z: any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.scope.places - 1)),
+    part=Sizes,
+)
+LARGEST = Claim(
+    "REA-92",
+    "a body of exactly maxMessageSize is stored",
+    "reachable",
+    lambda z: z.job.arrived & (z.job.body == "limit") & ~any_of(row[3] for row in limits(z)),
+    part=Sizes,
+)
+LOST = Claim(
+    "REA-93",
+    "records that could be read and were dispatched are gone after a start",
+    "reachable",
+    lambda z: ~z.up & any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.scope.places - 1)),
+    part=Sizes,
+)
+LENGTHS = Claim(
+    "INV-40.lemma", "a length is read as it was written up to 127 bytes of a topic and 32767 of properties, and no further", "lemma",
+    _lemma_of_lengths, part=Sizes,
+)  # fmt: skip
+SUMS = Claim(
+    "INV-40.sum", "the size of a record whose parts are within their limits is a sum of Java's ints", "lemma", _lemma_of_sums, part=Sizes
+)
+SHORT_NAMES = Claim("AUX-37", "a name of at most 42 characters fits the length of a topic", "lemma", _lemma_of_names(42), part=Sizes)
+LONG_NAMES = Claim("AUX-37.limit", "a name of at most 127 characters fits the length of a topic", "lemma", _lemma_of_names(127), part=Sizes)
+SUMMED = Claim(
+    "AUX-38",
+    "properties that are tested with the broker's own are read as they were written",
+    "lemma",
+    _lemma_of_items(summed=True),
+    part=Sizes,
+)
+ALONE = Claim(
+    "AUX-38.batch", "properties that are tested without the broker's own are read as they were written", "lemma",
+    _lemma_of_items(summed=False), part=Sizes,
+)  # fmt: skip
+
+CLAIMS = [
+    HOOKLESS,
+    *(READS_BACK, SURVIVES, HAS_ENTRIES, AS_SENT, REFUSED, WITHIN, ILLEGAL, BEYOND, PASSED, LARGEST, LOST),
+    *(LENGTHS, SUMS, SHORT_NAMES, LONG_NAMES, SUMMED, ALONE),
+]
+
+_PROFILES = ("P40", "P45", "P49", "P494", "P533")
+_FIT: dict[str, Any] = {"condition": "sizes within their limits", "given": {"names": False, "texts": False, "flags": False}}
+_NAMES: dict[str, Any] = {"condition": "names at their limit", "given": {"texts": False, "flags": False}}
+_TEXTS: dict[str, Any] = {"condition": "properties at their limit", "given": {"names": False, "flags": False}}
+_FLAGS: dict[str, Any] = {"condition": "flags of IPv6", "given": {"names": False, "texts": False}}
+_ALL: dict[str, Any] = {"condition": "all sizes"}
+_HOLDS, _VIOLATED = dict.fromkeys(_PROFILES, "holds"), dict.fromkeys(_PROFILES, "violated")
+_ENDANGERED: list[tuple[dict[str, Any], dict[str, str], str]] = [
+    (_FIT, _HOLDS, "every length fits its number"),
+    (_NAMES, {**_VIOLATED, "P533": "holds"}, "HAZ-49: 127 characters may have more bytes; P533 refuses such groups, P49 such topics alone"),
+    (_TEXTS, {**_VIOLATED, "P40": "holds", "P45": "holds"}, "HAZ-50: a batch gets CLUSTER behind the test, before P49 nothing"),
+    (_FLAGS, {**_VIOLATED, "P40": "holds", "P45": "holds"}, "HAZ-51: the flags mean nothing before IPv6"),
+]
+_STATES: list[Case] = [
+    case
+    for claim in (READS_BACK, SURVIVES, HAS_ENTRIES)
+    for on, verdicts, reason in _ENDANGERED
+    for case in cases(claim, "sizes", verdicts, profiles=_PROFILES, **on, reason=reason)
+]
+_LEMMA: dict[str, Any] = {"engines": ("symbolic",), "method": "lemma", "condition": "all 32-bit ints", "profiles": ("P49",)}
+
+CASES: list[Case] = [
+    *_OF_HOOKS,
+    *_STATES,
+    *cases(AS_SENT, "sizes", about.LATER_FAULTY, **_TEXTS, reason="SEND-26, SEND-27: the parsed map with the broker's CLUSTER is stored"),
+    *[case for claim in (REFUSED, WITHIN, ILLEGAL) for case in cases(claim, "sizes", _HOLDS, profiles=_PROFILES, **_ALL)],
+    *cases(BEYOND, "sizes", {"P49": "holds", "P494": "holds"}, profiles=("P49", "P494"), **_TEXTS),
+    *[case for claim in (PASSED, LOST) for case in cases(claim, "sizes", "holds", **_NAMES)],
+    *cases(LARGEST, "sizes", {"P494": "holds", "P533": "holds"}, profiles=("P494", "P533"), **_ALL),
+    *[case for claim in (LENGTHS, SUMS, SHORT_NAMES, SUMMED) for case in cases(claim, "sizes", "holds", **_LEMMA)],
+    *[case for claim in (LONG_NAMES, ALONE) for case in cases(claim, "sizes", "violated", **_LEMMA, reason="HAZ-49, HAZ-50")],
+]
 
 HISTORY_CASES: list[Case] = [
     *[c for claim in (_CONTIGUOUS, _INSIDE, _SIZES, _LIMIT, _CHECKSUMS, _TIMES) for c in history_cases(claim, about.ANYTHING, "holds")],

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..choices import known
-from . import client, creation, pauses, persistence, remoting, routing, sendback, store
+from . import client, creation, pauses, persistence, remoting, routing, sendback, sizes, store
 from .gallery import Hazard
 
 __all__ = ["HAZARDS", "chosen"]
 
-_THEMES = (client, creation, pauses, persistence, remoting, routing, sendback, store)
+_THEMES = (client, creation, pauses, persistence, remoting, routing, sendback, sizes, store)
 _FOUND = [one for theme in _THEMES for one in vars(theme).values() if isinstance(one, Hazard)]
 
 HAZARDS: dict[str, Hazard] = {one.id: one for one in sorted(_FOUND, key=lambda one: one.id)}

@@ -20,7 +20,7 @@ _GROUP, _REAL_TIME = f"{_STORE}.flushing:GroupCommitService", f"{_STORE}.flushin
 _COUNT = "self.topic_queue_table[key] = queue_offset + 1"
 _NO_ROOM = (
     "if parts.size + BLANK_SIZE > mapped.size - position:\n"
-    "    return self._end_of_file(mapped, message, queue_offset, record.message_id(message.store_host, wrote_offset))\n"
+    "    return self._end_of_file(mapped, message, queue_offset, self._message_id(message, wrote_offset))\n"
 )
 _CRC = "record.body_crc(message.body)"
 _KEEP_TOPIC = "message.properties[REAL_TOPIC] = message.topic"
@@ -85,10 +85,7 @@ PATCHES: dict[str, Patch] = {
         Value(f"{_RECORD}:FIXED_SIZE", lambda size: size - 8),
         Value(f"{_RECORD}:_FIXED", lambda fixed: Struct(fixed.format.replace("8sq8s", "8s8s"))),
         Text(_ENCODE, "message.store_timestamp,\n", ""),
-        Text(_OPEN, "_Fixed._make(_FIXED.unpack_from(data))", "_Fixed._make((*(v := _FIXED.unpack_from(data))[:10], 0, *v[10:]))"),
-        Text(_OPEN, "body_end = 88 + fixed", "body_end = 80 + fixed"),
-        Text(_OPEN, "if not 88 <= body_end", "if not 80 <= body_end"),
-        Text(_OPEN, "data[88:body_end]", "data[80:body_end]"),
+        Text(_OPEN, "_Fixed._make(form.unpack_from(data))", "_Fixed._make((*(v := form.unpack_from(data))[:10], 0, *v[10:]))"),
     ],
     # Limits
     "M-89": [Text(_EXCEEDED, "parts.size if self._profile.limits_record else len(parts.body)", "len(parts.body)")],

@@ -19,6 +19,7 @@ from rocketproof_model.specification.dispatching import Dispatching
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.sizes import Sizes
 from rocketproof_model.specification.starting import Starting
 from rocketproof_model.specification.waiting import Waiting
 
@@ -33,6 +34,7 @@ from ..targets.news import NewsTarget
 from ..targets.patience import PatienceTarget
 from ..targets.persistence import PersistenceTarget
 from ..targets.recovery import RecoveryTarget
+from ..targets.sizes import SizesTarget
 from ..targets.starting import StartingTarget
 from .follow import Finding, Refused, Run, Target
 from .machine import Campaign, Over, perform, run
@@ -51,6 +53,7 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Recovery: RecoveryTarget,
     Starting: StartingTarget,
     Dispatching: DispatchTarget,
+    Sizes: SizesTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for
 

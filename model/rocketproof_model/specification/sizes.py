@@ -1,0 +1,248 @@
+"""Sizes: which limit refuses a message, in which order, and what is stored of one that none refused (STO-02, APP-05, APP-06, BAT-04).
+
+Names and properties are tested in characters and stored with a length in bytes: of one signed byte, and of two. A batch's properties get
+the broker's own behind the test, and a client's flag may say that hosts are longer than they are. A record whose lengths do not come to its
+size is acknowledged like any other; the dispatcher does not find its way behind it, and a start ends the log there. A size is a class, with
+numbers on a side of its limit; all records take one place of the log. Left out: a start that reads from a
+later file, for its checkpoint, and the ends of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, ite, maximum, rem
+from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
+
+NAME_LIMIT, TEXT_LIMIT, FIXED, LONGER = 127, 32_767, 91, 12
+OWN: Final = 23
+"""Bytes that CLUSTER adds to a sender's properties, in a broker of DefaultCluster."""
+CHARACTERS: Final = {"more characters": NAME_LIMIT + 1}
+BYTES: Final = {"more bytes": NAME_LIMIT + 1, **CHARACTERS}
+TEXT_CHARACTERS: Final = {"near": TEXT_LIMIT - OWN + 1, "more characters": TEXT_LIMIT + 1}
+TEXT_BYTES: Final = {**TEXT_CHARACTERS, "more bytes": TEXT_LIMIT + 1}
+
+Kind = Enum("message", "batch", "send-back")
+Name = Enum("fits", *BYTES)
+Text = Enum("fits", "odd", *TEXT_BYTES)
+"""Properties "near" their limit are beyond it with the broker's own; "odd" are a CLUSTER of the sender's, and a name without a value."""
+Size = Enum("fits", "limit", "more")
+"""A body so that the record is within maxMessageSize; as large as that itself; larger. A batch's is that of all its items."""
+Answer = Enum("none", "stored", "stored otherwise", "illegal name", "illegal group", "MESSAGE_ILLEGAL", "SYSTEM_ERROR")
+Place = Enum("none", "new", "built", "unreadable", "unequal")
+"""Nothing; a record without or with its entry; a record whose lengths lead out of it, or add up to another size."""
+CONSTANTS: Final = {
+    "check_names": (True, "the broker tests the characters of a topic's name"),
+    "check_groups": (False, "the broker tests the characters of a group's name"),
+    "stores_parsed": (True, "the broker adds CLUSTER to the properties, and stores those that it understands"),
+    "limits_record": (True, "maxMessageSize limits the record, not the body"),
+    "hosts_by_flag": (True, "a client's flag can make a record's hosts longer"),
+    "dispatch_ends": (False, "the dispatcher looks for the log's end before each record"),
+    "names": (True, "names may be at their limit"),
+    "texts": (True, "properties may be at their limit"),
+    "flags": (True, "clients may set the flags of IPv6"),
+}
+
+
+@dataclass(frozen=True)
+class SizesScope:
+    """How many `places` the log has."""
+
+    name: str
+    places: int = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """The model and its vocabulary. `written`: how many places are; `dispatched`: where the dispatcher reads next."""
+
+    scope: SizesScope
+    model: Model
+    Place: Index
+    constant: dict[str, Expr]
+    job: Row
+    log: Table
+    up: Expr
+    written: Expr
+    dispatched: Expr
+    switches: ClassVar[tuple[str, ...]] = tuple(CONSTANTS)[:6]
+
+    def at(self, position: Any, *what: str) -> Expr:
+        """Whether one of these is at a position."""
+        return any_of((position == number) & (self.log[place] == one) for number, place in enumerate(self.Place) for one in what)
+
+
+def as_signed(length: Any, limit: int) -> Expr:
+    """APP-08: what is read of a length that was written into a number whose largest value is `limit`."""
+    read: Expr = rem(length + limit + 1, 2 * limit + 2) - limit - 1
+    return read
+
+
+def text_read(length: Any) -> Expr:
+    """The bytes of properties that a reader takes: none where their length is negative."""
+    return maximum(as_signed(length, TEXT_LIMIT), 0)
+
+
+def stored_text(z: Sizes, numbers: Mapping[str, int]) -> Expr:
+    """SEND-25: how long the properties are, with the broker's own where it adds them."""
+    length: Expr = _number(z.job.text, numbers, TEXT_LIMIT - OWN) + ite(z.constant["stores_parsed"], OWN, 0)
+    return length
+
+
+def _number(term: Expr, numbers: Mapping[str, int], found: Any) -> Expr:
+    for value, number in numbers.items():
+        found = ite(term == value, number, found)
+    made: Expr = found
+    return made
+
+
+def _written(z: Sizes, text: Any) -> Any:
+    """A record with so many bytes of properties, as a reader finds it."""
+    name = _number(z.job.topic, BYTES, NAME_LIMIT)
+    read = as_signed(name, NAME_LIMIT)
+    unreadable = (read < 0) | (z.job.longer & z.constant["hosts_by_flag"])
+    return ite(unreadable, "unreadable", ite((read == name) & (text_read(text) == text), "new", "unequal"))
+
+
+def specify(scope: SizesScope) -> Sizes:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    m.acting("client", "broker", "dispatcher", "disk", client="client", handler="broker", service="dispatcher", environment="disk")
+    index = m.index("Place", [f"place {place}" for place in range(scope.places)])
+    job = Record(arrived=Bool, kind=Kind, topic=Name, text=Text, body=Size, longer=Bool, answer=Answer).described(
+        arrived="whether it is at the broker", kind="what it is", topic="its topic's name", text="its properties", body="its body",
+        longer="whether its flag says hosts of IPv6", answer="its answer",
+    )  # fmt: skip
+    idle = job(arrived=False, kind="message", topic="fits", text="fits", body="fits", longer=False, answer="none")
+    z = Sizes(
+        scope, m, index, {name: m.constant(name, Bool, value, sentence) for name, (value, sentence) in CONSTANTS.items()},
+        m.var("job", job, init=idle, sentence="the request", part="client"),
+        m.var("log", Place, over=index, init="none", sentence="a place of the log", part="disk"),
+        m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker"),
+        m.var("written", Int(0, scope.places), init=0, sentence="how many places of the log are written", part="disk"),
+        m.var("dispatched", Int(0, scope.places + 1), init=0, sentence="the place that is dispatched next", part="dispatcher"),
+    )  # fmt: skip
+    _requests(z)
+    _dispatch(z)
+    _ends(z)
+    return z
+
+
+def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
+    """The refusals in their order: action, rules, what is beyond a limit, whether it is, and the answer."""
+    job, given, illegal, error = z.job, z.constant, "MESSAGE_ILLEGAL", "SYSTEM_ERROR"
+    batch, back, odd = job.kind == "batch", job.kind == "send-back", job.topic != "fits"
+    long = _number(job.topic, CHARACTERS, NAME_LIMIT) > NAME_LIMIT
+    characters, size = (stored_text(z, numbers) > TEXT_LIMIT for numbers in (TEXT_CHARACTERS, TEXT_BYTES))
+    large = (job.body == "more") | (given["limits_record"] & (job.body == "limit"))
+    hosts = batch & job.longer & given["hosts_by_flag"]
+    return [
+        ("refuse_name", "CHK-02", "the name has other characters, or too many", given["check_names"] & ~back & odd, "illegal name"),
+        ("refuse_group", "BACK-03", "the group has other characters", given["check_groups"] & back & odd & ~long, "illegal group"),
+        ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters", long, ite(back, error, illegal)),
+        ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
+        ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(job.body == "more", illegal, error)),
+        ("refuse_bytes", "APP-05", "the properties have more than 32767 bytes", ~batch & size, illegal),
+        ("refuse_size", "APP-06", "the record, or the body, is larger than maxMessageSize", large, illegal),
+        ("refuse_hosts", "BAT-04", "the records of a batch are shorter than their sizes say", hosts, error),
+    ]
+
+
+def _requests(z: Sizes) -> None:
+    m, job, given = z.model, z.job, z.constant
+    passed: list[Expr] = []
+
+    @m.action(actor=CLIENT, rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
+    def request(a: Body, kind: Expr, topic: Expr, text: Expr, body: Expr, longer: Expr) -> None:
+        """A client sends a message or a batch of two, or gives a message up; of a batch the second item has the properties."""
+        a.sends_to("broker")
+        a.guard("broker runs", z.up, "the broker runs")
+        a.guard("no other", ~job.arrived, "the client has no request under way")
+        a.guard("names", given["names"] | (topic == "fits"), "names are as short as one likes")
+        a.guard("texts", given["texts"] | (text == "fits"), "properties are far from their limit")
+        a.guard("flags", given["flags"] | ~longer, "no client sets the flags of IPv6")
+        a.guard("given up", (kind != "send-back") | ((text == "fits") & (body == "fits") & ~longer), "what is given up is a plain message")
+        a.guard("item", (kind != "batch") | (text == "fits") | (text == "near"), "an item's properties have a length of two bytes")
+        a.bound("room left", z.written + 2 <= z.scope.places, "the scope's log has room")
+        for field, value in zip(job.fields.values(), (True, kind, topic, text, body, longer, "none"), strict=True):
+            a.set(field, value)
+
+    def answers(a: Body, answer: Any) -> None:
+        a.sends_to("client")
+        a.guard("at the broker", job.arrived, "the request is at the broker")
+        a.guard("passed", ~any_of(passed), "what is tested before lets it pass")
+        for field, value in zip(job.fields.values(), (False, "message", "fits", "fits", "fits", False, answer), strict=True):
+            a.set(field, value)
+
+    def refusal(action: str, rules: str, sentence: str, beyond: Expr, answer: Any) -> None:
+        @m.action(actor=HANDLER, rules=rules, name=action)
+        def refuse(a: Body) -> None:
+            """A limit refuses the request, and nothing is stored."""
+            answers(a, answer)
+            a.guard("beyond", beyond, sentence)
+
+    for row in limits(z):
+        refusal(*row)
+        passed.append(row[3])
+
+    @m.action(actor=HANDLER, rules="CL-01 CL-09 CL-10 APP-02 APP-08 APP-09 BAT-03 SEND-25 SEND-26 SEND-27")
+    def append(a: Body) -> None:
+        """No limit refuses it: it is appended and flushed, and answered."""
+        batch, whole = job.kind == "batch", _written(z, stored_text(z, TEXT_BYTES))
+        answers(a, ite(given["stores_parsed"] & (job.text == "odd"), "stored otherwise", "stored"))
+        a.set(z.written, z.written + ite(batch, 2, 1))
+        for number, place in enumerate(z.Place):
+            second = ite(batch & (z.written + 1 == number), whole, z.log[place])
+            a.set(z.log[place], ite(z.written == number, ite(batch, _written(z, 0), whole), second))
+
+
+def _dispatch(z: Sizes) -> None:
+    def reads(a: Body, what: str, then: Expr) -> None:
+        a.guard("broker runs", z.up, "the broker runs")
+        a.guard("behind", z.dispatched < z.written, "the log goes on where the dispatcher is")
+        a.guard("found", z.at(z.dispatched, what), f"the next record is {what}")
+        a.set(z.dispatched, then)
+
+    @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
+    def dispatch(a: Body) -> None:
+        """A record gets its entry."""
+        reads(a, "new", z.dispatched + 1)
+        for number, place in enumerate(z.Place):
+            a.set(z.log[place], "built", when=z.dispatched == number)
+
+    @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
+    def skip(a: Body) -> None:
+        """A record cannot be read: the dispatcher goes on at the log's end."""
+        reads(a, "unreadable", z.written)
+
+    @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
+    def overshoot(a: Body) -> None:
+        """Lengths add up to another size: it takes a step of that size, and, unless the log ends there, one as far as to its end."""
+        ends = z.constant["dispatch_ends"] & (z.dispatched + 1 == z.written)
+        reads(a, "unequal", z.written + ite(ends, 0, 1))
+
+
+def _ends(z: Sizes) -> None:
+    @z.model.action(actor=ENVIRONMENT, rules="REC-02", clean=Bool)
+    def end(a: Body, clean: Expr) -> None:
+        """The process is killed, or stops in order: everything acknowledged was flushed."""
+        a.guard("broker runs", z.up, "the broker runs")
+        a.bound("nothing under way", ~z.job.arrived, "no request is under way")
+        a.set(z.up, False)
+        a.set(z.dispatched, 0)
+
+    @z.model.action(actor=ENVIRONMENT, rules="REC-02 REC-03", fair="weak")
+    def start(a: Body) -> None:
+        """The log ends before the first record that cannot be read; what is before that has its entries. What lies behind it stays there,
+        and is found again by a start once the log has grown up to it."""
+        a.guard("broker down", ~z.up, "the broker does not run")
+        cut: Any = z.scope.places
+        for number in reversed(range(z.scope.places)):
+            cut = ite(z.at(number, "new", "built"), cut, number)
+        for number, place in enumerate(z.Place):
+            a.set(z.log[place], ite(z.at(number, "new", "built"), ite(number < cut, "built", "new"), z.log[place]))
+        a.set(z.up, True)
+        a.set(z.written, cut)
+        a.set(z.dispatched, cut)

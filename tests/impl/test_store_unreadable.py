@@ -1,0 +1,78 @@
+"""Records that are acknowledged and cannot be read: what dispatch and a start make of them, as a real 4.9.4 does (HAZ-49 to HAZ-51)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from marks import behaviour
+from storing import Stand, appended, message
+
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.message import Message
+from rocketproof_impl.store.record import IPV6_MORE
+from rocketproof_properties.steps.requests import batch_item
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+
+
+@behaviour("REC-01", "REC-04", "HAZ-49")
+def test_behind_a_record_that_cannot_be_read_dispatch_goes_on_at_the_end_of_the_log() -> None:
+    stand = Stand("P45")
+    stand.put(message("é" * 64))
+    stand.put(message())
+    assert [each.topic for each in stand.store.records()] == ["TopicTest"]
+    assert stand.store.dispatch() == 0
+    assert stand.store.behind() == 0
+    stand.put(message())
+    assert stand.store.dispatch() == 1
+    assert stand.store.max_offset("TopicTest", 0) == 2  # behind what fills the queue up to its index
+
+
+@behaviour("REC-04", "HAZ-50")
+def test_behind_lengths_that_do_not_add_up_dispatch_goes_on_as_far_beyond_the_log() -> None:
+    """What comes until the log is that long has no entry, and the first look behind it falls into a record."""
+    stand = Stand("P494")
+    item = batch_item(b"a", "k\x01" + "v" * 32700)
+    stand.put_batch(Message("T", body=item, properties={"CLUSTER": "c" * 100}))
+    size = stand.store.max_phy_offset
+    assert stand.store.dispatch() == 0
+    assert stand.store.behind() == -size
+    stand.put(message(body=b"x" * size))
+    assert stand.store.dispatch() == 0
+    assert stand.store.behind() == 0
+    stand.put(message())
+    assert stand.store.dispatch() == 1
+
+
+@behaviour("REC-04", "HAZ-50")
+def test_a_later_release_goes_on_where_the_log_ends() -> None:
+    stand = Stand("P533")
+    stand.put_batch(Message("T", body=batch_item(b"a", "k\x01" + "v" * 32700), properties={"CLUSTER": "c" * 100}))
+    assert stand.store.dispatch() == 0
+    stand.put(message())
+    assert stand.store.dispatch() == 1
+
+
+@behaviour("BAT-04", "HAZ-51")
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_batch_with_a_flag_of_longer_hosts_is_an_error(count: int) -> None:
+    stand = Stand("P494")
+    texts = {1: "newPosition > limit: (117 > 105)", 2: "Index 2 out of bounds for length 2", 3: "Index 3 out of bounds for length 3"}
+    batch = Message("TopicTest", body=batch_item(b"hello", "") * count, sys_flag=BORN_IPV6)
+    with pytest.raises(JavaError, match=re.escape(texts[count])):
+        stand.put_batch(batch)
+    assert stand.store.max_phy_offset == 0
+
+
+@behaviour("APP-08", "APP-02", "HAZ-51")
+@pytest.mark.parametrize("flags", [BORN_IPV6, STORE_IPV6, BORN_IPV6 | STORE_IPV6])
+def test_a_flag_of_longer_hosts_makes_a_record_that_cannot_be_read(flags: int) -> None:
+    """As 4.9.4 does; before IPv6 the bits mean nothing."""
+    for profile, more in (("P45", 0), ("P494", IPV6_MORE * flags.bit_count())):
+        stand = Stand(profile)
+        put = appended(stand.put(message(sys_flag=flags)))
+        assert put.wrote_bytes == 105 + more
+        assert len(put.msg_id) == (56 if more and flags & STORE_IPV6 else 32)
+        stand.put(message())
+        assert stand.store.dispatch() == (0 if more else 2)
+        assert stand.reopen().store.max_phy_offset == (0 if more else 210)

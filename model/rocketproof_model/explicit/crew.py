@@ -26,6 +26,25 @@ _LEAST = 128  # states that a worker takes from a level at once, if there are so
 _GROWTH = ((1 << 25, 1.3), (1 << 24, 2.0), (0, 4.0))
 
 
+class Ended:
+    """Whether a worker's thread has ended. Waiting for it may be interrupted anywhere, which costs a wake-up at most: an Event keeps a lock
+    for ever where Ctrl-C comes just behind its taking, and whoever sets or awaits it then stands still."""
+
+    def __init__(self) -> None:
+        self.reached = False
+        self._wakes = threading.Lock()
+        self._wakes.acquire()
+
+    def set(self) -> None:
+        """Once, by the thread."""
+        self.reached = True
+        self._wakes.release()
+
+    def wait(self, seconds: float) -> None:
+        """At most so long."""
+        self._wakes.acquire(timeout=seconds)
+
+
 class Crew:
     """`workers` threads. `interrupted` says that Ctrl-C ended a sweep."""
 
@@ -40,7 +59,7 @@ class Crew:
         self.reading = threading.Lock()
         self.piece = ROOM  # states that a worker takes at once
         self.size = 0  # of the level
-        self.running: list[threading.Event] = []  # each is set when a worker's thread has ended
+        self.running: list[Ended] = []  # of each worker's thread
         self.interrupted = False
 
     @property
@@ -103,9 +122,9 @@ class Crew:
                 raise error
         return all(worker.status == loops.DONE for worker in self.workers)
 
-    def _start(self, worker: Worker) -> threading.Event:
+    def _start(self, worker: Worker) -> Ended:
         """Let a worker run in a thread; what is set when it has ended. (Thread.join, interrupted, takes a thread that runs for ended.)"""
-        ended = threading.Event()
+        ended = Ended()
 
         def work() -> None:
             try:
@@ -118,7 +137,7 @@ class Crew:
 
     def _wait(self, idle: Callable[[], bool]) -> None:
         while self.running:
-            while not self.running[-1].is_set():
+            while not self.running[-1].reached:
                 try:
                     self.running[-1].wait(0.1)
                     if idle():
@@ -146,7 +165,8 @@ class Crew:
         """Stop the workers, wherever an interruption came."""
         self.shared[loops.STOP] = 1
         for ended in self.running:
-            ended.wait()
+            while not ended.reached:
+                ended.wait(1)
 
     def parts(self) -> list[Words]:
         """The workers' new states, which are theirs no more."""

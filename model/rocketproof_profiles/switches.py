@@ -228,6 +228,20 @@ class Profile:
     )
     """An update that changes nothing is no new version and is not registered (TCM-30)."""
 
+    registers_updated_alone: bool = switch(
+        False,
+        since("P494", True, "not recorded, tests/real/test_later_switches.py: a restarted name server knows the updated topic alone"),
+    )
+    """What an administrator changes is registered without the other topics, with the version that the table has when the request is
+    written; otherwise the whole table is (TCM-30, NS-03, HAZ-55)."""
+
+    registers_created_alone: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py: a restarted name server refuses the created topic"),
+    )
+    """So is a topic that a message creates or whose unit flag is set, and its thread waits for the answer; otherwise the whole table is
+    registered one way (TCM-17, TCM-32, TCM-34)."""
+
     overwrites_in_place: bool = switch(
         False, since("P533", True, "not recorded: 5.x writes a backup and then the file itself, without a temporary one")
     )

@@ -19,9 +19,11 @@ from rocketproof_model.specification import (
     deadlines,
     dispatching,
     flushing,
+    pairs,
     part,
     persistence,
     recovery,
+    registering,
     sizes,
     specify,
     starting,
@@ -73,6 +75,10 @@ GOLDEN = {
     ("recovery", "P49", "sync=False,crash_budget=2"): (3584, 10069, 18),
     ("controller", "P533", "crash_budget=2"): (39136, 119585, 25),
     ("controller", "P533", "power_budget=1"): (27435, 86657, 23),
+    ("pair", "P49", "lags=True"): (1998, 6978, 19),
+    ("registrations", "P49", ""): (2044, 5132, 10),
+    ("registrations", "P494", "two=True"): (24303, 76118, 14),
+    ("registrations", "P533", "restart=True"): (7230, 21973, 13),
 }
 
 
@@ -150,6 +156,12 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "controller, elected again": (
         lambda: controller.specify(controller.ControllerScope("two epochs", epochs=2, symmetric=False)),
         {"counts_log": False, "keeps_offset": False},
+    ),
+    "pair": (lambda: pairs.specify("two records", records=2), {"lags": True}),
+    "registrations": (lambda: registering.specify("one change", changes=1), {"two": True, "loss": True, "restart": True}),
+    "registrations, alone": (
+        lambda: registering.specify("one change", changes=1),
+        {"registers_updated_alone": True, "registers_created_alone": True, "refuses_single_topic": True, "restart": True, "wipe": True},
     ),
     "recovery, not rebuilt": (
         lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)),

@@ -29,7 +29,8 @@ def test_a_hazard_happens_as_described(one: Hazard, profile: str) -> None:
 
 
 def test_every_hazard_has_its_story() -> None:
-    assert list(HAZARDS) == [f"HAZ-{number:02}" for number in (*range(1, 45), *range(49, 53))]
+    assert list(HAZARDS)[:44] == [f"HAZ-{number:02}" for number in range(1, 45)]
+    assert list(HAZARDS) == sorted(HAZARDS), "hazards that were found later have numbers of their own"
 
 
 @pytest.mark.parametrize("one", HAZARDS.values(), ids=HAZARDS)
@@ -107,7 +108,7 @@ def test_the_command_lists_all_hazards_in_a_line_each(monkeypatch: pytest.Monkey
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split()[0] for line in lines if line.startswith("  HAZ-")]
     assert listed == list(HAZARDS)
-    assert any(line.startswith("48 shown; ") for line in lines)
+    assert any(line.startswith(f"{len(HAZARDS)} shown; ") for line in lines)
 
 
 def test_a_profile_leaves_out_what_it_does_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +117,7 @@ def test_a_profile_leaves_out_what_it_does_not_show(tmp_path: Path, capsys: pyte
     found = json.loads(file.read_text())
     assert {one["profile"] for one in found} == {"P40"}
     assert [one["id"] for one in found] == [one.id for one in HAZARDS.values() if "P40" in one.profiles]
-    assert f"{48 - len(found)} left out" in capsys.readouterr().out
+    assert f"{len(HAZARDS) - len(found)} left out" in capsys.readouterr().out
 
 
 def test_the_json_has_the_steps_with_their_facts(tmp_path: Path) -> None:
@@ -131,9 +132,9 @@ def test_the_json_has_the_steps_with_their_facts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["HAZ-4"], "unknown hazard 'HAZ-4'; the nearest of 48 are HAZ-04, "),
-        (["4"], "unknown hazard '4'; the nearest of 48 are HAZ-04"),
-        (["the skew of queues"], "unknown hazard 'the skew of queues'; there are 48, such as HAZ-01, "),
+        (["HAZ-4"], f"unknown hazard 'HAZ-4'; the nearest of {len(HAZARDS)} are HAZ-04, "),
+        (["4"], f"unknown hazard '4'; the nearest of {len(HAZARDS)} are HAZ-04"),
+        (["the skew of queues"], f"unknown hazard 'the skew of queues'; there are {len(HAZARDS)}, such as HAZ-01, "),
         (["HAZ-31", "--profile", "P49"], "HAZ-31 does not show in P49; use --profile P45 or P40"),
         (["--profile", "P4"], "unknown profile 'P4'; use "),
         (["--json", "nowhere/file.json"], "there is no folder nowhere"),

@@ -23,14 +23,14 @@ class TableBench(Simulated):
         super().__init__(profile, disk, **settings)
         self.scheduler.stops = self._passing
         self.events: list[tuple[str, bool]] = []
-        self.registered: list[tuple[bool, bool, bool]] = []
+        self.registered: list[str] = []
         self._threads: list[Task[Any]] = []  # a thread that stands still and is forgotten would be closed, and free its lock
         self.stop: Callable[[Task[Any], str], bool] = lambda task, name: False
         self.topics = TopicConfigManager(self.settings, self.profile, self.clock, self.disk, self._register)
 
-    async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
+    async def _register(self, config: TopicConfig) -> None:
         self.events.append(("register", self.topics.lock.held))
-        self.registered.append((check_order_config, oneway, force))
+        self.registered.append(config.topic_name)
 
     def _passing(self, task: Task[Any], pause: Pause) -> bool:
         self.events.append((pause.name, self.topics.lock.held))

@@ -29,14 +29,18 @@ TOPIC = {
 }
 
 
-def registrations(stand: Stand) -> list[tuple[bool, bool, bool]]:
-    """What is asked of the registration from now on."""
-    asked: list[tuple[bool, bool, bool]] = []
+def registrations(stand: Stand) -> list[tuple[bool, bool, bool] | str]:
+    """What is asked of the registration from now on; an updated topic by its name."""
+    asked: list[tuple[bool, bool, bool] | str] = []
 
     async def register_all(check_order_config: bool, oneway: bool, force: bool) -> None:
         asked.append((check_order_config, oneway, force))
 
-    stand.broker.registration = SimpleNamespace(register_all=register_all)  # type: ignore[assignment]  # a double
+    async def register_updated(config: TopicConfig) -> None:
+        asked.append(config.topic_name)
+
+    double = SimpleNamespace(register_all=register_all, register_updated=register_updated)
+    stand.broker.registration = double  # type: ignore[assignment]
     return asked
 
 
@@ -49,7 +53,7 @@ def test_a_topic_is_put_persisted_and_registered() -> None:
     assert stand.broker.topics.table["new"] == TopicConfig("new", 8, 4, 7, "MULTI_TAG", 1)
     assert stand.broker.topics.data_version.counter == version + 1
     assert b'"new"' in stand.disk.files["store/config/topics.json"]
-    assert asked == [(True, False, True)]
+    assert asked == ["new"]
 
 
 @pytest.mark.parametrize("name", ["rmq_sys_x", "DefaultCluster_REPLY_TOPIC", "RMQ_SYS_TRACE_TOPIC", "BenchmarkTest"])

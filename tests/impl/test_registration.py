@@ -63,10 +63,11 @@ class Bench(Simulated):
             self.network.listen(address, self.servers[address])
         self.topics = TopicConfigManager(self.settings, self.profile, self.clock, self.disk, self._register)
         self.registered: list[Command] = []
-        self.registration = Registration(self.settings, self.topics, self.network.endpoint("127.0.0.1:40911"), self.registered.append)
+        endpoint = self.network.endpoint("127.0.0.1:40911")
+        self.registration = Registration(self.settings, self.profile, self.topics, endpoint, self.registered.append)
 
-    async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
-        await self.registration.register_all(check_order_config, oneway, force)
+    async def _register(self, config: TopicConfig) -> None:
+        await self.registration.register_created(config)
 
     @property
     def server(self) -> FakeNameServer:

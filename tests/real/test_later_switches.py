@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,8 +19,10 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.replay.comparison import route
 from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.vocabulary import request_of
 from rocketproof_protocol import codes
+from rocketproof_protocol.fastjson import loads
 
 COMMANDS = ("java", "mvn")
 SECONDS = 5.0
@@ -35,6 +37,8 @@ EARLIER: Mapping[str, Any] = {
     "refuses_single_topic": 0,
     "takes_unknown_topics": 17,
     "leaves_by_address": ["1"],
+    "registers_updated_alone": [17, 0],
+    "registers_created_alone": [0, 0],
     "check_groups": [0, 0, 0],
 }
 LATER: Mapping[str, Any] = {
@@ -46,6 +50,8 @@ LATER: Mapping[str, Any] = {
     "refuses_single_topic": 1,
     "takes_unknown_topics": 0,
     "leaves_by_address": ["0"],
+    "registers_updated_alone": [17, 17],
+    "registers_created_alone": [17, 17],
     "check_groups": [0, 26, 26],
 }
 
@@ -110,7 +116,30 @@ def seen(running: Deployment) -> dict[str, Any]:
         ask("register", name="z", address=THERE, broker_id=1)
         ask("unregister", name="z", address=THERE, broker_id=0)
         found["leaves_by_address"] = left(ask)
+        forgotten(ask, "T")
+        ask("topic", topic="U")
+        found["registers_updated_alone"] = [ask("route", topic=name).code for name in "TU"]
+        ask("send", topic="N")
+        soon(lambda: ask("route", topic="N").code == 0, 2)  # a one-way registration takes its time
+        found["registers_created_alone"] = [ask("route", topic=name).code for name in "TN"]
         return found
+
+
+def forgotten(ask: Asking, topic: str) -> None:
+    """Make a topic, and let the name server forget the broker, as if it were restarted: somebody takes the broker out in its name."""
+    ask("topic", topic=topic)
+    (broker,) = loads(ask("route", topic=topic).body or b"")["brokerDatas"]
+    (address,) = broker["brokerAddrs"].values()
+    leaving = {"brokerName": broker["brokerName"], "clusterName": broker["cluster"], "brokerAddr": address, "brokerId": "0"}
+    ask.line("other", NAME_SERVER).ask(Command(codes.UNREGISTER_BROKER, leaving), SECONDS)
+    soon(lambda: ask("route", topic=topic).code != 0, 10)
+
+
+def soon(true: Callable[[], bool], seconds: float) -> None:
+    """Wait until it is true, but no longer than this."""
+    until = time.monotonic() + seconds
+    while not true() and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def given_up(ask: Asking) -> tuple[int, int]:
@@ -153,7 +182,7 @@ def left(ask: Asking) -> list[str]:
 
 
 @pytest.mark.parametrize(("version", "profile", "expected"), [("4.9.4", "P494", EARLIER), ("5.3.3", "P533", LATER)])
-@pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30")
+@pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34")
 def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(version).open()) == expected
     assert seen(InProcess(profile).open()) == expected

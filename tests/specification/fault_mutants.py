@@ -9,15 +9,17 @@ from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite
 from rocketproof_model.language import coerce, const, rewrite
-from rocketproof_model.mutation import dropped
+from rocketproof_model.mutation import Mutant, dropped
 from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
 from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
 from rocketproof_model.specification.dispatching import Dispatching, Stored
 from rocketproof_model.specification.flushing import Flushing
+from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.persistence import Life, Persistence
 from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sizes import Answer, Sizes
 from rocketproof_model.specification.starting import Group, Said, Starting, State
 from rocketproof_model.specification.waiting import Step, Waiting
@@ -211,6 +213,39 @@ def _sizes(z: Sizes) -> list[Noticed]:
     ]
 
 
+def _registrations(r: Registrations) -> list[Noticed]:
+    n, s = Expr("par", ("n",), r.Server), Expr("par", ("s",), r.Sender)
+    newer = ~r.live[n] | (r.letter[n, s].version > r.stored[n])
+    first_knows = r.live[0] & (r.stored[0] == r.version)
+    again, asks, wiped = {"restart": True}, {"asks": True}, {"wipe": True}
+    late: dict[str, Any] = {"profile": "P533"}
+    no_news = Mutant("C-192", "what is not known of the stored version is left out", "ignore", lambda u: u.target, sets="route")
+    return [
+        guard("C-185", "AUX-50", "take", "not refused", dropped, "a first registration of one topic is taken", settings=again, **late),
+        guard("C-186", "AUX-51", "take", "version differs", newer, "only a newer version is taken", usual="violated"),
+        guard("C-187", "AUX-53", "take", "version differs", dropped, "the stored version is taken too", settings=wiped),
+        sets("C-188", "REA-123", "restart", "live", const(1, Bool), "a name server that starts again knows its brokers", settings=again),
+        sets("C-189", "INV-18.stored", "update", "version", r.version, "an update is no new version"),
+        guard("C-190", "LIV-01.all", "register_timer", "needed", ~(r.constant["asks"] & first_knows), "the timer asks but one name server",
+              settings={"asks": True, "two": True}),
+        guard("C-191", "LIV-01.all", "register_timer", "needed", ~r.constant["asks"], "a timer that asks never registers", settings=asks),
+        Noticed(no_news, ("LIV-01.created",), "holds", {}, "P533"),
+        sets("C-193", "REA-121", "take", "stored", const(0, r.version.type), "the version is not stored"),
+    ]  # fmt: skip
+
+
+def _pair(p: Pair) -> list[Noticed]:
+    late, connected = {"lags": True}, lambda c: c & p.connected
+    return [
+        guard("C-194", "INV-06.pair", "confirm", "pushed", dropped, "a put is confirmed before the slave has told of it"),
+        guard("C-195", "LIV-09.pair", "time_out", "not pushed", connected, "a put without a slave waits without a limit", settings=late),
+        guard("C-196", "AUX-55", "copy", "behind", p.copied < p.records, "the slave makes records of its own", settings=late),
+        sets("C-197", "AUX-55", "report", "pushed", p.written, "the slave tells of records that it does not have", settings=late),
+        sets("C-198", "AUX-57", "lose_master", "routed", const(0, Bool), "a slave does not keep its name's routes", usual="violated"),
+        sets("C-199", "INV-06.pair", "put", "acknowledged", p.written + 1, "nobody waits for the slave"),
+    ]
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -224,4 +259,6 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Controller: _controller,
     Starting: _starting,
     Dispatching: _dispatching,
+    Registrations: _registrations,
+    Pair: _pair,
 }

@@ -16,7 +16,7 @@ PROFILES = ("P40", "P45", "P49", "P494")
 PROGRAMS = 6
 
 
-FAULT_PROFILES = {scope: ("P45", "P49") if scope == "answers" else ("P49",) for scope in FAULTS}
+FAULT_PROFILES = dict.fromkeys(FAULTS, ("P49",)) | {"answers": ("P45", "P49"), "registrations": ("P494",)}
 """Where the profiles' switches make a difference; the other profiles would run the same code again."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,15 +12,17 @@ import pytest
 from rocketproof_impl import nameserver, persistence
 from rocketproof_impl.broker import checking, sending, topics
 from rocketproof_impl.broker.registration import Registration
+from rocketproof_impl.broker.slave import SlaveSynchronize
 from rocketproof_impl.periodic import Periodic
 from rocketproof_impl.producer import instance, producer
 from rocketproof_impl.producer.send import Sending
 from rocketproof_impl.remoting import dispatch
 from rocketproof_impl.remoting.ports import Rejected, RequestTask
 from rocketproof_impl.simulator.disk import SimulatedRegion
-from rocketproof_impl.store import flushing, recovery
+from rocketproof_impl.store import flushing, haclient, recovery
 from rocketproof_impl.store.flush import Durability, Wanted
 from rocketproof_impl.store.flushing import GroupCommitService
+from rocketproof_impl.store.ha import OFFSET
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Wait
 from rocketproof_model.result import Move
@@ -34,6 +37,7 @@ from rocketproof_properties.stateful.machine import Campaign, perform, run
 from rocketproof_properties.stateful.replay import replay
 from rocketproof_properties.targets.base import Deviation
 from rocketproof_properties.targets.flush import FlushTarget
+from rocketproof_properties.targets.pair import RECORD
 
 behaviour = pytest.mark.behaviour
 GIVEN: dict[str, dict[str, Any]] = {
@@ -48,12 +52,14 @@ GIVEN: dict[str, dict[str, Any]] = {
     "patience": {},
     "producers": {},
     "dispatch": {},
+    "pair": {"lags": True},
+    "registrations": {"loss": True, "restart": True, "two": True, "wipe": True},
 }
 PROGRAMS = 25
 
 
-def found(scope: str, profile: str = "P49") -> Finding | None:
-    source = Source(scope, profile, tuple(sorted(GIVEN[scope].items())))
+def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None) -> Finding | None:
+    source = Source(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
     subject = source.subject()
     return run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS, 5, shrink=False)
 
@@ -76,6 +82,100 @@ def test_what_a_start_has_cut_off_is_gone_for_good_though_its_bytes_are_not(befo
 @behaviour("PER-10")
 def test_a_release_that_overwrites_in_place_does_what_the_specification_allows() -> None:
     assert found("persistence", "P533") is None
+
+
+@behaviour("TCM-17", "TCM-30", "TCM-34", "NS-02", "NS-03")
+@pytest.mark.parametrize("profile", ["P494", "P533"])
+@pytest.mark.parametrize("given", [{"asks": True}, {"loss": True, "restart": True}], ids=["asks", "faults"])
+def test_a_release_that_registers_one_topic_alone_does_what_the_specification_allows(profile: str, given: dict[str, Any]) -> None:
+    assert found("registrations", profile, given) is None
+
+
+FOLLOWED = ["register_slave()", "connect()"]
+
+
+def more_than_it_has(end: int) -> bytes:
+    return OFFSET.pack(end + RECORD)
+
+
+def good_enough(self: Durability, where: int) -> bool:
+    """A slave that is exactly as far behind as none may be is good."""
+    behind = where - self.replicas.push2_slave_max_offset
+    return self.replicas.connections > 0 and behind <= self.settings.ha_slave_fall_behind_max
+
+
+async def copies_nothing(self: SlaveSynchronize) -> None:
+    return None
+
+
+def asks_nobody(self: Durability, appended: Any, message: Any) -> None:
+    return None
+
+
+@behaviour("FLU-07", "FLU-08", "INV-06", "NS-08")
+@pytest.mark.parametrize(
+    ("where", "name", "planted", "steps"),
+    [
+        (Durability, "slave_ok", good_enough, [*FOLLOWED, "put(late=False)", "time_out()", "put(late=False)"]),
+        (Durability, "ask_replica", asks_nobody, ["put(late=True)"]),
+        (haclient, "OFFSET", SimpleNamespace(pack=more_than_it_has), [*FOLLOWED, "put(late=False)", "copy()", "report()", "confirm()"]),
+        (SlaveSynchronize, "sync_all", copies_nothing, ["create()", "register_slave()", "copy_topics()", "lose_master()", "promote()"]),
+        (nameserver.NameServer, "_clean", lambda self, broker: None, ["create()", "lose_master()"]),
+    ],
+    ids=["lag", "flush first", "report", "topics", "route"],
+)
+def test_another_pair_is_a_finding(where: Any, name: str, planted: Any, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    replay("pair", "P49", steps, {"lags": True})
+    monkeypatch.setattr(where, name, planted)
+    with pytest.raises(Finding):
+        replay("pair", "P49", steps, {"lags": True})
+
+
+HIDDEN = ["update(t=A, unit=False)", "create(t=B)", "register(s=administrator)", "take(n=first, s=administrator)", "register(s=message)"]
+
+
+@behaviour("TCM-30", "NS-03", "INV-18", "HAZ-55")
+def test_the_version_of_a_registration_is_that_of_its_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that remembers the version of the change would hide nothing."""
+    replay("registrations", "P494", [*HIDDEN, "ignore(n=first, s=message)"])
+    register = Registration._register_alone
+
+    async def remembers(self: Registration, config: Any) -> None:
+        version, self._topics.data_version = self._topics.data_version, self._topics.data_version.copy()
+        await register(self, config)
+        self._topics.data_version = version
+
+    monkeypatch.setattr(Registration, "_register_alone", remembers)
+    with pytest.raises(Finding, match="version"):
+        replay("registrations", "P494", HIDDEN)
+
+
+@behaviour("NS-02", "HAZ-56")
+def test_a_name_server_that_refuses_no_single_topic_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["restart(n=first)", "update(t=A, unit=False)", "register(s=administrator)"]
+    replay("registrations", "P494", [*steps, "take(n=first, s=administrator)"], {"restart": True})
+    with pytest.raises(Finding):
+        replay("registrations", "P533", [*steps, "take(n=first, s=administrator)"], {"restart": True})
+    monkeypatch.setattr(nameserver.NameServer, "is_topic_config_changed", lambda self, address, version: True)
+    with pytest.raises(Finding, match="route"):
+        replay("registrations", "P494", [*HIDDEN, "ignore(n=first, s=message)"])
+
+
+@behaviour("TCM-31", "TCM-32", "PERM-02", "NS-12")
+@pytest.mark.parametrize(
+    ("where", "name", "steps"),
+    [
+        (topics.TopicConfigManager, "_changed", ["update(t=A, unit=False)"]),
+        (topics.TopicConfigManager, "delete", ["create(t=A)", "delete(t=A)"]),
+        (nameserver.NameServer, "wipe_write_perm", ["create(t=A)", "register(s=message)", "take(n=first, s=message)", "wipe(n=first)"]),
+        (topics.TopicConfigManager, "update_order", ["create(t=A)", "apply_order()"]),
+    ],
+)
+def test_a_change_that_is_none_is_a_finding(where: type, name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    replay("registrations", "P49", steps, {"wipe": True})
+    monkeypatch.setattr(where, name, lambda self, *args: None)
+    with pytest.raises(Finding):
+        replay("registrations", "P49", steps, {"wipe": True})
 
 
 def no_backup(disk: Any, text: str, path: str) -> None:

@@ -20,6 +20,7 @@ from ..names import topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.headers import CreateTopicRequestHeader, DeleteTopicRequestHeader, read
 from ..remoting.ports import Channel
+from ..tasks import Lock
 from ..topic import TopicConfig
 from .checking import refuse
 from .groups import group_from_data
@@ -32,13 +33,14 @@ NOT_ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, pl
 class AdminBrokerProcessor:
     """One method a request code, in `codes`."""
 
-    __slots__ = ("_broker", "codes")
+    __slots__ = ("_broker", "_topics", "codes")
 
     def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
+        self._topics = Lock()  # one change of a topic at a time, with its registration
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
-            UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
-            DELETE_TOPIC_IN_BROKER: self._delete_topic,
+            UPDATE_AND_CREATE_TOPIC: self._change_topic,
+            DELETE_TOPIC_IN_BROKER: self._change_topic,
             UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self._update_and_create_group,
             UPDATE_BROKER_CONFIG: self._update_broker_config,
         }
@@ -47,6 +49,15 @@ class AdminBrokerProcessor:
         response = response_to(request)
         await self.codes[request.code](request, response)
         return response
+
+    async def _change_topic(self, request: Command, response: Command) -> None:
+        """A topic is updated or deleted once the change before it has ended, its registration included."""
+        change = self._update_and_create_topic if request.code == UPDATE_AND_CREATE_TOPIC else self._delete_topic
+        await self._topics.acquire()
+        try:
+            await change(request, response)
+        finally:
+            self._topics.release()
 
     async def _update_and_create_topic(self, request: Command, response: Command) -> None:
         """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with.
@@ -72,7 +83,7 @@ class AdminBrokerProcessor:
         )
         if not (profile.skips_equal_topic and config == self._broker.topics.select(header.topic)):
             self._broker.topics.update(config)
-            await self._broker.registration.register_all(True, False, True)
+            await self._broker.registration.register_updated(config)
         response.code = SUCCESS
 
     async def _delete_topic(self, request: Command, response: Command) -> None:

@@ -7,7 +7,7 @@ from rocketproof_profiles import Profile
 from ..ports import Clock, Disk, Randomness
 from ..remoting.ports import Network
 from ..store.service import MessageStore
-from ..topic import DataVersion
+from ..topic import DataVersion, TopicConfig
 from ..unique import UniqueIds
 from .clients import ConsumerManager, ProducerManager
 from .groups import SubscriptionGroupManager
@@ -57,8 +57,8 @@ class BrokerParts:
         self.producers = ProducerManager(clock)
         self.consumers = ConsumerManager(clock)
         self.slave = SlaveSynchronize(settings, self.topics, network, self.store.ha_client.update_master_address)
-        self.registration = Registration(settings, self.topics, network, self.slave.registered, masks=profile.masks_permission)
+        self.registration = Registration(settings, profile, self.topics, network, self.slave.registered)
         self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
 
-    async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
-        await self.registration.register_all(check_order_config, oneway, force)
+    async def _register(self, config: TopicConfig) -> None:
+        await self.registration.register_created(config)

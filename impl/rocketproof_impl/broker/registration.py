@@ -1,7 +1,8 @@
-"""How a broker tells the name servers what it has: at its start, every 30 seconds, and after each creation (NS-10).
+"""How a broker tells the name servers what it has: at its start, every 30 seconds, and after each change (NS-10).
 
 A registration carries the whole table, so a lost one is repaired by the next (HAZ-11). An older one that arrives late is
-taken all the same, as name servers compare versions by inequality (HAZ-37).
+taken all the same, as name servers compare versions by inequality (HAZ-37). In later profiles a changed topic is registered alone,
+with the version that the table has when the request is written: another change that this version counts too is hidden (HAZ-55).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
 
 from ..java import utf8
@@ -17,12 +19,13 @@ from ..periodic import Periodic
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
 from ..remoting.ports import Network
-from ..tasks import Lock
+from ..tasks import Lock, Pause
 from ..topic import TopicConfig, is_readable, is_writeable, table_to_data, version_from_data, version_to_data
 from .log import log
 from .settings import BrokerSettings
 from .topics import TopicConfigManager
 
+WANTED = Pause("registration wanted")
 TIMEOUT_MILLIS = 6000
 LEAVE_MILLIS = 3000
 
@@ -53,19 +56,18 @@ class Registration:
 
     PERIODIC = (Periodic("register_periodically", 10_000, period_millis()),)
 
-    __slots__ = ("_lock", "_masks", "_network", "_settings", "_topics", "registered")
+    __slots__ = ("_lock", "_network", "_profile", "_settings", "_topics", "registered")
 
     def __init__(
         self,
         settings: BrokerSettings,
+        profile: Profile,
         topics: TopicConfigManager,
         network: Network,
         registered: Callable[[Command], None],
-        *,
-        masks: bool = False,
     ) -> None:
         self._settings = settings
-        self._masks = masks
+        self._profile = profile
         self._topics = topics
         self._network = network
         self._lock = Lock()
@@ -79,16 +81,44 @@ class Registration:
         With `check_order_config`, the first answer's order topics are applied to the table (NS-12); a one-way registration
         has no answer.
         """
+        await WANTED
         await self._lock.acquire()
         try:
             if force or await self._needed():
-                answers = await self._send_table(oneway)
-                if answers:
-                    self.registered(answers[0])
-                    if check_order_config:
-                        self._apply_order(answers[0])
+                await self._register(self._topics.table, check_order_config, oneway)
         finally:
             self._lock.release()
+
+    async def register_created(self, config: TopicConfig) -> None:
+        """Tell of a topic that a message has made, or whose unit flag was set: one way with all others, or alone (TCM-17, TCM-32)."""
+        if self._profile.registers_created_alone:
+            await self._register_alone(config)
+        else:
+            await self.register_all(False, True, True)
+
+    async def register_updated(self, config: TopicConfig) -> None:
+        """Tell of a topic that an administrator has changed: with all others, or alone (TCM-30)."""
+        if self._profile.registers_updated_alone:
+            await self._register_alone(config)
+        else:
+            await self.register_all(True, False, True)
+
+    async def _register_alone(self, config: TopicConfig) -> None:
+        """Send one topic to every name server, unasked, and wait for the answers (TCM-34). The version is that of the table when it is
+        written, whatever has changed since the topic did (HAZ-55)."""
+        await WANTED
+        await self._lock.acquire()
+        try:
+            await self._register({config.topic_name: config}, True, False)
+        finally:
+            self._lock.release()
+
+    async def _register(self, table: dict[str, TopicConfig], check_order_config: bool, oneway: bool) -> None:
+        answers = await self._send(table, oneway)
+        if answers:
+            self.registered(answers[0])
+            if check_order_config:
+                self._apply_order(answers[0])
 
     async def register_periodically(self) -> None:
         """One turn of the periodic task: answers awaited, order topics checked, and forced, as forceRegister is on (NS-10)."""
@@ -124,9 +154,9 @@ class Registration:
             return True
         return (answer.ext_fields or {}).get("changed") != "false"
 
-    async def _send_table(self, oneway: bool) -> list[Command]:
+    async def _send(self, table: dict[str, TopicConfig], oneway: bool) -> list[Command]:
         """Register at every name server (request 103); the good answers, none if one-way."""
-        request = Command(REGISTER_BROKER, self._header(), self._body())
+        request = Command(REGISTER_BROKER, self._header(), self._body(table))
         answers = []
         for address in self._settings.name_servers:
             try:
@@ -155,9 +185,9 @@ class Registration:
     def _header(self) -> dict[str, str]:
         return self._identity() | {"haServerAddr": self._settings.ha_address}
 
-    def _body(self) -> bytes:
-        table = registered_table(self._topics.table, self._settings.broker_permission, masks=self._masks)
-        return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(table, self._topics.data_version)})
+    def _body(self, table: dict[str, TopicConfig]) -> bytes:
+        sent = registered_table(table, self._settings.broker_permission, masks=self._profile.masks_permission)
+        return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(sent, self._topics.data_version)})
 
     def _apply_order(self, answer: Command) -> None:
         """Make the table's order flags those of the answer, if it lists order topics at all (NS-12)."""

@@ -56,7 +56,7 @@ VERSIONED = Pause("versioned")
 PERSISTED = Pause("persisted")
 UNLOCKED = Pause("unlocked")
 
-Register = Callable[[bool, bool, bool], Awaitable[None]]
+Register = Callable[[TopicConfig], Awaitable[None]]
 
 
 def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, TopicConfig]:
@@ -100,8 +100,8 @@ def like_template(topic: str, template: TopicConfig, client_queue_nums: int, sys
 class TopicConfigManager:
     """The table of topics, its version and its file.
 
-    `register` tells the name servers; its arguments are checkOrderConfig, oneway, forceRegister (NS-10). `table` is read by
-    anybody at any time. `lock` guards creation by messages and nothing else (TCM-30).
+    `register` tells the name servers of a topic that was created or whose flag was set (NS-10). `table` is read by anybody at any
+    time. `lock` guards creation by messages and nothing else (TCM-30).
     """
 
     __slots__ = ("_clock", "_disk", "_file", "_profile", "_register", "_settings", "data_version", "lock", "path", "table")
@@ -183,9 +183,9 @@ class TopicConfigManager:
                     self.lock.release()
         except Interrupted as error:
             log.error("creation of topic %s interrupted: %r", topic, error)
-        if create_new:
+        if config is not None and create_new:
             await UNLOCKED
-            await self._register(False, True, True)
+            await self._register(config)
         return config
 
     async def _inherited(
@@ -262,7 +262,7 @@ class TopicConfigManager:
             return
         config.topic_sys_flag = config.topic_sys_flag | bit if on else config.topic_sys_flag & ~bit
         self._changed()
-        await self._register(False, True, True)
+        await self._register(config)
 
     def update_order(self, order_topics: set[str]) -> None:
         """Known topics are ordered if they are listed, and in most profiles only if; next version and persist if that changed one

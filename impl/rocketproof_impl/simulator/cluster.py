@@ -153,6 +153,12 @@ class Cluster:
             setattr(node.settings, key, value)
         return self.start(node)
 
+    def restart_name_server(self) -> None:
+        """End the name server and start it again: its tables were in memory. Connections to it are made anew when somebody calls."""
+        self.network.close(NAME_SERVER)
+        self.name_server = NameServer(self.clock, profile=self.profile)
+        self.network.listen(NAME_SERVER, self.name_server)
+
     def producer(self, group: str = "group", **options: Any) -> Producer:
         """A started producer of its own process."""
         self._callers += 1

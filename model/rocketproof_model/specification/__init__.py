@@ -3,7 +3,7 @@
 `build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing, recovery, controller, starting, dispatching and sizes.
+flushing, recovery, controller, starting, dispatching, sizes, registering and pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
-from . import answering, controller, deadlines, dispatching, flushing, persistence, recovery, sizes, starting, waiting
+from . import answering, controller, deadlines, dispatching, flushing, pairs, persistence, recovery, registering, sizes, starting, waiting
 from .answering import Answering, AnsweringScope
 from .broker import checks, failures, queue_check, registration
 from .controller import Controller, ControllerScope
@@ -25,10 +25,12 @@ from .deadlines import Expiry, News, Patience
 from .dispatching import Dispatching
 from .flushing import Flushing, FlushingScope
 from .nameserver import administrator, nameserver
+from .pairs import Pair
 from .persistence import Persistence, PersistenceScope
 from .placed import placed_requests
 from .producer import answers, clients, routes, sending
 from .recovery import Recovery, RecoveryScope
+from .registering import Registrations
 from .scope import SCOPES, Scope
 from .sizes import Sizes, SizesScope
 from .starting import Starting
@@ -52,6 +54,8 @@ Part = (
     | Starting
     | Dispatching
     | Sizes
+    | Registrations
+    | Pair
 )
 """A model with its vocabulary."""
 
@@ -68,6 +72,8 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "dispatch": lambda: dispatching.specify("dispatch"),
     "producers": lambda: starting.specify("producers"),
     "sizes": lambda: sizes.specify(SizesScope("sizes")),
+    "pair": lambda: pairs.specify("pair"),
+    "registrations": lambda: registering.specify("registrations"),
 }
 """The scopes of the faults, each with what makes its model."""
 

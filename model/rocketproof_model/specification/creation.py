@@ -126,12 +126,12 @@ def creation(s: Specification) -> None:
         _, b = phase(a, p, "refused", "the template gave nothing", then="failed")
         a.set(s.lock[b], None)
 
-    @s.handler(rules="TCM-17 NS-10")
+    @s.handler(rules="TCM-17 TCM-34 NS-10")
     def announce(a: Body, p: Expr) -> None:
-        """The creator sends the one-way registration, without the lock and without waiting for an answer."""
+        """The creator registers without the lock: the whole table one way, or in later releases the topic alone."""
         row, b = phase(a, p, "unlocked", "the topic is created and the lock released", then="checked")
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
-        send_registration(s, a, b)
+        send_registration(s, a, b, only=(row.topic, s.given("registers_created_alone")))
         a.set(s.announcements[b, row.topic], minimum(s.announcements[b, row.topic] + 1, 2))
 
     if s.scope.named("retry"):

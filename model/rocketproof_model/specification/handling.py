@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..language import Body, Expr, Row
+from ..language import Body, Expr, Row, ite
 from .vocabulary import Specification
 
 
@@ -57,11 +57,14 @@ def write_file(s: Specification, a: Body, b: Expr, table: Table | None = None, v
     a.set(s.file_version[b], s.version[b] if version is None else version)
 
 
-def send_registration(s: Specification, a: Body, b: Expr, table: Table | None = None, version: Expr | None = None) -> None:
-    """Send the table (as it is, or as given) to the name server (NS-11)."""
+def send_registration(
+    s: Specification, a: Body, b: Expr, table: Table | None = None, version: Expr | None = None, only: tuple[Expr, Expr] | None = None
+) -> None:
+    """Send the table (as it is, or as given) to the name server (NS-11); `only`: a topic, and whether it is sent alone."""
     a.sends_to("name server")
     for t in s.Topic:
-        a.set(s.registration[b, t], s.published(table(t) if table else s.config[b, t]))
+        sent = s.published(table(t) if table else s.config[b, t])
+        a.set(s.registration[b, t], sent if only is None else ite(only[1] & (only[0] != t), s.absent, sent))
     a.set(s.registration_version[b], s.version[b] if version is None else version)
     a.set(s.registration_in_flight[b], True)
 

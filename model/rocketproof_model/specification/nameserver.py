@@ -98,7 +98,7 @@ def administrator(s: Specification) -> None:
         a.set(s.config[b, t], new)
         a.set(s.version[b], s.version[b] + 1)
         write_file(s, a, b, table, s.version[b] + 1)
-        send_registration(s, a, b, table, s.version[b] + 1)
+        send_registration(s, a, b, table, s.version[b] + 1, only=(t, s.given("registers_updated_alone")))
         a.sends_to(b)
 
     for order in orders:

@@ -36,6 +36,12 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         "takes_unknown_topics": m.constant(
             "takes_unknown_topics", Bool, False, "a registration of the same version brings topics that the name server does not have"
         ),
+        "registers_updated_alone": m.constant(
+            "registers_updated_alone", Bool, False, "a topic that an administrator has changed is registered without the others"
+        ),
+        "registers_created_alone": m.constant(
+            "registers_created_alone", Bool, False, "a topic that a message has created is registered without the others"
+        ),
         "round_robin": const(0, Bool) if scope.symmetric else m.constant("round_robin", Bool, False, "producers take their queues in turn"),
         "retries": m.constant("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),
         "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends, "how many messages each producer sends; 0 is no limit"),

@@ -59,7 +59,15 @@ _FORMER = {"letter": "registration", "letter_version": "registration_version", "
 class Specification:
     """The specification in one scope: its model and its vocabulary; `switches` are the profile's that it reads."""
 
-    switches: ClassVar[tuple[str, ...]] = ("check_names", "signed_random", "masks_permission", "skips_equal_topic", "takes_unknown_topics")
+    switches: ClassVar[tuple[str, ...]] = (
+        "check_names",
+        "signed_random",
+        "masks_permission",
+        "skips_equal_topic",
+        "takes_unknown_topics",
+        "registers_updated_alone",
+        "registers_created_alone",
+    )
     scope: Scope
     model: Model
     Broker: Index

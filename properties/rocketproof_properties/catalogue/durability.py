@@ -1,4 +1,5 @@
-"""Flush: what an answer promises, and what a loss of power takes (LIV-05, LIV-09). What a start finds is in `log`."""
+"""Flush and copy: what an answer promises, and what a loss of power or of a master takes (INV-06, LIV-05, LIV-09). What a start finds is in
+`log`."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ from typing import Any
 
 from rocketproof_model import Expr, after, exists, forall, implies
 from rocketproof_model.specification.flushing import Flushing, in_lock
+from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.recovery import Recovery
 
-from .claim import Case, Claim, cases
+from .claim import SEEDS, Case, Claim, cases
 
 BUSY_ENDS = Claim(
     "LIV-05",
@@ -61,7 +63,78 @@ BEYOND = Claim(
     "REA-57", "a loss of power leaves entries whose records are lost", "reachable", lambda r: ~r.up & (r.entries > r.written), part=Recovery
 )
 
-CLAIMS = [BUSY_ENDS, ANSWERED, TRUE, ON_DEVICE, FAR, TORN, BEYOND]
+SURVIVES = Claim(
+    "INV-06.pair",
+    "a message that waits and is answered PUT_OK survives the loss of the master",
+    "always",
+    lambda p: p.acknowledged <= p.copied,
+    part=Pair,
+)
+TOLD = Claim("LIV-09.pair", "a put that waits for the slave is answered", "leads_to", lambda p: (_waiting(p), ~_waiting(p)), part=Pair)
+HIDDEN = Claim(
+    "AUX-54",
+    "a put whose flush is late is told so",
+    "always",
+    lambda p: implies(p.late & ~_waiting(p), p.answer == "FLUSH_DISK_TIMEOUT"),
+    part=Pair,
+)
+BEHIND = Claim(
+    "AUX-55",
+    "the slave has no more than the master, and has it before it says so",
+    "always",
+    lambda p: (p.pushed <= p.copied) & (p.copied <= p.written),
+    part=Pair,
+)
+TABLE = Claim(
+    "AUX-56",
+    "a slave that becomes the master has the master's topic",
+    "always",
+    lambda p: implies(p.promoted & p.topic, p.copied_topic),
+    part=Pair,
+)
+ROUTE = Claim(
+    "AUX-57", "a topic with a route has a master that runs", "always", lambda p: implies(p.routed, p.alive | p.promoted), part=Pair
+)
+QUIET = Claim(
+    "AUX-58",
+    "a slave's registration brings no topic",
+    "step",
+    lambda p: implies(~p.listed & after(p.listed), after(p.routed) == p.routed),
+    part=Pair,
+)
+DENIED = Claim(
+    "REA-124",
+    "a message is on the slave though its put was answered that it is not, as late or as there is no slave",
+    "reachable",
+    lambda p: (p.written > 0) & (p.copied == p.written) & ((p.answer == "FLUSH_SLAVE_TIMEOUT") | (p.answer == "SLAVE_NOT_AVAILABLE")),
+    part=Pair,
+)
+TOO_FAR = Claim(
+    "REA-125",
+    "a connected slave is too far behind to count",
+    "reachable",
+    lambda p: p.connected & (p.answer == "SLAVE_NOT_AVAILABLE"),
+    part=Pair,
+)
+TAKES_OVER = Claim(
+    "REA-126",
+    "a slave becomes the master with all records and the topic",
+    "reachable",
+    lambda p: p.promoted & p.copied_topic & (p.copied == p.records),
+    part=Pair,
+)
+REFUSED = Claim("REA-127", "a slave refuses a message", "reachable", lambda p: p.answer == "SERVICE_NOT_AVAILABLE", part=Pair)
+
+
+def _waiting(p: Pair) -> Expr:
+    waits: Expr = p.answer == "waits"
+    return waits
+
+
+CLAIMS = [
+    BUSY_ENDS, ANSWERED, TRUE, ON_DEVICE, FAR, TORN, BEYOND, SURVIVES, TOLD, HIDDEN, BEHIND, TABLE, ROUTE, QUIET, DENIED, TOO_FAR,
+    TAKES_OVER, REFUSED,
+]  # fmt: skip
 
 _OLDER = {"P40": "violated", "P45": "violated", "P49": "holds"}
 _PUTS: dict[str, Any] = {"condition": "synchronous flush"}
@@ -69,6 +142,14 @@ _STUCK: dict[str, Any] = {"condition": "synchronous flush, the group commit stuc
 _THROWS: dict[str, Any] = {"condition": "an append throws in the lock", "given": {"throws": True}}
 ENDS: dict[str, Any] = {"condition": "asynchronous flush, the process ends up to twice", "given": {"sync": False, "crash_budget": 2}}
 POWER: dict[str, Any] = {"condition": "synchronous flush, the power fails up to twice", "given": {"power_budget": 2}}
+
+_RELEASES = (*SEEDS, "P494", "P533")
+_HOLD = dict.fromkeys(_RELEASES, "holds")
+_BREAK = dict.fromkeys(_RELEASES, "violated")
+_ONE_COPY = "FLU-07: the master is its own inSyncReplicas = 1"
+_SYNC: dict[str, Any] = {"condition": "a SYNC_MASTER and its slave"}
+_LATE: dict[str, Any] = {"condition": "a SYNC_MASTER and its slave, flushes are late", "given": {"lags": True}}
+_LOOSE: dict[str, Any] = {"condition": "an ASYNC_MASTER and its slave", "given": {"sync": False}}
 
 CASES: list[Case] = [
     *cases(BUSY_ENDS, "flush", _OLDER, **_THROWS, reason="HAZ-23: P45 leaves the lock's time set"),
@@ -79,4 +160,17 @@ CASES: list[Case] = [
     *cases(ON_DEVICE, "flush", "holds", **_PUTS),
     *cases(FAR, "flush", "holds", **_PUTS),
     *[c for claim in (TORN, BEYOND) for c in cases(claim, "recovery", "holds", **POWER)],
+    *[
+        c
+        for on in (_SYNC, _LATE)
+        for c in cases(SURVIVES, "pair", {**_HOLD, "P533": "violated"}, profiles=_RELEASES, **on, reason=_ONE_COPY)
+    ],
+    *cases(SURVIVES, "pair", _BREAK, profiles=_RELEASES, **_LOOSE, reason="FLU-07: nobody waits"),
+    *cases(TOLD, "pair", "holds", **_LATE),
+    *cases(HIDDEN, "pair", {**_BREAK, "P533": "holds"}, profiles=_RELEASES, **_LATE, reason="FLU-08: the replica's status comes last"),
+    *[c for on in (_LATE, _LOOSE) for c in cases(BEHIND, "pair", _HOLD, profiles=_RELEASES, **on)],
+    *cases(TABLE, "pair", "violated", **_SYNC, reason="the slave asks for the table every 10 s"),
+    *cases(ROUTE, "pair", "violated", **_SYNC, reason="HAZ-43: a slave keeps the route of its name"),
+    *cases(QUIET, "pair", "holds", **_SYNC),
+    *[c for claim in (DENIED, TOO_FAR, TAKES_OVER, REFUSED) for c in cases(claim, "pair", "holds", **_SYNC)],
 ]

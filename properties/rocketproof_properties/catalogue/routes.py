@@ -1,15 +1,19 @@
-"""Routes: the answers of name servers, and the skew that auto-creation leaves behind (INV-52, INV-53, INV-58 to INV-60, LIV-03, LIV-08)."""
+"""Routes: the answers of name servers, what registrations hide from them, and the skew that auto-creation leaves behind (INV-52, INV-53,
+INV-58 to INV-60, LIV-01, LIV-03, LIV-08)."""
 
 from __future__ import annotations
 
-from rocketproof_model import Expr, all_of, any_of, exists, forall, implies
+from typing import Any
+
+from rocketproof_model import Expr, after, all_of, any_of, exists, forall, implies
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import READ, WRITE, has_bit
+from rocketproof_model.specification.registering import Registrations
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import vocabulary
 
 from . import conditions as about
-from .claim import Case, Claim, HistoryClaim, append_now, cases, history_cases, second
+from .claim import SEEDS, Case, Claim, HistoryClaim, append_now, cases, history_cases, second
 from .claim import about as claim_about
 
 
@@ -91,6 +95,119 @@ ABSORBED = Claim(
 BALANCED = Claim("REA-11", "every broker gets the topic", "reachable", _everywhere, lambda s: s.scope.routes)
 
 
+def _listening(r: Registrations, n: Expr) -> Expr:
+    there: Expr = (n == 0) | r.constant["two"]
+    return there
+
+
+def _agrees(r: Registrations, n: Expr) -> Expr:
+    """The name server has each topic that the broker has, as the broker has it or with its permission wiped."""
+    as_it_is = forall(r.Topic, lambda t: any_of((r.config[t] == "none", r.route[n, t] == r.config[t], r.route[n, t] == "wiped")))
+    return ~_listening(r, n) | as_it_is
+
+
+def _knows(r: Registrations, n: Expr) -> Expr:
+    return ~_listening(r, n) | forall(r.Topic, lambda t: (r.config[t] == "none") | (r.route[n, t] != "none"))
+
+
+def _servers(body: Any) -> Any:
+    return lambda r: forall(r.Server, lambda n: body(r, n))
+
+
+def _in_the_end(body: Any) -> Any:
+    every = _servers(body)
+    return lambda r: (~every(r), every(r))
+
+
+def _given_back(r: Registrations, n: Expr) -> Expr:
+    return exists(r.Topic, lambda t: (r.route[n, t] == "wiped") & (after(r.route[n, t]) != "wiped"))
+
+
+def _news(r: Registrations, n: Expr, s: Expr) -> Expr:
+    """The registration has something that the name server does not have."""
+    return exists(r.Topic, lambda t: (r.carried[n, s, t] != "none") & (r.carried[n, s, t] != r.route[n, t]))
+
+
+def _arriving(body: Any) -> Any:
+    """A registration is on its way, of which this is true."""
+    return lambda r: exists(r.Server, lambda n: exists(r.Sender, lambda s: r.letter[n, s].sent & body(r, n, s)))
+
+
+SAME = Claim(
+    "INV-18.stored",
+    "a name server that has stored the version of the broker's table has the table's topics as they are",
+    "always",
+    _servers(lambda r, n: implies(r.live[n] & (r.stored[n] == r.version), _agrees(r, n))),
+    part=Registrations,
+)
+ALL = Claim(
+    "LIV-01.all", "what the broker has is in the end what each name server has", "leads_to", _in_the_end(_agrees), part=Registrations
+)
+CREATED = Claim(
+    "LIV-01.created",
+    "a topic of the broker has a route at each name server in the end",
+    "leads_to",
+    _in_the_end(_knows),
+    part=Registrations,
+)
+FIRST = Claim(
+    "AUX-50",
+    "a name server that does not know the broker learns all its topics with their version",
+    "step",
+    _servers(lambda r, n: implies(~r.live[n] & after(r.live[n]) & (after(r.stored[n]) == r.version), after(_knows(r, n)))),
+    part=Registrations,
+)
+FORWARD = Claim(
+    "AUX-51",
+    "a name server goes from no version back to an older one",
+    "step",
+    _servers(lambda r, n: implies(r.live[n] & after(r.live[n]), after(r.stored[n]) >= r.stored[n])),
+    part=Registrations,
+)
+WIPED = Claim(
+    "AUX-52",
+    "a permission that a name server has wiped stays wiped",
+    "step",
+    _servers(lambda r, n: ~_given_back(r, n)),
+    part=Registrations,
+)
+WIPED_SAME = Claim(
+    "AUX-53",
+    "a permission that a name server has wiped stays wiped while it is registered with the same version",
+    "step",
+    _servers(lambda r, n: implies(_given_back(r, n), ~after(r.live[n]) | (after(r.stored[n]) != r.stored[n]))),
+    part=Registrations,
+)
+IGNORED = Claim(
+    "REA-120",
+    "a registration of the stored version has a topic that the name server does not have so",
+    "reachable",
+    _arriving(lambda r, n, s: r.live[n] & (r.letter[n, s].version == r.stored[n]) & _news(r, n, s)),
+    part=Registrations,
+)
+LATE = Claim(
+    "REA-121",
+    "a registration of an older version than the stored one is on its way",
+    "reachable",
+    _arriving(lambda r, n, s: r.live[n] & (r.letter[n, s].version < r.stored[n])),
+    part=Registrations,
+)
+FORGOTTEN = Claim(
+    "REA-122",
+    "a name server has a topic that the broker does not have any more",
+    "reachable",
+    lambda r: exists(r.Server, lambda n: exists(r.Topic, lambda t: (r.config[t] == "none") & (r.route[n, t] != "none"))),
+    part=Registrations,
+)
+UNKNOWN = Claim(
+    "REA-123",
+    "a registration is on its way to a name server that does not know the broker",
+    "reachable",
+    _arriving(lambda r, n, s: ~r.live[n]),
+    part=Registrations,
+)
+
+
 def _stored() -> list[Rule]:
     q = vocabulary()["queue"].row
     return [
@@ -127,8 +244,25 @@ def _tables() -> list[HistoryClaim]:
 
 HISTORY = _tables()
 
-CLAIMS = [READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED]
+CLAIMS = [
+    READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED, SAME, ALL, CREATED, FIRST, FORWARD, WIPED, WIPED_SAME,
+    IGNORED, LATE, FORGOTTEN, UNKNOWN,
+]  # fmt: skip
 _ENDLESS = {"sends": 0}
+
+_RELEASES = (*SEEDS, "P494", "P533")
+_WHOLE = dict.fromkeys(SEEDS, "holds")
+_ALONE = {**_WHOLE, "P494": "violated", "P533": "violated"}
+_REPAIRED = {**_WHOLE, "P494": "violated", "P533": "holds"}
+_HIDES = "HAZ-55: one topic alone is registered with the version of the whole table"
+_RESTARTED = "HAZ-56: the first registration of a name server that was restarted has one topic; 5.x refuses it"
+_PLAIN: dict[str, Any] = {"condition": "two topics change"}
+_ASKS: dict[str, Any] = {"condition": "two topics change, the timer asks first", "given": {"asks": True}}
+_TWO: dict[str, Any] = {"condition": "two topics change, two name servers", "given": {"two": True}}
+_LOSS: dict[str, Any] = {"condition": "two topics change, a registration is lost", "given": {"loss": True}}
+_AGAIN: dict[str, Any] = {"condition": "two topics change, a name server is restarted", "given": {"restart": True}}
+_WIPE: dict[str, Any] = {"condition": "two topics change, a permission is wiped", "given": {"wipe": True}}
+_FIRST_TWO = {"P494": "holds", "P533": "holds"}
 
 CASES: list[Case] = [
     *cases(READ_ONLY, "creation", "violated", given={"broker_writable": False}, condition="read-only broker", reason="HAZ-06"),
@@ -191,6 +325,28 @@ CASES: list[Case] = [
         condition="queues in turn, the refresh after 4 messages",
     ),
     *cases(BALANCED, "small", "holds", condition="auto-create on"),
+    *[
+        case
+        for claim in (SAME, ALL)
+        for on in (_PLAIN, _ASKS, _TWO, _LOSS, _AGAIN)
+        for case in cases(claim, "registrations", _ALONE, profiles=_RELEASES, **on, reason=_HIDES)
+    ],
+    *[
+        case
+        for on in (_PLAIN, _ASKS, _TWO, _LOSS)
+        for case in cases(CREATED, "registrations", _REPAIRED, profiles=_RELEASES, **on, reason=_HIDES)
+    ],
+    *cases(CREATED, "registrations", _REPAIRED, profiles=_RELEASES, **_AGAIN, reason=_RESTARTED),
+    *cases(FIRST, "registrations", _REPAIRED, profiles=_RELEASES, **_AGAIN, reason=_RESTARTED),
+    *cases(FORWARD, "registrations", dict.fromkeys(_RELEASES, "violated"), profiles=_RELEASES, **_PLAIN, reason="HAZ-37"),
+    *cases(WIPED, "registrations", dict.fromkeys(_RELEASES, "violated"), profiles=_RELEASES, **_WIPE, reason="NS-04: any other version"),
+    *cases(WIPED_SAME, "registrations", dict.fromkeys(_RELEASES, "holds"), profiles=_RELEASES, **_WIPE),
+    *cases(IGNORED, "registrations", _FIRST_TWO, profiles=tuple(_FIRST_TWO), **_PLAIN, reason=_HIDES),
+    *[
+        case
+        for claim, on in ((LATE, _PLAIN), (FORGOTTEN, _PLAIN), (UNKNOWN, _AGAIN))
+        for case in cases(claim, "registrations", dict.fromkeys(_RELEASES, "holds"), profiles=_RELEASES, **on)
+    ],
 ]
 
 HISTORY_CASES: list[Case] = [

@@ -8,6 +8,7 @@ from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_protocol.codes import REGISTER_BROKER
 
+from ..steps.vocabulary import plain
 from .gallery import hazard
 from .story import Story
 
@@ -59,7 +60,7 @@ def auto_create_skew(story: Story) -> None:
     story.check("its queues", cluster.find_queues(quick), "a0 a1 a2 a3 b0 b1 b2 b3")
 
 
-@hazard("HAZ-11", asserts="CLI-32 NS-10 TCM-18 TCM-17", properties="LIV-01")
+@hazard("HAZ-11", asserts="CLI-32 NS-10 TCM-18 TCM-17", properties="LIV-01", profiles="P49 P40 P45 P494")
 def registration_lost(story: Story) -> None:
     """The registration of a new topic gets lost, and nobody notices for half a minute.
 
@@ -67,7 +68,7 @@ def registration_lost(story: Story) -> None:
     next periodic registration (NS-10). Until then a new producer still gets the template's route, and may make the topic
     elsewhere. An exception while the table is written has the same effect: the registration is skipped (TCM-18).
 
-    To avoid it: create topics by hand; that registration waits for its answer.
+    To avoid it: create topics by hand; that registration waits for its answer. In 5.x a message's does too, and its send is as slow.
     """
     cluster = story.cluster(brokers=2)
     cluster.network.plan = lambda packet: [] if is_registration(packet) else [0]
@@ -172,7 +173,7 @@ def stale_topics_at_the_name_server(story: Story) -> None:
     story.check("T on the broker", cluster.topic(), "read 4, write 4, RW-")
 
 
-@hazard("HAZ-37", asserts="NS-03")
+@hazard("HAZ-37", asserts="NS-03", profiles="P49 P40 P45 P494")
 def data_version_inequality(story: Story) -> None:
     """An old registration that arrives late overwrites a newer one.
 
@@ -198,6 +199,78 @@ def data_version_inequality(story: Story) -> None:
     story.say("The broker registers, as it does every 30 seconds.")
     cluster.register()
     story.check("T at the name server", cluster.routed(), ["broker-a: read 8, write 8, RW-"])
+
+
+@hazard("HAZ-55", asserts="NS-03 TCM-30", properties="INV-18 LIV-01", profiles="P494 P533")
+def one_topic_hides_another(story: Story) -> None:
+    """The registration of one topic can hide what has become of another one.
+
+    A topic that an administrator changes is registered alone (TCM-30), with the version of the whole table, which is read when the
+    request is written. If another topic changes before that, the version counts its change too, and the name server has it stored
+    when the other's own registration comes: it is ignored (NS-03), and so are those of the timer.
+
+    To avoid it: change topics while no message creates any; then look at their routes, and change once more what is not as it should be.
+    """
+    cluster = story.cluster()
+    cluster.update_topic("A", 4, 4)
+    cluster.update_topic("B", 8, 8)
+    cluster.delete_topic("B")
+    story.say("The name server knows A, and B with 8 queues, which the broker has deleted. It is slow: a registration waits.")
+    cluster.network.plan = lambda packet: HOLD if is_registration(packet) else [0]
+    timer = cluster.scheduler.spawn(cluster.broker().registration.register_periodically(), "timer")
+    cluster.scheduler.settle()
+
+    story.say("Meanwhile an administrator gives A 6 queues, and a message creates B with 4. Both registrations wait for the slow one.")
+    update = cluster.calling(plain("topic", topic="A", read=6, write=6))
+    create = cluster.calling(cluster.request("B"), client="producer")
+    story.check("B on the broker", cluster.topic("B"), "read 4, write 4, RW-")
+
+    story.say("Now the name server answers. A is written first, and its version counts B's change.")
+    cluster.network.plan = None
+    cluster.network.deliver(cluster.network.held[0])
+    cluster.scheduler.run(timer.done)
+    for thread in (update, create):
+        cluster.scheduler.run(thread.done)
+    story.check("A at the name server", cluster.routed("A"), ["broker-a: read 6, write 6, RW-"])
+    story.check("B at the name server", cluster.routed("B"), ["broker-a: read 8, write 8, RW-"])
+
+    story.say("The broker registers, as it does every 30 seconds.")
+    cluster.register()
+    story.check("B at the name server", cluster.routed("B"), ["broker-a: read 8, write 8, RW-"])
+    story.check("a message to its queue 5", cluster.send("B", queue=5).partition(":")[0], cluster.illegal)
+
+    story.say("An administrator changes B once more.")
+    cluster.update_topic("B", 4, 6)
+    story.check("B at the name server", cluster.routed("B"), ["broker-a: read 4, write 6, RW-"])
+
+
+@hazard("HAZ-56", asserts="NS-02 TCM-30", properties="LIV-01", profiles="P494")
+def one_topic_is_all(story: Story) -> None:
+    """A name server that was restarted may learn one topic, and none of the others for ever.
+
+    A topic that an administrator changes is registered alone (TCM-30). If that is the first that a name server hears of the broker, it
+    stores the topic with the version of the whole table (NS-02), and ignores what the timer registers with that version (NS-03).
+
+    To avoid it: let 30 seconds pass after the start of a name server before a topic is changed. 5.x refuses such a registration.
+    """
+    cluster = story.cluster()
+    cluster.update_topic("A", 4, 4)
+    cluster.update_topic("B", 4, 4)
+    story.say("A and B have routes. The name server is restarted, and has to wait for the broker's next registration.")
+    cluster.restart_name_server()
+    story.check("A at the name server", cluster.routed("A"), [])
+
+    story.say("Before that an administrator gives B 8 queues.")
+    story.check("the update", cluster.update_topic("B", 8, 8), "SUCCESS")
+    story.check("B at the name server", cluster.routed("B"), ["broker-a: read 8, write 8, RW-"])
+
+    story.say("The broker registers all its topics, as it does every 30 seconds.")
+    cluster.register()
+    story.check("A at the name server", cluster.routed("A"), [])
+
+    story.say("A message creates C, which registers all topics with another version.")
+    story.check("the answer", cluster.send("C"), "SUCCESS, queue 0 offset 0")
+    story.check("A at the name server", cluster.routed("A"), ["broker-a: read 4, write 4, RW-"])
 
 
 @hazard("HAZ-43", asserts="NS-08 CLI-20 CLI-14 CLI-33")

@@ -10,7 +10,7 @@ _LIKE, _TEMPLATE = f"{_TOPICS}:like_template", f"{_MANAGER}._template"
 _CREATE, _ADD, _AS_GIVEN = f"{_MANAGER}._create", f"{_MANAGER}._add", f"{_MANAGER}._as_given"
 
 _VERSION = "self.data_version.next_version(self._clock.now())"
-_REGISTER = "await self._register(False, True, True)"
+_REGISTER = "await self._register(config)"
 _PUT = "self._put(config)\n"
 
 PATCHES: dict[str, Patch] = {
@@ -84,7 +84,7 @@ PATCHES: dict[str, Patch] = {
             "create_new = config is not None",
         )
     ],
-    "M-47": [Text(_CREATE, _REGISTER, "await self._register(False, False, True)")],
+    "M-47": [Text("rocketproof_impl.broker.registration:Registration.register_created", "(False, True, True)", "(False, False, True)")],
     "M-48": [Text(_ADD, _VERSION, "pass")],
     "M-49": [Text(_ADD, _VERSION, f"{_VERSION}\n{_VERSION}")],
     # Topics of send-back

@@ -17,8 +17,10 @@ from rocketproof_model.specification.answering import Answering
 from rocketproof_model.specification.deadlines import Expiry, News, Patience
 from rocketproof_model.specification.dispatching import Dispatching
 from rocketproof_model.specification.flushing import Flushing
+from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sizes import Sizes
 from rocketproof_model.specification.starting import Starting
 from rocketproof_model.specification.waiting import Waiting
@@ -31,9 +33,11 @@ from ..targets.expiry import ExpiryTarget
 from ..targets.flush import FlushTarget
 from ..targets.locks import LocksTarget
 from ..targets.news import NewsTarget
+from ..targets.pair import PairTarget
 from ..targets.patience import PatienceTarget
 from ..targets.persistence import PersistenceTarget
 from ..targets.recovery import RecoveryTarget
+from ..targets.registrations import RegistrationsTarget
 from ..targets.sizes import SizesTarget
 from ..targets.starting import StartingTarget
 from .follow import Finding, Refused, Run, Target
@@ -54,6 +58,8 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Starting: StartingTarget,
     Dispatching: DispatchTarget,
     Sizes: SizesTarget,
+    Registrations: RegistrationsTarget,
+    Pair: PairTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for
 

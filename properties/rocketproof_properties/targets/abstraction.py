@@ -199,9 +199,16 @@ def _holder(cluster: ScopeCluster, b: int) -> int | None:
     raise Deviation(f"the lock of {cluster.node(b).name} is held, and by no request inside topic creation: it was not released")
 
 
+def registers(job: Job) -> bool:
+    """Whether its thread waits for the name server's answer to the topic that it has registered alone."""
+    return job.answer is None and job.handler is not None and job.handler.at is None and job.handler.waiting is not None
+
+
 def phase(job: Job) -> str:
     if job.answer is not None or job.result == "lost":
         return "answered"
+    if registers(job):
+        return "checked"
     if job.handler is not None and job.handler.at is not None:
         return job.handler.at.name
     raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rocketproof_impl.broker.registration import WANTED
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
@@ -21,6 +22,7 @@ from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
 from rocketproof_model.specification import Specification
+from rocketproof_model.specification.actors import HANDLER
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, READ, WRITE
@@ -30,7 +32,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from ..steps.actions import ANSWERS, STEPS
 from ..steps.sizes import stored_length
 from ..steps.vocabulary import plain
-from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, seen
+from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, registers, seen
 from .base import Deviation, ModelTarget, Seen, decoded, serving
 from .start import earlier_table, template, topic_name
 
@@ -143,11 +145,13 @@ class SimulatedTarget(ModelTarget):
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Two things are narrower than the specification: nobody connects to a broker that does not run, and the dispatcher goes
-        through the log in its order."""
+        """Three things are narrower than the specification: nobody connects to a broker that does not run, the dispatcher goes through
+        the log in its order, and who has registered a topic alone goes on when the name server has answered."""
         values = decoded(action, args)
         if action.name in ("request", "send", "retry"):
             return self.parts.node(values["b"]).broker is not None
+        if action.actor == HANDLER:
+            return not registers(self._job(values["p"]))
         if action.name != "dispatch":
             return True
         store = self.parts.broker(values["b"]).store
@@ -342,9 +346,10 @@ class SimulatedTarget(ModelTarget):
     def _do_lose_registration(self, b: int) -> None:
         self.cluster.network.drop(self._registration(b))
         self.parts.count.losses += 1
-        waiting = self._registering.get(b)
-        if waiting is not None and not waiting.done.done:
-            self.cluster.scheduler.time_out(waiting)
+        creators = [job.handler for job in self.parts.jobs.values() if job.broker == b and registers(job)]
+        for waiting in (self._registering.get(b), *creators):
+            if waiting is not None and not waiting.done.done:
+                self.cluster.scheduler.time_out(waiting)
 
     def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
         name, given = STEPS["update_topic"](self.parts.names, 0, t=t, read=read, write=write, perm=perm)
@@ -394,5 +399,5 @@ class SimulatedTarget(ModelTarget):
 
 
 def _stops(task: Task[Any], pause: Pause) -> bool:
-    """A put under its lock is one step of the specification."""
-    return task.name.endswith("/send") and pause is not APPENDS
+    """A put under its lock is one step of the specification, and so is the registration of what was created."""
+    return task.name.endswith("/send") and pause not in (APPENDS, WANTED)

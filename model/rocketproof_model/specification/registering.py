@@ -1,0 +1,247 @@
+"""Registrations of a broker whose topics change: all topics or one alone, at name servers that start again (NS-01 to NS-04, NS-09).
+
+A change and its new version are one step; its registration is written later, with the version of that moment, and arrives, late or
+lost, in any order with the others. A topic is there or not, with or without its unit flag, which is all that a route can tell of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, coerce, exists, ite
+from .actors import ADMINISTRATOR, CLIENT, ENVIRONMENT, NAME_SERVER, SERVICE
+
+Content = Enum("none", "plain", "unit", "wiped")
+"""Of a topic: not there, without and with its unit flag; at a name server also without the permission to write (PERM-02)."""
+
+MESSAGE, TIMER = 0, 2  # of the senders
+_SWITCHES = {
+    "registers_updated_alone": "a topic that an administrator has changed is registered without the others",
+    "registers_created_alone": "so is one that a message creates, or whose unit flag is set",
+    "refuses_single_topic": "a name server refuses a first registration of one topic alone",
+    "takes_unknown_topics": "a registration of the stored version brings topics that the name server does not have",
+    "skips_equal_topic": "an update that changes nothing is not carried out",
+}
+_CONDITIONS = {"asks": "the timer asks for the stored versions first: forceRegister is off", "two": "there are two name servers"}
+_FAULTS = {"loss": "a registration may be lost", "restart": "a name server may start again", "wipe": "a name server may wipe permissions"}
+
+
+@dataclass(frozen=True, eq=False)
+class Registrations:
+    """The model and its vocabulary, up to so many `changes`. A sender wants to register the topic that it has changed, the timer all;
+    `letter` is what it has on its way to a name server, `carried` what that says of a topic. `spent`: which faults the run has had."""
+
+    changes: int
+    model: Model
+    Server: Index
+    Topic: Index
+    Sender: Index
+    constant: dict[str, Expr]
+    config: Table
+    version: Expr
+    wanted: Table
+    letter: Table
+    carried: Table
+    live: Table
+    stored: Table
+    route: Table
+    spent: Table
+    switches: ClassVar[tuple[str, ...]] = tuple(_SWITCHES)
+
+
+def specify(name: str, *, changes: int = 2) -> Registrations:
+    """The model, with so many changes of the table by whomever."""
+    m = Model(f"specification/{name}")
+    server, topic = m.index("Server", ["first", "second"]), m.index("Topic", ["A", "B"])
+    sender = m.index("Sender", ["message", "administrator", "timer"])
+    m.acting("client", "administrator", "broker", server, "network", service="broker", environment="network")
+    version = Int(0, changes)
+    wanted = Record(due=Bool, topic=topic, content=Content).described(
+        due="whether it is to be registered", topic="which topic it has changed", content="what it has made of the topic"
+    )
+    letter = Record(sent=Bool, alone=Bool, version=version).described(
+        sent="whether it is on its way", alone="whether it has one topic alone", version="the version that it names"
+    )
+    r = Registrations(
+        changes=changes,
+        model=m,
+        Server=server,
+        Topic=topic,
+        Sender=sender,
+        constant={name: m.constant(name, Bool, False, sentence) for name, sentence in (_SWITCHES | _CONDITIONS | _FAULTS).items()},
+        config=m.var("config", Content, over=topic, init="none", sentence="the topic in the broker's table", part="broker"),
+        version=m.var("version", version, init=0, sentence="the version of the broker's table", part="broker"),
+        wanted=m.var("wanted", wanted, over=sender, init=wanted(due=False, topic=0, content="none"), sentence="a change", part="broker"),
+        letter=m.var(
+            "letter", letter, over=(server, sender), init=letter(sent=False, alone=False, version=0), sentence="a registration on its way"
+        ),
+        carried=m.var("carried", Content, over=(server, sender, topic), init="none", sentence="what the registration has of the topic"),
+        live=m.var("live", Bool, over=server, init=True, sentence="whether the name server knows the broker"),
+        stored=m.var("stored", version, over=server, init=0, sentence="the version that the name server has stored"),
+        route=m.var("route", Content, over=(server, topic), init="none", sentence="the topic in the name server's route"),
+        spent=m.var("spent", Bool, over=m.index("Fault", list(_FAULTS)), init=False, sentence="whether the run has had this fault"),
+    )
+    _changes(r)
+    _registers(r)
+    _serves(r)
+    return r
+
+
+def _changes(r: Registrations) -> None:
+    m = r.model
+
+    def changes(a: Body, t: Expr | None, content: Expr | str = "none", by: str = "") -> None:
+        a.sends_to("broker")
+        a.bound("versions left", r.version < r.changes, "the scope counts that far")
+        a.set(r.version, r.version + 1)
+        if t is not None:
+            a.set(r.config[t], content)
+        if by and t is not None:
+            say = a.guard if by == "administrator" else a.bound
+            say("none due", ~r.wanted[by].due, "the change before this one is registered")
+            a.set(r.wanted[by].due, True)
+            a.set(r.wanted[by].topic, t)
+            a.set(r.wanted[by].content, content)
+
+    @m.action(actor=CLIENT, rules="TCM-16", t=r.Topic)
+    def create(a: Body, t: Expr) -> None:
+        """A message creates a topic."""
+        a.guard("missing", r.config[t] == "none", "the broker does not have the topic")
+        changes(a, t, "plain", "message")
+
+    @m.action(actor=CLIENT, rules="TCM-32", t=r.Topic)
+    def set_flag(a: Body, t: Expr) -> None:
+        """A client of a unit comes or goes: the topic's flag is set or cleared, where an administrator's registration finds it too."""
+        a.guard("known", r.config[t] != "none", "the broker has the topic")
+        content, row = ite(r.config[t] == "plain", coerce("unit", Content), "plain"), r.wanted["administrator"]
+        changes(a, t, content, "message")
+        a.set(row.content, content, when=row.due & (row.topic == t))
+
+    @m.action(actor=ADMINISTRATOR, rules="TCM-30", t=r.Topic, unit=Bool)
+    def update(a: Body, t: Expr, unit: Expr) -> None:
+        """An administrator creates or changes a topic, flag included."""
+        content = ite(unit, coerce("unit", Content), "plain")
+        equal = r.constant["skips_equal_topic"] & (r.config[t] == content)
+        a.guard("another topic", ~equal, "the table has another configuration, or the release does not look")
+        changes(a, t, content, "administrator")
+
+    @m.action(actor=ADMINISTRATOR, rules="TCM-31", t=r.Topic)
+    def delete(a: Body, t: Expr) -> None:
+        """An administrator deletes a topic: a new version, of which nobody is told."""
+        a.guard("known", r.config[t] != "none", "the broker has the topic")
+        a.guard("one at a time", ~r.wanted["administrator"].due, "the administrator's change before this one is registered")
+        changes(a, t)
+
+    @m.action(actor=SERVICE, rules="NS-12")
+    def apply_order(a: Body) -> None:
+        """A registration's answer lists other order topics: flags of the table change, which routes do not show."""
+        a.guard("a topic", exists(r.Topic, lambda t: r.config[t] != "none"), "the broker has a topic")
+        changes(a, None)
+
+
+def _registers(r: Registrations) -> None:
+    def send(a: Body, s: Expr | int, alone: Expr | bool, only: Row) -> None:
+        """To each name server, with the version that the table has now."""
+        for n in r.Server:
+            there: Expr | bool = True if n.args[0] == 0 else r.constant["two"]
+            a.bound(f"none in flight to {n.args[0]}", ~r.letter[n, s].sent, "no earlier one of this sender is on its way")
+            a.set(r.letter[n, s].sent, there)
+            a.set(r.letter[n, s].alone, there & alone)
+            a.set(r.letter[n, s].version, ite(there, r.version, 0))
+            for t in r.Topic:
+                sent = ite(alone, ite(only.topic == t, only.content, coerce("none", Content)), r.config[t])
+                a.set(r.carried[n, s, t], ite(there, sent, "none"))
+
+    @r.model.action(actor=SERVICE, rules="TCM-17 TCM-30 TCM-34 NS-10", fair="weak", s=r.Sender)
+    def register(a: Body, s: Expr) -> None:
+        """What has changed is registered, with the version of this moment: the whole table, or in later releases the topic alone."""
+        row = r.wanted[s]
+        a.guard("due", row.due, "a change is to be registered")
+        send(a, s, ite(s == MESSAGE, r.constant["registers_created_alone"], r.constant["registers_updated_alone"]), row)
+        a.set(row.due, False)
+        a.set(row.topic, 0)
+        a.set(row.content, "none")
+
+    @r.model.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
+    def register_timer(a: Body) -> None:
+        """The 30 s timer registers the whole table; if it asks first, only where a name server has another version."""
+        first, second = (r.live[n] & (r.stored[n] == r.version) for n in r.Server)
+        all_known = first & (second | ~r.constant["two"])
+        a.guard("needed", ~(r.constant["asks"] & all_known), "it does not ask, or a name server has another version")
+        send(a, TIMER, False, r.wanted[TIMER])
+
+
+def _serves(r: Registrations) -> None:
+    m, constant = r.model, r.constant
+
+    def arrives(a: Body, n: Expr, s: Expr, by: Expr | str) -> Row:
+        a.by(by)
+        row = r.letter[n, s]
+        a.guard("on its way", row.sent, "the sender's registration is on its way to this name server")
+        a.set(row.sent, False)
+        a.set(row.alone, False)
+        a.set(row.version, 0)
+        for t in r.Topic:
+            a.set(r.carried[n, s, t], "none")
+        return row
+
+    def takes(a: Body, n: Expr, s: Expr, known: Expr | bool, unknown: Expr | bool) -> None:
+        for t in r.Topic:
+            wanted = ite(r.route[n, t] == "none", unknown, known)
+            a.set(r.route[n, t], r.carried[n, s, t], when=(r.carried[n, s, t] != "none") & wanted)
+
+    def spends(a: Body, fault: str) -> None:
+        a.bound("may happen", constant[fault] & ~r.spent[fault], "the scope allows it once")
+        a.set(r.spent[fault], True)
+
+    @m.action(actor=NAME_SERVER, rules="NS-01 NS-02 NS-03 NS-04", fair="weak", n=r.Server, s=r.Sender)
+    def take(a: Body, n: Expr, s: Expr) -> None:
+        """A registration of another version arrives, older or newer: its topics replace those of the route."""
+        row = arrives(a, n, s, n)
+        refused = ~r.live[n] & constant["refuses_single_topic"] & row.alone
+        a.guard("not refused", ~refused, "the broker is known, all topics are registered, or the release refuses none")
+        a.guard("version differs", ~r.live[n] | (r.stored[n] != row.version), "it is the first or its version is not the stored one")
+        a.set(r.live[n], True)
+        a.set(r.stored[n], row.version)
+        takes(a, n, s, True, True)
+
+    @m.action(actor=NAME_SERVER, rules="NS-03", fair="weak", n=r.Server, s=r.Sender)
+    def ignore(a: Body, n: Expr, s: Expr) -> None:
+        """A registration of the stored version arrives: nothing changes, but in later releases for topics that are not there."""
+        row = arrives(a, n, s, n)
+        a.guard("same version", r.live[n] & (r.stored[n] == row.version), "its version is the stored one")
+        takes(a, n, s, False, constant["takes_unknown_topics"])
+
+    @m.action(actor=NAME_SERVER, rules="NS-02", fair="weak", n=r.Server, s=r.Sender)
+    def refuse(a: Body, n: Expr, s: Expr) -> None:
+        """A name server that does not know the broker refuses one topic alone."""
+        row = arrives(a, n, s, n)
+        a.guard("unknown broker", ~r.live[n], "the name server does not know the broker")
+        a.guard("refuses", constant["refuses_single_topic"] & row.alone, "it has one topic alone, which the release refuses")
+
+    @m.action(actor=ENVIRONMENT, rules="NS-10", weight=0.3, n=r.Server, s=r.Sender)
+    def lose(a: Body, n: Expr, s: Expr) -> None:
+        """A registration is lost."""
+        spends(a, "loss")
+        arrives(a, n, s, "network")
+
+    @m.action(actor=ENVIRONMENT, rules="NS-01", weight=0.3, n=r.Server)
+    def restart(a: Body, n: Expr) -> None:
+        """A name server ends and starts again: its tables were in memory alone."""
+        a.by(n)
+        spends(a, "restart")
+        a.guard("live", r.live[n], "the name server knows the broker")
+        a.set(r.live[n], False)
+        a.set(r.stored[n], 0)
+        for t in r.Topic:
+            a.set(r.route[n, t], "none")
+
+    @m.action(actor=ADMINISTRATOR, rules="PERM-02", weight=0.3, n=r.Server)
+    def wipe(a: Body, n: Expr) -> None:
+        """A name server wipes the broker's permission to write (205): in its routes, and the broker knows nothing of it."""
+        a.sends_to(n)
+        spends(a, "wipe")
+        a.guard("live", r.live[n], "the name server knows the broker")
+        for t in r.Topic:
+            a.set(r.route[n, t], "wiped", when=r.route[n, t] != "none")

@@ -11,7 +11,7 @@ from importlib import resources
 ID = re.compile(r"\b[A-Z]+-\d{2,3}\b")
 """What looks like an id in a text: of a rule, a property, a hazard or a mutant."""
 
-_OTHERS = re.compile(r"(INV|LIV|ACT|REA|AUX|END|HAZ)-\d{2,3}|M-\d{2,3}")
+_OTHERS = re.compile(r"(INV|LIV|ACT|END|HAZ)-\d{2}|(REA|AUX)-\d{2,3}|M-\d{2,3}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,9 @@ class Frames:
         return plain("send", topic=self.one(*NAMES), items=items)
 
     def back(self, name: str) -> Command:
-        return plain("back", group=name, offset=self._chance.randint(0, self.most_place), level=self.one(0, 0, -1, 3, 99))
+        """From any place; inside of a record what lies there may have flags that change the layout of what is stored."""
+        place = self._chance.randint(0, self.most_place) if self.poison else self.one(-1, 0, 2**40)
+        return plain("back", group=name, offset=place, level=self.one(0, 0, -1, 3, 99))
 
     def placed(self, name: str) -> Command:
         """A message that comes back from a place where there was one."""

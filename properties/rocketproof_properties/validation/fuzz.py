@@ -5,7 +5,7 @@
 Frames go over the wire, many at a time, to the served implementation with synchronous flush. After each round its process is killed. Then
 the log is read by a reader that shares no code with the broker: each acknowledged message is at the place that its answer named. The broker
 starts again on the store, stores one more message behind the last one, and dispatches it. In a poisoned round some messages cannot be read
-again by their lengths; what was acknowledged behind one is lost where a release loses it, which is told and no finding.
+again by their lengths or flags; what was acknowledged behind one is lost where a release loses it, which is told and no finding.
 """
 
 from __future__ import annotations

@@ -124,9 +124,9 @@ def _actions(d: Dispatching) -> None:
         received(a, "no header")
         a.set(request.step, "over")
 
-    @m.action(actor=HANDLER, rules="REM-04 REM-08")
+    @m.action(actor=HANDLER, rules="REM-02 REM-04 REM-08")
     def fail_to_read(a: Body) -> None:
-        """A field is missing, or a context is made of a request without a body: the exception is the answer."""
+        """A field is missing, or a context is made of a request without a body: the answer is a new one, with the exception."""
         received(a, "send")
         a.guard("unread", unread, "something is missing")
         ends(a, "exception", False)
@@ -163,7 +163,7 @@ def _actions(d: Dispatching) -> None:
         a.guard("topic", d.topic, "the topic is there")
         a.set(d.topic, False)
 
-    @m.action(actor=HANDLER, rules="SEND-21 REM-08")
+    @m.action(actor=HANDLER, rules="REM-02 REM-08 SEND-21")
     def miss_topic(a: Body) -> None:
         """The topic was there when it was checked, and is gone when it is used: an exception, and a new answer (HAZ-18)."""
         stands(a, "checked", "the request has passed the checks")

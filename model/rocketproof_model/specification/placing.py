@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Table, ite, minimum
 from .arithmetic import counted
 from .bounds import DELAY_LEVELS, is_dead
+from .sizes import TEXT_LIMIT
 
 if TYPE_CHECKING:
     from .vocabulary import Specification
 
 FIRST_LEVEL: Final = 3
-PROPERTIES_LIMIT: Final = 32767
 Step = Enum("put", "retry", "back", "end")
 Flaw = Enum("none", "transaction", "error", "size")
 
@@ -47,7 +47,7 @@ def gives_up(times: Any, limit: Any, asked: Any) -> Expr:
 
 def properties_fit(size: Any) -> Expr:
     """STO-01, STO-02, APP-05: the properties with what the broker adds; in characters, and then in bytes."""
-    fit: Expr = size <= PROPERTIES_LIMIT
+    fit: Expr = size <= TEXT_LIMIT
     return fit
 
 

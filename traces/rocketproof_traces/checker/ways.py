@@ -13,6 +13,7 @@ from typing import Any
 from rocketproof_model.language import JAVA_INT, Bool, Int
 from rocketproof_model.specification.bounds import NAMES_LIMIT, plain
 from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
+from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
@@ -37,8 +38,6 @@ from ..history.operations import SENDS, Operation
 
 MAX_MESSAGE = 4_194_304
 """maxMessageSize by default."""
-FIXED = 91
-"""The bytes of a record beside its body, its topic and its properties (APP-08)."""
 _JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
 Values = dict[str, Any]

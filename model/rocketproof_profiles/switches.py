@@ -199,6 +199,16 @@ class Profile:
     gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the message behind"))
     """The records that end half messages are written together, seconds later (TRX-05)."""
 
+    retries_are_ordinary: bool = switch(
+        False,
+        since(
+            "P533",
+            True,
+            "not recorded: 5.3.3 asks for it, as 4.6.1 did; from 4.7 on the way that all sends take does not, nor do 4.3 to 4.6.0",
+        ),
+    )
+    """A send with TRAN_MSG, retried before and with a delay level, is no half message but a retry (TRX-01, HAZ-47)."""
+
     # Topics and their file
     all_system_topics: bool = switch(False, since("P49", True))
     """The constructor makes the entries of 4.9 (TCM-03)."""
@@ -283,6 +293,21 @@ class Profile:
 
     rechecks_after_flush: bool = switch(False, since("P49", True))
     """Group commit looks at a request again after its second flush (FLU-03)."""
+
+    # Delayed delivery
+    records_each_delivery: bool = switch(
+        False, since("P494", True, "not recorded: 4.9.4 notes each delivery as it is made, the releases before 4.9.3 a scan's when it ends")
+    )
+    """How far a level is delivered is known after each delivery; otherwise when the scan ends (REC-05, HAZ-48)."""
+
+    corrects_delay_offsets: bool = switch(
+        False,
+        since("P494", True, "not recorded: 4.9.4 reads delayOffset.json behind the log, the releases to 4.9.1 before it and as it is"),
+    )
+    """A start moves what delayOffset.json says into the queues as they are now (REC-05)."""
+
+    discards_delayed_halves: bool = switch(False, since("P49", True))
+    """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
 
     # Name server
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))

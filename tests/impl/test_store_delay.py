@@ -8,9 +8,9 @@ from simulated import present
 from storing import Stand, listing, message, real_messages, real_records, real_stand
 
 from rocketproof_impl.message import Message
-from rocketproof_impl.store.delay import LEVELS, from_schedule_topic
+from rocketproof_impl.store.delay import DELIVERS, LEVELS, from_schedule_topic
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TAGS, WAIT
-from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 SECONDS = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
 
@@ -90,16 +90,46 @@ def test_recorded_deliveries(stored: int, delivered: int) -> None:
     assert stand.log()[before:].startswith(real_records()[delivered])
 
 
+@behaviour("REC-05", "HAZ-39")
+@pytest.mark.parametrize(("profile", "halves"), [("P45", 1), ("P49", 0), ("P494", 0), ("P533", 0)])
+def test_a_delayed_half_message_is_discarded_from_461_on(profile: str, halves: int) -> None:
+    stand = Stand(profile)
+    stand.put(delayed(1, HALF_TOPIC, 0))
+    stand.put(delayed(1))
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    assert stand.deliver() == 1 + halves
+    assert [each.topic for each in stand.store.records()][2:] == [HALF_TOPIC] * halves + ["T"]
+    assert stand.store.schedule.offsets == {1: 2}
+
+
+@behaviour("REC-05", "HAZ-48")
+@pytest.mark.parametrize(("profile", "noted"), [("P45", {}), ("P49", {}), ("P494", {1: 1})])
+def test_a_delivery_is_noted_at_once_or_at_the_end_of_its_scan(profile: str, noted: dict[int, int]) -> None:
+    stand = Stand(profile)
+    for _ in range(2):
+        stand.put(delayed(1))
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    stand.scheduler.stops = lambda task, pause: pause is DELIVERS
+    scan = stand.scheduler.spawn(stand.store.deliver_delayed())
+    stand.scheduler.settle()
+    stand.scheduler.resume(scan)
+    assert stand.store.schedule.offsets == noted
+    assert stand.store.schedule.reached == {1: 1}
+    stand.scheduler.resume(scan)
+    assert stand.store.schedule.offsets == {1: 2}
+
+
 @behaviour("REC-04", "REC-05")
 def test_the_real_store_is_opened_and_goes_on_delivering() -> None:
-    """Its offsets are {1: 1, 3: 2}: the next ones of level 3 are the half message and what was sent back."""
+    """Its offsets are {1: 1, 3: 2}: the next ones of level 3 are the half message, which is discarded, and what was sent back."""
     stand = real_stand()
     assert stand.store.load()
     assert stand.store.schedule.offsets == {1: 1, 3: 2}
     stand.clock.time = real_messages()[-1].store_timestamp + 12_000
-    assert stand.deliver() == 13
-    found = list(stand.store.records())[169:]
-    assert [each.topic for each in found[:2]] == ["RMQ_SYS_TRANS_HALF_TOPIC", "%RETRY%cg1"]
+    assert stand.deliver() == 12
+    assert list(stand.store.records())[169].topic == "%RETRY%cg1"
     assert stand.store.schedule.offsets == {1: 1, 3: 15}
 
 

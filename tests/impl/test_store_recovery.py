@@ -338,9 +338,9 @@ def test_an_entry_behind_a_gap_is_appended_and_the_gap_is_logged(caplog: pytest.
 
 
 @behaviour("REC-05", "REC-03")
-@pytest.mark.parametrize(("written", "found"), [(0, 0), (2, 2), (9, 3)])
-def test_offsets_of_delayed_delivery_are_moved_into_their_queue(written: int, found: int) -> None:
-    stand = Stand()
+@pytest.mark.parametrize(("profile", "written", "found"), [("P494", 0, 0), ("P494", 2, 2), ("P494", 9, 3), ("P49", 2, 2), ("P49", 9, 9)])
+def test_offsets_of_delayed_delivery_are_moved_into_their_queue_from_494_on(profile: str, written: int, found: int) -> None:
+    stand = Stand(profile)
     for _ in range(3):
         stand.put(message(properties={"DELAY": "1"}))
     stand.store.dispatch()

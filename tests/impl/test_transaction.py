@@ -114,6 +114,19 @@ def test_a_delayed_half_message_forgets_its_topic(profile: str) -> None:
     assert "T" not in message.properties.values()
 
 
+@behaviour("TRX-01", "HAZ-47")
+@pytest.mark.parametrize("profile", ["P45", "P49", "P494", "P533"])
+def test_a_retry_of_a_transactions_message_is_known_by_533_alone(profile: str) -> None:
+    stand = Stand(profile)
+    text = {"TRAN_MSG": "true", "DELAY": "3"}
+    for times, properties in ((1, text), (0, text), (1, {"TRAN_MSG": "true"})):
+        stand.send("%RETRY%G", properties=properties, reconsume_times=times, max_reconsume_times=16)
+    retry, delayed, transactional = stand.stored()
+    assert retry.properties["REAL_TOPIC"] == ("%RETRY%G" if profile == "P533" else HALF_TOPIC)
+    assert delayed.properties["REAL_TOPIC"] == HALF_TOPIC
+    assert transactional.topic == HALF_TOPIC
+
+
 @pytest.mark.parametrize(("text", "half"), [("TRAN_MSG\x01true\x02TRAN_MSG\x01n\x02", False), ("TRAN_MSG\x01no\x02TRAN_MSG\x01true", True)])
 @with_half
 @behaviour("TRX-01", "SEND-26")

@@ -14,14 +14,17 @@ from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
 from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
+from rocketproof_model.specification.delays import HALF, Delays
 from rocketproof_model.specification.dispatching import Dispatching, Stored
 from rocketproof_model.specification.flushing import Flushing
+from rocketproof_model.specification.meeting import Meeting
 from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.persistence import Life, Persistence
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sizes import Answer, Sizes
 from rocketproof_model.specification.starting import Group, Said, Starting, State
+from rocketproof_model.specification.transactions import Outcome, Transactions
 from rocketproof_model.specification.waiting import Step, Waiting
 
 
@@ -246,6 +249,57 @@ def _pair(p: Pair) -> list[Noticed]:
     ]
 
 
+def _delays(d: Delays) -> list[Noticed]:
+    q, e = d.queue, Expr("par", ("e",), d.Entry)
+    ends: dict[str, Any] = {"settings": {"end_budget": 1}, "profile": "P494"}
+    power: dict[str, Any] = {"settings": {"end_budget": 1, "power": True}, "profile": "P494"}
+    fails: dict[str, Any] = {"settings": {"fails": True}}
+    level = Expr("par", ("level",), d.model.named("send").parameters["level"])
+    return [
+        sets("C-120", "INV-45.state INV-45.clamp", "send", "entry.level", level, "a level above the last stays"),
+        guard("C-121", "INV-45.state", "send", "this queue", level == d.scope.levels - 1, "the queue is the level"),
+        guard("C-122", "AUX-28", "deliver", "due", dropped, "a message is delivered before its time"),
+        sets("C-123", "AUX-25", "fail", "queue.next", q.next + 1, "a delivery that fails is passed over", **fails),
+        sets("C-124", "AUX-27", "start", "queue.next", q.stored, "the offset that was read is not corrected", **power),
+        sets("C-125", "AUX-26", "start", "queue.next", q.length, "a start goes on at the end of the queue", profile="P494"),
+        sets("C-126", "AUX-30", "deliver", "queue.offset", q.next, "the entry itself is noted, not the one behind it", **ends),
+        sets("C-127", "AUX-31", "deliver", "entry.place", 0 * d.entry[e].asked, "every message is delivered to queue 0"),
+        sets("C-128", "AUX-29", "deliver", "queue.next", q.next, "a message that was delivered is delivered again", **fails),
+        sets("C-129", "REA-72", "persist", "queue.stored", q.stored, "the table is never written", **power),
+    ]
+
+
+def _transactions(t: Transactions) -> list[Noticed]:
+    c, rejects, gone = Expr("par", ("c",), t.Copy), {"rejects": True}, {"settings": {"connected": False}}
+    rejected: dict[str, Any] = {"usual": "violated", "settings": rejects}
+    tran = Expr("par", ("tran",), t.model.named("put_half").parameters["tran"])
+    there, false = tran != "absent", "TRAN_MSG=false asks for a transaction"
+    return [
+        guard("C-130", "AUX-32.gate", "refuse", "transactional", there, false, settings=rejects),
+        guard("C-131", "AUX-32.gate", "put_half", "transactional", there, false),
+        guard("C-132", "AUX-32.half", "put_own", "passes", dropped, "the gate lets every message pass"),
+        sets("C-133", "AUX-32.refused", "refuse", "message.topic", t.message.topic, "the refusal comes first", **rejected),
+        sets(
+            "C-134", "AUX-32.uncounted", "put_prepared", "message.answered", t.log.counted, "a prepared message has its queue's next offset"
+        ),
+        sets("C-135", "AUX-33.commit", "roll_back", "message.decided", coerce("commit", Outcome), "a rollback is taken for a commit"),
+        guard("C-136", "AUX-34.asked", "ask", "its outcome", dropped, "the check does not look for operation records"),
+        guard("C-137", "AUX-33", "give_up", "no asks left", const(0, Bool), "a half message is never given up", **gone),
+        guard("C-138", "AUX-33.checks", "give_up", "no asks left", dropped, "a half message is given up at its first check"),
+        guard("C-139", "REA-77", "commit", "known", (c == 0) & ~t.message.delayed, "no copy can be ended but the first"),
+        guard("C-140", "REA-78", "pass_over", "its outcome", t.half[c] == "noted", "a copy is passed over before its record is written"),
+    ]
+
+
+def _meeting(f: Meeting) -> list[Noticed]:
+    delayed = {"may_delay": True}
+    wanders, kept = "a delayed half message is delivered by every release", "a delayed half message is discarded by every release"
+    return [
+        sets("C-141", "AUX-33.delayed", "delay_deliver", "delay_halves", f.delay(f.delays.halves), kept, settings=delayed, profile="P45"),
+        sets("C-142", "AUX-33.retry", "retry", "delay_entry.asked", const(HALF, f.delays.entry[0].asked.type), wanders, profile="P533"),
+    ]
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -256,6 +310,9 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Flushing: _flushing,
     Recovery: _recovery,
     Sizes: _sizes,
+    Delays: _delays,
+    Transactions: _transactions,
+    Meeting: _meeting,
     Controller: _controller,
     Starting: _starting,
     Dispatching: _dispatching,

@@ -538,11 +538,11 @@ def test_check_shows_a_row_for_each_condition(tmp_path: Path, monkeypatch: pytes
 
 def test_cases_are_planned_only_where_they_are_wished() -> None:
     assert not [task for task in plan(Asked()).tasks if task.kind == "history"]
-    assert {task.kind for task in plan(Asked(properties=("INV-45",))).tasks} == {"history"}
+    assert {task.kind for task in plan(Asked(properties=("INV-46",))).tasks} == {"history"}
     stateful = plan(Asked(engine="stateful", profiles=("P49",))).tasks
     assert {task.claim for task in stateful if task.kind == "history"} == CLAIMS.keys()
     assert {task.expected for task in stateful if task.kind == "history"} == {"unknown", "violated"}
     with pytest.raises(InputError, match="stateful"):
-        plan(Asked(engine="explicit", properties=("INV-45",)))
+        plan(Asked(engine="explicit", properties=("INV-46",)))
     with pytest.raises(InputError, match="scope"):
-        plan(Asked(scope="tiny", properties=("INV-45",)))
+        plan(Asked(scope="tiny", properties=("INV-46",)))

@@ -134,7 +134,7 @@ async def send_message(
     if not await handle_retry_and_dlq(broker, header, request, response, message, config):
         return response
     fill(broker, message, channel, request, header)
-    if is_transactional(message.properties, profile):
+    if is_transactional(message, profile):
         if broker.settings.reject_transaction_message:
             refuse(response, NO_PERMISSION, transaction_is_forbidden(broker.settings))
             return response

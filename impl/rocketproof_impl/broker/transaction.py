@@ -24,6 +24,7 @@ from ..message import Message, properties_text
 from ..remoting.command import Command, response_to
 from ..remoting.headers import EndTransactionRequestHeader, read
 from ..remoting.ports import Channel
+from ..store.delay import delay_level
 from ..store.result import PutMessageStatus, PutResult
 from .answering import SENT, illegal_remark
 from .checking import refuse
@@ -35,15 +36,18 @@ REMOVE_TAG = "d"  # of an operation record: its half message needs no check any 
 # On the way in
 
 
-def is_transactional(properties: dict[str, str], profile: Profile) -> bool:
+def is_transactional(message: Message, profile: Profile) -> bool:
     """Whether a message asks for a transaction: TRAN_MSG is "true" in any case (TRX-01), or is there at all (TRX-02).
 
     The system flag is not asked: a prepared one without the property is put as it is, and nobody will ever see it (TRX-05,
-    HAZ-12).
+    HAZ-12). A transaction's message that its consumer sends again to be retried has the property still, and some profiles know it by
+    its delay; others make a half message of it (HAZ-47).
     """
-    if profile.half_messages:
-        return parse_boolean(properties.get(TRAN_MSG))
-    return TRAN_MSG in properties
+    if not profile.half_messages:
+        return TRAN_MSG in message.properties
+    if not parse_boolean(message.properties.get(TRAN_MSG)):
+        return False
+    return not (profile.retries_are_ordinary and message.reconsume_times > 0 and delay_level(message) > 0)
 
 
 def prepare(message: Message, *, trailing: bool, named: bool = False) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT, NOT
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
-from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from .. import persistence
 from ..java import JavaError, null_pointer, parse_int
 from ..message import Message, properties_text
 from ..ports import Clock, Disk
+from ..tasks import Pause
 from .consumequeue import ConsumeQueue
 from .log import log
 from .result import PutMessageStatus, PutResult
@@ -26,6 +27,7 @@ LEVELS = (
 )
 """Milliseconds of the delay levels 1 to 18 (REC-05)."""
 MAX_LEVEL = len(LEVELS)
+DELIVERS = Pause("delivers")
 
 
 def delay_level(message: Message) -> int:
@@ -90,7 +92,11 @@ def from_schedule_topic(delayed: Message, *, trailing: bool) -> Message:
 
 
 class ScheduleMessageService:
-    """Reads the schedule topic's queues, one a level, and puts again what is due. `offsets`: level to the next entry's index."""
+    """Reads the schedule topic's queues, one a level, and puts again what is due.
+
+    `offsets` is the table that is written to the file: level to the next entry's index. `reached` is where the scans stand, which is
+    further in a release that notes a scan's deliveries at its end.
+    """
 
     def __init__(
         self,
@@ -103,7 +109,9 @@ class ScheduleMessageService:
         put: Callable[[Message], Awaitable[PutResult]],
     ) -> None:
         self.offsets: dict[int, int] = {}
+        self.reached: dict[int, int] = {}
         self._path = path
+        self._profile = profile
         self._in_place = profile.overwrites_in_place
         self._trailing = profile.ends_properties
         self._clock = clock
@@ -124,25 +132,34 @@ class ScheduleMessageService:
         if queue is None:
             return 0
         delivered = 0
-        offset = self.offsets.get(level, 0)
+        began = offset = self.reached.setdefault(level, self.offsets.get(level, 0))
         while (entry := queue.entry(offset)) is not None and self._deliver_time(entry.tags_code, level) <= self._clock.now():
+            await DELIVERS
             message = self._message(entry.physical_offset)
             if message is not None:
                 if (await self._put(message)).status is not PutMessageStatus.PUT_OK:
                     break
                 delivered += 1
             offset += 1
+            self.reached[level] = offset
+            if self._profile.records_each_delivery:
+                self.offsets[level] = offset
+        if offset != began:
             self.offsets[level] = offset
         return delivered
 
     def _message(self, physical_offset: int) -> Message | None:
-        """What to put; None, with a word in the log, if the record is none or has no way back."""
+        """What to put; None, with a word in the log, if the record is none, has no way back, or is a half message (HAZ-39)."""
         delayed = self._look(physical_offset)
         try:
-            return None if delayed is None else from_schedule_topic(delayed, trailing=self._trailing)
+            message = None if delayed is None else from_schedule_topic(delayed, trailing=self._trailing)
         except JavaError as problem:
             log.error("delayed message at %d is not delivered: %s", physical_offset, problem)
             return None
+        if message is not None and message.topic == HALF_TOPIC and self._profile.discards_delayed_halves:
+            log.error("delayed message at %d is a half message, and discarded", physical_offset)
+            return None
+        return message
 
     def _deliver_time(self, tags_code: int, level: int) -> int:
         """The entry's time; one that lies further ahead than the level's delay was not set by this broker, and counts as come (HAZ-42)."""
@@ -155,12 +172,14 @@ class ScheduleMessageService:
         persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}', self._path, in_place=self._in_place)
 
     def load(self) -> bool:
-        """Read the offsets, each moved into its queue as that is now; False if the file and its backup are broken."""
+        """Read the offsets, and move each into its queue as that is now, where the release does; False if the file and its backup are
+        broken."""
         if not persistence.load(self._disk, self._path, self._decode):
             return False
+        self.reached.clear()
         for level, offset in self.offsets.items():
             queue = self._queue(SCHEDULE, level - 1)
-            if queue is not None:
+            if queue is not None and self._profile.corrects_delay_offsets:
                 self.offsets[level] = min(max(offset, queue.min_offset), queue.max_offset)
         return True
 

@@ -3,7 +3,8 @@
 `build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing, recovery, controller, starting, dispatching, sizes, registering and pairs.
+flushing, recovery, controller, starting, dispatching, sizes, registering and pairs; other parts of the path are
+in delays, transactions and, where these two meet, meeting.
 """
 
 from __future__ import annotations
@@ -16,14 +17,32 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
-from . import answering, controller, deadlines, dispatching, flushing, pairs, persistence, recovery, registering, sizes, starting, waiting
+from . import (
+    answering,
+    controller,
+    deadlines,
+    delays,
+    dispatching,
+    flushing,
+    meeting,
+    pairs,
+    persistence,
+    recovery,
+    registering,
+    sizes,
+    starting,
+    transactions,
+    waiting,
+)
 from .answering import Answering, AnsweringScope
 from .broker import checks, failures, queue_check, registration
 from .controller import Controller, ControllerScope
 from .creation import creation
 from .deadlines import Expiry, News, Patience
+from .delays import Delays, DelaysScope
 from .dispatching import Dispatching
 from .flushing import Flushing, FlushingScope
+from .meeting import Meeting
 from .nameserver import administrator, nameserver
 from .pairs import Pair
 from .persistence import Persistence, PersistenceScope
@@ -35,6 +54,7 @@ from .scope import SCOPES, Scope
 from .sizes import Sizes, SizesScope
 from .starting import Starting
 from .store import limits, log, memory
+from .transactions import Transactions, TransactionsScope
 from .vocabulary import Specification, declare
 from .waiting import Waiting, WaitingScope
 
@@ -56,6 +76,9 @@ Part = (
     | Sizes
     | Registrations
     | Pair
+    | Delays
+    | Transactions
+    | Meeting
 )
 """A model with its vocabulary."""
 
@@ -74,6 +97,9 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "sizes": lambda: sizes.specify(SizesScope("sizes")),
     "pair": lambda: pairs.specify("pair"),
     "registrations": lambda: registering.specify("registrations"),
+    "delays": lambda: delays.specify(DelaysScope("delays")),
+    "transactions": lambda: transactions.specify(TransactionsScope("transactions")),
+    "meeting": lambda: meeting.specify("meeting"),
 }
 """The scopes of the faults, each with what makes its model."""
 

@@ -49,6 +49,18 @@ def is_dead(times: Any, limit: Any, beyond: Any) -> Expr:
     return dead
 
 
+def capped_level(level: Any, levels: Any) -> Expr:
+    """CL-02: a delay level above the last counts as the last."""
+    capped: Expr = ite(level > levels, levels, level)
+    return capped
+
+
+def level_queue(level: Any) -> Expr:
+    """CL-02: the schedule topic's queue of a delay level."""
+    queue: Expr = level - 1
+    return queue
+
+
 def retry_limit_of(requested: int | None, version: int, group: int = RETRY_MAX_TIMES) -> int:
     """`retry_limit` of a request by its header's maxReconsumeTimes, None if it has none."""
     found: int = _retry_limit()((group, version, requested is not None, requested or 0))

@@ -31,6 +31,7 @@ from . import (
     retries,
     routes,
     topics,
+    transactions,
     waits,
 )
 from .claim import Case, Claim, HistoryClaim
@@ -38,7 +39,23 @@ from .stored import stored_rules
 
 __all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties", "rules"]
 
-_OF_STATES = (creation, topics, queues, routes, log, offsets, persistence, answers, waits, durability, controller, producers, records)
+_OF_STATES = (
+    creation,
+    topics,
+    queues,
+    routes,
+    log,
+    offsets,
+    persistence,
+    answers,
+    waits,
+    durability,
+    controller,
+    producers,
+    records,
+    delay,
+    transactions,
+)
 _OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
 
 CLAIMS: tuple[Claim, ...] = tuple(c for theme in _OF_STATES for c in theme.CLAIMS)

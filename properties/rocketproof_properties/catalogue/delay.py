@@ -1,14 +1,17 @@
-"""Delayed messages: their level, its queue, and where they are to be delivered (INV-45, INV-46, REC-05)."""
+"""Delayed messages: their level, its queue, and where and when they are delivered (INV-45, INV-46, REC-05)."""
 
 from __future__ import annotations
 
-from rocketproof_model import implies
+from typing import Any
+
+from rocketproof_model import Expr, exists, forall, implies, maximum, minimum, total
 from rocketproof_model.specification.arithmetic import queue_bound
+from rocketproof_model.specification.delays import HALF, NOWHERE, Delays
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, is_, sends, vocabulary
 
 from . import conditions as about
-from .claim import Case, HistoryClaim, history_cases, named
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, effect, history_cases, named, wide
 from .claim import about as claim_about
 
 LAG = 60_000  # milliseconds that a delivery may be behind its time
@@ -182,4 +185,127 @@ HISTORY_CASES: list[Case] = [
         reason="HAZ-39: the half topic is kept instead of the one asked for; P40 knows no half messages",
     ),
     *history_cases(_BY_NAME, about.BY_NAME, about.LATER_GOOD, reason="HAZ-42: only later releases refuse the schedule topic"),
+]
+
+
+def _each(body: Any) -> Any:
+    """Of each entry that the queue has."""
+    return lambda d: forall(d.Entry, lambda e: implies(e < d.queue.length, body(d, d.entry[e], e)))
+
+
+def _waits(d: Delays) -> Expr:
+    """Some message whose time has come is not delivered."""
+    return exists(d.Entry, lambda e: (e < d.queue.come) & (d.entry[e].out == 0))
+
+
+def _capped(d: Delays) -> Expr:
+    send, top = d.model.named("send"), d.scope.levels
+    level, capped = wide(Expr("par", ("level",), send.parameters["level"])), wide(effect(send, "entry.level"))
+    within = (capped >= 1) & (capped <= top) & implies(level <= top, capped == level)
+    return implies(wide(condition(send, "delayed")), within & implies(wide(condition(send, "this queue")), capped == top))
+
+
+def _within(d: Delays) -> Expr:
+    length, stored, found = (wide(x) for x in (d.queue.length, d.queue.stored, effect(d.model.named("start"), "queue.next")))
+    said = implies(d.constant["corrects_delay_offsets"], found == minimum(stored, length))
+    return implies((length >= 0) & (stored >= 0), said & implies(~d.constant["corrects_delay_offsets"], found == stored))
+
+
+PLACED = Claim(
+    "INV-45.state",
+    "a delayed message waits in the queue of its level, capped, and names the topic and the queue that were asked for",
+    "always",
+    _each(lambda d, row, _: (row.level == d.scope.levels) & (row.asked != HALF)),
+    part=Delays,
+)
+CAPPED = Claim("INV-45.clamp", "a level above the last is the last, any other stays, for all levels", "lemma", _capped, part=Delays)
+DELIVERED = Claim(
+    "AUX-25", "a delayed message whose time has come is delivered", "leads_to", lambda d: (_waits(d), ~_waits(d)), part=Delays
+)
+CORRECTED = Claim(
+    "AUX-26", "a start goes on where delayOffset.json says, no further than the queue goes, for all numbers", "lemma", _within, part=Delays
+)
+INSIDE = Claim("AUX-27", "a scan stands in its queue or at its end", "always", lambda d: d.queue.next <= d.queue.length, part=Delays)
+IN_TIME = Claim(
+    "AUX-28",
+    "a delayed message is not delivered before its time",
+    "always",
+    _each(lambda d, row, e: implies(row.out > 0, e < d.queue.come)),
+    part=Delays,
+)
+ONCE = Claim(
+    "AUX-29",
+    "each end of the process makes at most one delivery happen again",
+    "always",
+    lambda d: total(d.Entry, lambda e: maximum(d.entry[e].out - 1, 0)) <= d.ended,
+    part=Delays,
+)
+NOTED = Claim(
+    "AUX-30", "what the scan has passed is in the table that is written", "always", lambda d: d.queue.offset == d.queue.next, part=Delays
+)
+OWN = Claim(
+    "AUX-31",
+    "a delayed message is delivered under the topic and the queue that were asked for",
+    "always",
+    _each(lambda d, row, _: implies(row.out > 0, (row.place == row.asked) & (row.place != NOWHERE))),
+    part=Delays,
+)
+TWICE = Claim("REA-70", "a message is delivered twice", "reachable", lambda d: exists(d.Entry, lambda e: d.entry[e].out == 2), part=Delays)
+BEYOND = Claim(
+    "REA-71",
+    "messages are sent behind a loss of power to places that delayOffset.json takes for delivered",
+    "reachable",
+    lambda d: d.up & exists(d.Entry, lambda e: (e < d.queue.length) & (e < d.queue.next) & (d.entry[e].out == 0) & (d.ended > 0)),
+    part=Delays,
+)
+AHEAD = Claim(
+    "REA-72", "a loss of power leaves less than delayOffset.json says", "reachable", lambda d: d.queue.stored > d.queue.length, part=Delays
+)
+AMID = Claim(
+    "REA-73", "a scan has delivered a message and is about to deliver another", "reachable", lambda d: d.scanning & (d.queue.next == 1),
+    part=Delays,
+)  # fmt: skip
+INTO_HALF = Claim("REA-74", "a delayed half message comes into the half topic", "reachable", lambda d: d.halves > 0, part=Delays)
+
+CLAIMS = [PLACED, CAPPED, DELIVERED, CORRECTED, INSIDE, IN_TIME, ONCE, NOTED, OWN, TWICE, BEYOND, AHEAD, AMID, INTO_HALF]
+
+_ALL = (*SEEDS, "P494", "P533")
+_QUIET: dict[str, Any] = {"condition": "nothing fails"}
+_END: dict[str, Any] = {"condition": "the process ends once", "given": {"end_budget": 1}}
+_POWER: dict[str, Any] = {"condition": "the power fails once", "given": {"end_budget": 1, "power": True}}
+_SYNC: dict[str, Any] = {
+    "condition": "synchronous flush, the power fails once", "given": {"end_budget": 1, "power": True, "sync": True},
+}  # fmt: skip
+_FAILS: dict[str, Any] = {"condition": "a delivery fails", "given": {"fails": True}}
+_PASSED: dict[str, Any] = {"condition": "a delivery fails, and is passed over", "given": {"fails": True, "passes_over": True}}
+_BACK: dict[str, Any] = {"condition": "the clock is set back", "given": {"set_back": True}}
+_HALVES: dict[str, Any] = {"condition": "delayed half messages", "given": {"transactional": True}}
+_LATER = {"P40": "violated", "P45": "violated", "P49": "violated", "P494": "holds", "P533": "holds"}
+_UNFLUSHED = "a delivery waits for no flush, so that a loss of power takes it although delayOffset.json has it"
+
+CASES: list[Case] = [
+    *cases(PLACED, "delays", "holds", **_END),
+    *cases(
+        PLACED, "delays", "violated", profiles=about.WITH_HALF, **_HALVES, reason="HAZ-39: the store writes the half topic over REAL_TOPIC"
+    ),
+    *cases(CAPPED, "delays", "holds", profiles=("P49",), engines=("symbolic",), method="lemma"),
+    *cases(CORRECTED, "delays", "holds", profiles=("P49", "P494"), engines=("symbolic",), method="lemma"),
+    *[c for given in (_QUIET, _END, _FAILS) for c in cases(DELIVERED, "delays", "holds", profiles=_ALL, **given)],
+    *[c for given in (_POWER, _SYNC) for c in cases(DELIVERED, "delays", "violated", profiles=_ALL, **given, reason=_UNFLUSHED)],
+    *cases(DELIVERED, "delays", "violated", profiles=("P533",), **_PASSED, reason="5.0 to 5.3.2 go on behind a delivery that failed"),
+    *cases(INSIDE, "delays", _LATER, profiles=_ALL, **_POWER, reason="up to 4.9.1 delayOffset.json is read before the log, and believed"),
+    *cases(INSIDE, "delays", "holds", profiles=_ALL, **_END),
+    *cases(IN_TIME, "delays", "holds", profiles=_ALL, **_POWER),
+    *cases(IN_TIME, "delays", "violated", **_BACK, reason="a time further ahead than the level's delay counts as come (HAZ-42)"),
+    *cases(ONCE, "delays", "holds", profiles=_ALL, **_FAILS),
+    *cases(ONCE, "delays", "violated", profiles=_ALL, **_END, reason="HAZ-48: delayOffset.json is written from time to time"),
+    *cases(NOTED, "delays", _LATER, profiles=_ALL, **_END, reason="the releases before 4.9.3 note a scan's deliveries at its end"),
+    *cases(OWN, "delays", "holds", profiles=_ALL, **_POWER),
+    *cases(OWN, "delays", "violated", profiles=("P45",), **_HALVES, reason="HAZ-39: it is delivered into the half topic"),
+    *cases(OWN, "delays", "holds", profiles=("P49",), **_HALVES, reason="HAZ-39: from 4.6.1 on it is discarded"),
+    *cases(TWICE, "delays", "holds", **_END),
+    *cases(BEYOND, "delays", "holds", **_POWER),
+    *cases(AHEAD, "delays", "holds", **_POWER),
+    *cases(AMID, "delays", "holds", **_QUIET),
+    *cases(INTO_HALF, "delays", "holds", profiles=("P45",), **_HALVES),
 ]

@@ -1,11 +1,20 @@
-"""Half messages and what ends them (TRX-04 to TRX-07)."""
+"""Transactional messages: the gate, half messages and what ends them (TRX-01 to TRX-07), and where they meet delays."""
 
 from __future__ import annotations
 
-from rocketproof_model import implies, maximum
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_model import Expr, after, count, exists, implies, maximum
+from rocketproof_model.specification.delays import NOWHERE
+from rocketproof_model.specification.meeting import Meeting
+from rocketproof_model.specification.transactions import Transactions
 from rocketproof_protocol.flags import COMMIT, PREPARED
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, transaction, vocabulary
+
+from . import conditions as about
+from .claim import Case, Claim, cases
 
 TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the records that end half messages
 
@@ -119,3 +128,191 @@ def _ends() -> list[Rule]:
 
 
 RULES = [*_stored(), *_ends()]
+
+
+def _becomes(t: Transactions, place: str) -> Expr:
+    made: Expr = (t.message.place != place) & (after(t.message.place) == place)
+    return made
+
+
+def _asked_in_vain(t: Transactions) -> Expr:
+    """The step asks about a copy whose outcome is known."""
+    asks: Expr = after(t.log.asked) > t.log.asked
+    return asks & exists(t.Copy, lambda c: (c == t.log.looked) & (t.half[c] != "open"))
+
+
+def _met(body: Callable[[Transactions], Any], more: Callable[[Meeting], Any] = lambda f: True) -> Callable[[Meeting], Expr]:
+    """Something of the transaction, and something of both, where they meet."""
+    return lambda f: f.half(body(f.transactions)) & more(f)
+
+
+def _delivered(f: Meeting) -> Expr:
+    """Some delayed message is in a queue of its own topic."""
+    return exists(f.delays.Entry, lambda e: f.delay(f.delays.entry[e].place) != NOWHERE)
+
+
+_half_delayed = _met(lambda t: (t.message.place == "half") & t.message.delayed & (t.log.stored == 0))
+_given_up = _met(lambda t: t.message.given_up)
+_retried = _met(lambda t: (t.log.stored > 0) & t.message.delayed)
+
+UNCHANGED = Claim(
+    "AUX-32.refused",
+    "a transactional message that is refused leaves the topic table as it is",
+    "step",
+    lambda t: implies(_becomes(t, "refused"), after(t.message.topic) == t.message.topic),
+    part=Transactions,
+)
+GATE = Claim(
+    "AUX-32.gate",
+    "only a message whose TRAN_MSG is true is refused, or becomes a half message",
+    "always",
+    lambda t: implies((t.message.place == "refused") | (t.message.place == "half"), t.message.tran == "true"),
+    part=Transactions,
+)
+ALL_HALF = Claim(
+    "AUX-32.half",
+    "no message whose TRAN_MSG is true is put under its own topic before it is committed",
+    "always",
+    lambda t: implies(t.message.place == "own", t.message.tran != "true"),
+    part=Transactions,
+)
+UNCOUNTED = Claim(
+    "AUX-32.uncounted",
+    "a prepared message has offset 0 and leaves the next offset of its queue as it is",
+    "step",
+    lambda t: implies(_becomes(t, "prepared"), (after(t.message.answered) == 0) & (after(t.log.counted) == t.log.counted)),
+    part=Transactions,
+)
+FOUND = Claim(
+    "AUX-32.answered",
+    "the queue offset of an answer is the message's in the queue of its own topic",
+    "always",
+    lambda t: implies(t.message.answered >= 0, t.message.place == "own"),
+    part=Transactions,
+)
+SEEN = Claim(
+    "AUX-32", "a message that was stored is in a queue, or in the half queue", "always", lambda t: t.message.place != "prepared",
+    part=Transactions,
+)  # fmt: skip
+DONE = Claim(
+    "AUX-33",
+    "a half message ends, or is given up after transactionCheckMax checks",
+    "leads_to",
+    lambda t: (t.message.place == "half", exists(t.Copy, lambda c: t.half[c] != "open") | t.message.given_up),
+    part=Transactions,
+)
+COMMITTED = Claim(
+    "AUX-33.commit",
+    "a message that is committed is in the queue of its topic",
+    "always",
+    lambda t: implies(t.message.decided == "commit", t.log.stored > 0),
+    part=Transactions,
+)
+ROLLED_BACK = Claim(
+    "AUX-33.rollback",
+    "a message that is rolled back is in no queue of its topic",
+    "always",
+    lambda t: implies(t.message.decided == "rollback", t.log.stored == 0),
+    part=Transactions,
+)
+ONCE = Claim("AUX-34", "a half message is committed once", "always", lambda t: t.log.stored <= 1, part=Transactions)
+LEFT_ALONE = Claim(
+    "AUX-34.asked", "nobody is asked about a copy whose outcome he has given", "step", lambda t: ~_asked_in_vain(t), part=Transactions
+)
+FEW = Claim(
+    "AUX-33.checks",
+    "a half message is given up when it was asked for transactionCheckMax times, and not before",
+    "always",
+    lambda t: implies(t.message.given_up, t.log.asked == t.scope.checks),
+    part=Transactions,
+)
+GIVEN_UP = Claim("REA-76", "a half message is given up", "reachable", lambda t: t.message.given_up, part=Transactions)
+BOTH = Claim(
+    "REA-77",
+    "a half message and the copy that its producer was asked about are both committed",
+    "reachable",
+    lambda t: (t.log.stored == 2) & (count(t.Copy, lambda c: t.half[c] != "open") == 2),
+    part=Transactions,
+)
+PASSED = Claim(
+    "REA-78", "the check is through with a half message that has ended", "reachable",
+    lambda t: exists(t.Copy, lambda c: (c < t.log.looked) & (t.half[c] == "ended")) & (t.log.asked == 0), part=Transactions,
+)  # fmt: skip
+BESIDE = Claim(
+    "REA-79", "a prepared message is stored behind another of its queue", "reachable",
+    lambda t: (t.message.place == "prepared") & (t.log.counted == 1), part=Transactions,
+)  # fmt: skip
+
+KEPT = Claim(
+    "AUX-33.delayed",
+    "a half message with a delay is given up at last, since nobody can end it",
+    "leads_to",
+    lambda f: (_half_delayed(f), _given_up(f)),
+    part=Meeting,
+)
+RETRIED = Claim(
+    "AUX-33.retry",
+    "a transaction's message that is sent to be retried is delivered to the retry topic",
+    "leads_to",
+    lambda f: (_retried(f), _delivered(f)),
+    part=Meeting,
+)
+WANDERS = Claim(
+    "REA-80",
+    "the check sends a half message with a delay to the schedule topic a second time",
+    "reachable",
+    _met(lambda t: (t.log.asked == 1) & (t.log.scheduled == 2)),
+    part=Meeting,
+)
+DISCARDED = Claim(
+    "REA-81",
+    "a delayed message has been passed, and is nowhere",
+    "reachable",
+    lambda f: exists(f.delays.Entry, lambda e: (e < f.delay(f.delays.queue.next)) & (f.delay(f.delays.entry[e].out) == 0)),
+    part=Meeting,
+)
+
+CLAIMS = [
+    UNCHANGED, GATE, ALL_HALF, UNCOUNTED, FOUND, SEEN, DONE, COMMITTED, ROLLED_BACK, ONCE, LEFT_ALONE, FEW, GIVEN_UP, BOTH, PASSED, BESIDE,
+    KEPT, RETRIED, WANDERS, DISCARDED,
+]  # fmt: skip
+
+_TAKES: dict[str, Any] = {"condition": "the producer always gives the same outcome"}
+_WAVERS: dict[str, Any] = {"condition": "the producer gives one outcome and then another", "given": {"steady": False}}
+_GONE: dict[str, Any] = {"condition": "the producer cannot be asked", "given": {"connected": False}}
+_REJECTS: dict[str, Any] = {"condition": "the broker rejects transactions", "given": {"rejects": True}}
+_DELAYED: dict[str, Any] = {"condition": "delayed half messages", "given": {"may_delay": True}}
+_RETRIES: dict[str, Any] = {"condition": "transactions' messages sent to be retried"}
+_HALVES = (*about.WITH_HALF, "P494", "P533")
+_HOLDS, _VIOLATED = dict.fromkeys(_HALVES, "holds"), dict.fromkeys(_HALVES, "violated")
+_BY_PRESENCE = {"P40": "violated", "P45": "holds", "P49": "holds"}
+_NO_MEMORY = "the half message stays, and what ends it is not looked for when another end comes"
+
+
+def _both(claim: Claim, expected: Any, given: dict[str, Any], reason: str = "", scope: str = "transactions") -> list[Case]:
+    """In all profiles that have half messages."""
+    return cases(claim, scope, expected, profiles=_HALVES, reason=reason, **given)
+
+
+CASES: list[Case] = [
+    *cases(UNCHANGED, "transactions", "violated", **_REJECTS, reason="TRX-03: the topic is created before the refusal (HAZ-40)"),
+    *cases(GATE, "transactions", "holds", profiles=_HALVES, **_TAKES),
+    *cases(GATE, "transactions", _BY_PRESENCE, **_REJECTS, reason="TRX-02: in P40 it is enough that TRAN_MSG is there"),
+    *cases(ALL_HALF, "transactions", _BY_PRESENCE, **_TAKES, reason="TRX-02: P40 has no half messages"),
+    *cases(ALL_HALF, "transactions", "holds", **_REJECTS),
+    *[c for given in (_TAKES, _REJECTS) for c in cases(UNCOUNTED, "transactions", "holds", **given)],
+    *cases(FOUND, "transactions", "violated", **_TAKES, reason="HAZ-13: it is that of the half queue, or 0"),
+    *cases(SEEN, "transactions", "violated", **_TAKES, reason="HAZ-12: the gate does not look at the flag"),
+    *[c for claim in (DONE, FEW, GIVEN_UP) for given in (_TAKES, _GONE) for c in _both(claim, "holds", given)],
+    *[c for given in (_TAKES, _WAVERS) for c in _both(COMMITTED, "holds", given)],
+    *_both(ROLLED_BACK, "holds", _TAKES),
+    *_both(ROLLED_BACK, "violated", _WAVERS, _NO_MEMORY),
+    *_both(ONCE, "violated", _TAKES, _NO_MEMORY),
+    *_both(LEFT_ALONE, {**_HOLDS, "P533": "violated"}, _TAKES, "5.x writes operation records together, 3 s later, and asks meanwhile"),
+    *[c for claim in (BOTH, PASSED) for c in _both(claim, "holds", _TAKES)],
+    *cases(BESIDE, "transactions", "holds", **_TAKES),
+    *_both(KEPT, {**_VIOLATED, "P45": "holds"}, _DELAYED, "HAZ-39: from 4.6.1 on it is discarded when its time comes, and lost", "meeting"),
+    *_both(RETRIED, {**_VIOLATED, "P533": "holds"}, _RETRIES, "HAZ-47: it becomes a half message; 5.x knows retries", "meeting"),
+    *cases(WANDERS, "meeting", "holds", profiles=("P45",), **_DELAYED),
+    *cases(DISCARDED, "meeting", "holds", profiles=("P49", "P494"), **_RETRIES),
+]

@@ -58,6 +58,18 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     ],
     "one of two replicas is treated otherwise, and the other one shows the same": [r"controller/confirm: guard 'had by all' without .*"],
     "of two replicas only one can be asked for": [r"controller/expand: guard 'asked for' without \(asked == r\)"],
+    # transactions, and where they meet delays
+    "one message is what the scopes look at: a broker takes more": [
+        r"transactions/(put_other|refuse|put_prepared): guard 'first' .*",
+        r"meeting/half_put_other: guard 'first' .*",
+        r"meeting/retry: guard '(once|checked)' dropped",
+    ],
+    "what a producer knows and says is the condition's choice: a broker ends whichever copy it is told to": [
+        r"(transactions/|meeting/half_)(commit|roll_back): guard '(known|the same)' .*",
+    ],
+    "whether messages have a delay, and whether clocks are set back, is the condition's choice": [
+        r"meeting/(delay_set_clock_back: guard 'may be set back'|half_put_half: guard 'may be delayed') .*",
+    ],
     # persistence
     "only a release that replaces the file comes to this phase": [
         r"persistence/(half_tmp|fill_tmp|rename_tmp|rename_fails): guard 'by way of a temporary file' dropped"

@@ -139,8 +139,8 @@ PATCHES: dict[str, Patch] = {
     ],
     "M-72": [Text(f"{_BROKER}.hooks:counts", "-(-size // SIZE_PER_COUNT)", "size // SIZE_PER_COUNT")],
     # Transactions and what is stored
-    "M-73a": [Text(_TRANSACTIONAL, "parse_boolean(properties.get(TRAN_MSG))", 'properties.get(TRAN_MSG) == "true"')],
-    "M-73b": [Text(_TRANSACTIONAL, "parse_boolean(properties.get(TRAN_MSG))", "bool(properties.get(TRAN_MSG))")],
+    "M-73a": [Text(_TRANSACTIONAL, "parse_boolean(message.properties.get(TRAN_MSG))", 'message.properties.get(TRAN_MSG) == "true"')],
+    "M-73b": [Text(_TRANSACTIONAL, "parse_boolean(message.properties.get(TRAN_MSG))", "bool(message.properties.get(TRAN_MSG))")],
     "M-74": [
         Text(
             _MSG_CHECK,

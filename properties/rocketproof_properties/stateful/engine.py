@@ -15,23 +15,28 @@ from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Pro
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.answering import Answering
 from rocketproof_model.specification.deadlines import Expiry, News, Patience
+from rocketproof_model.specification.delays import Delays
 from rocketproof_model.specification.dispatching import Dispatching
 from rocketproof_model.specification.flushing import Flushing
+from rocketproof_model.specification.meeting import Meeting
 from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sizes import Sizes
 from rocketproof_model.specification.starting import Starting
+from rocketproof_model.specification.transactions import Transactions
 from rocketproof_model.specification.waiting import Waiting
 
 from ..sources.source import UNPERFORMED, Source, Subject
 from ..targets.answers import AnswersTarget
 from ..targets.cluster import SimulatedTarget
+from ..targets.delays import DelaysTarget
 from ..targets.dispatching import DispatchTarget
 from ..targets.expiry import ExpiryTarget
 from ..targets.flush import FlushTarget
 from ..targets.locks import LocksTarget
+from ..targets.meeting import MeetingTarget
 from ..targets.news import NewsTarget
 from ..targets.pair import PairTarget
 from ..targets.patience import PatienceTarget
@@ -40,6 +45,7 @@ from ..targets.recovery import RecoveryTarget
 from ..targets.registrations import RegistrationsTarget
 from ..targets.sizes import SizesTarget
 from ..targets.starting import StartingTarget
+from ..targets.transactions import TransactionsTarget
 from .follow import Finding, Refused, Run, Target
 from .machine import Campaign, Over, perform, run
 
@@ -60,6 +66,9 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Sizes: SizesTarget,
     Registrations: RegistrationsTarget,
     Pair: PairTarget,
+    Delays: DelaysTarget,
+    Transactions: TransactionsTarget,
+    Meeting: MeetingTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for
 

@@ -16,7 +16,7 @@ from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import PULL_SUBSCRIBES
+from rocketproof_protocol.flags import COMMIT, PULL_SUBSCRIBES, ROLLBACK
 from rocketproof_protocol.topics import TEMPLATE
 
 from .call import BORN, Call, Context
@@ -126,17 +126,20 @@ def back(
     return Call("send_back", to, codes.CONSUMER_SEND_MSG_BACK, fields, None, version, one_way)
 
 
-def end(context: Context, to: str, *, record: int = 0, commit: bool = True) -> Call | None:
-    """The end of a transaction, one-way as clients send it."""
-    halves = [one for one in context.stored(to) if one.half]
-    if not halves:
-        return None
-    half = halves[record % len(halves)]
+def end(
+    context: Context, to: str, *, record: int = 0, commit: bool = True, offset: int | None = None, queue_offset: int = 0
+) -> Call | None:
+    """The end of a transaction, one-way as clients send it. `offset`: a place of the log, whose offset in its queue is given too."""
+    if offset is None:
+        halves = [one for one in context.stored(to) if one.half]
+        if not halves:
+            return None
+        offset, queue_offset = halves[record % len(halves)].place, halves[record % len(halves)].queue_offset
     fields = {
         "producerGroup": context.names.group("producers"),
-        "tranStateTableOffset": str(half.queue_offset),
-        "commitLogOffset": str(half.place),
-        "commitOrRollback": "8" if commit else "12",
+        "tranStateTableOffset": str(queue_offset),
+        "commitLogOffset": str(offset),
+        "commitOrRollback": str(COMMIT if commit else ROLLBACK),
         "fromTransactionCheck": "false",
         "msgId": "",
         "transactionId": "",
@@ -250,9 +253,11 @@ def settings(context: Context, to: str) -> Call:
     return Call("settings", to, codes.GET_BROKER_CONFIG, {})
 
 
-def heartbeat(context: Context, to: str) -> Call:
-    del context
-    return Call("heartbeat", to, codes.HEART_BEAT, {}, b'{"clientID":"rocketproof","producerDataSet":[],"consumerDataSet":[]}')
+def heartbeat(context: Context, to: str, *, group: str | None = None) -> Call:
+    """A client's sign of life, with a producer's group if one is given."""
+    producers = [] if group is None else [{"groupName": context.names.group(group)}]
+    data = {"clientID": "rocketproof", "producerDataSet": producers, "consumerDataSet": []}
+    return Call("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
 
 
 def cluster(context: Context, to: str) -> Call:

@@ -1,0 +1,230 @@
+"""Delayed messages: into the queue of their level, and out of it when their time has come, over ends and losses (CL-02, REC-04, REC-05).
+
+One queue of the schedule topic, that of the last level, whose entries have one delay and so come due in their order. How far it is
+delivered is known in three places: where the scan stands, in the service's table, and in delayOffset.json, written from time to time.
+A delivery waits for no flush. A loss of power takes from the log what was not flushed, entries and deliveries, but not the small file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language import Body, Bool, Expr, Index, Int, Model, Record, Row, Table, ite, maximum, minimum
+from .actors import CLIENT, ENVIRONMENT, SERVICE
+from .bounds import capped_level, level_queue
+
+NOWHERE = HALF = -1
+
+
+@dataclass(frozen=True)
+class DelaysScope:
+    """`entries` of the queue, that of the last of `levels`. `sends`: clients fill it; otherwise a model that has this one in it does,
+    with half messages. `ends`: of the process or of the power."""
+
+    name: str
+    entries: int = 2
+    levels: int = 2
+    sends: bool = True
+    ends: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Delays:
+    """The model and its vocabulary. The first `come` entries of the `queue` have waited their time, the first `due` count as such; the
+    scan stands at `next`. Of the `out` deliveries of an entry `kept` are on the device. `halves` came into the half topic."""
+
+    scope: DelaysScope
+    model: Model
+    Entry: Index
+    constant: dict[str, Expr]
+    entry: Table
+    queue: Row
+    up: Expr
+    scanning: Expr
+    halves: Expr
+    ended: Expr
+    switches: ClassVar[tuple[str, ...]] = ("records_each_delivery", "corrects_delay_offsets", "discards_delayed_halves")
+
+
+def specify(scope: DelaysScope) -> Delays:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    m.acting("client", "delivery", "clock", client="client", service="delivery", environment="clock")
+    index, count, few = m.index("Entry", scope.entries), Int(0, scope.entries), Int(0, 2)
+    flags = {
+        "records_each_delivery": (True, "each delivery is noted as it is made"),
+        "corrects_delay_offsets": (True, "a start moves the file's offset into the queue"),
+        "discards_delayed_halves": (True, "a delayed half message is not delivered"),
+        "transactional": (False, "delayed messages may be half messages"),
+        "passes_over": (False, "a delivery that fails is passed over, as in 5.0 to 5.3.2"),
+        "fails": (False, "the store may refuse a delivery"),
+        "sync": (False, "the flush is synchronous"),
+        "set_back": (False, "somebody sets the clock back"),
+        "power": (False, "the power may fail"),
+    }
+    constant = {name: m.constant(name, Bool, default, sentence) for name, (default, sentence) in flags.items()}
+    constant["end_budget"] = m.constant("end_budget", Int(0, scope.ends), 0, "how many ends of the process the run may have")
+    entry = Record(level=Int(0, scope.levels + 1), asked=Int(HALF, 1), place=Int(NOWHERE, 1), out=few, kept=few).described(
+        level="its property DELAY",
+        asked="its property REAL_QID, -1 if REAL_TOPIC is the half topic",
+        place="the queue of its own topic in which it was put, -1 if in none",
+        out="how often it was delivered",
+        kept="how many of its deliveries are on the device",
+    )
+    queue = Record(length=count, flushed=count, come=count, due=count, next=count, offset=count, stored=count).described(
+        length="how many entries it has",
+        flushed="how many of them are on the device",
+        come="how many have waited their time",
+        due="how many count as due",
+        next="the entry at which the scan stands",
+        offset="how far it is delivered, in the service's table",
+        stored="how far it is delivered, in delayOffset.json",
+    )
+    nothing = (
+        entry(level=0, asked=0, place=NOWHERE, out=0, kept=0)
+        if scope.sends
+        else entry(level=scope.levels, asked=HALF, place=NOWHERE, out=0, kept=0)
+    )
+    zero = queue(length=0, flushed=0, come=0, due=0, next=0, offset=0, stored=0)
+    d = Delays(
+        scope=scope,
+        model=m,
+        Entry=index,
+        constant=constant,
+        entry=m.var("entry", entry, over=index, init=nothing, sentence="an entry of the queue"),
+        queue=m.var("queue", queue, init=zero, sentence="the schedule topic's queue"),
+        up=m.var("up", Bool, init=True, sentence="whether the broker runs"),
+        scanning=m.var("scanning", Bool, init=False, sentence="whether a scan is about to deliver its next entry"),
+        halves=m.var("halves", count, init=0, sentence="how many half messages came into the half topic"),
+        ended=m.var("ended", Int(0, scope.ends), init=0, sentence="how many ends of the process there were"),
+    )
+    if scope.sends:
+        _sending(d)
+    _delivery(d)
+    _time_and_ends(d)
+    return d
+
+
+def _runs(d: Delays, a: Body) -> None:
+    a.guard("broker runs", d.up, "the broker runs")
+
+
+def _flushes(d: Delays, a: Body, length: Expr, when: Expr | bool = True) -> None:
+    a.set(d.queue.flushed, length, when=when)
+    for e in d.Entry:
+        a.set(d.entry[e].kept, d.entry[e].out, when=when)
+
+
+def _sending(d: Delays) -> None:
+    top, q = d.scope.levels, d.queue
+
+    @d.model.action(actor=CLIENT, rules="CL-02", level=Int(-1, top + 1), asked=Int(HALF, 1), e=d.Entry)
+    def send(a: Body, level: Expr, asked: Expr, e: Expr) -> None:
+        """A message with a delay level goes to the schedule topic: the level is capped and says the queue, topic and queue become
+        properties. Of a half message that is the half topic."""
+        _runs(d, a)
+        capped, row = capped_level(level, top), d.entry[e]
+        a.guard("delayed", level > 0, "the level is positive")
+        a.guard("this queue", level_queue(capped) == top - 1, "its queue is the one that is looked at")
+        a.guard("next place", e == q.length, "the entry is the queue's next")
+        a.guard("may be half", (asked != HALF) | d.constant["transactional"], "the condition has half messages, or this is none")
+        a.set(row.level, capped)
+        a.set(row.asked, asked)
+        a.set(q.length, q.length + 1)
+        _flushes(d, a, q.length + 1, when=d.constant["sync"])
+
+
+def _delivery(d: Delays) -> None:
+    """What reads the queue (ScheduleMessageService)."""
+    q = d.queue
+
+    def begins(a: Body, e: Expr) -> Row:
+        _runs(d, a)
+        a.guard("at the scan", e == q.next, "the scan stands there")
+        a.guard("an entry", e < q.length, "the queue has an entry there")
+        a.guard("due", e < q.due, "it counts as due")
+        return d.entry[e]
+
+    @d.model.action(actor=SERVICE, rules="REC-05", fair="weak", e=d.Entry)
+    def deliver(a: Body, e: Expr) -> None:
+        """What is due is put under its own topic and queue. A half message is put into the half topic, or discarded."""
+        row, more = begins(a, e), q.next + 1 < minimum(q.due, q.length)
+        half = row.asked == HALF
+        keeps = ~half | ~d.constant["discards_delayed_halves"]
+        a.bound("copies left", row.out < 2, "the scope counts that many deliveries")
+        a.bound("room for halves", ~(half & keeps) | (d.halves < d.scope.entries), "the scope's half topic has room")
+        a.set(row.out, row.out + 1, when=keeps)
+        a.set(row.place, row.asked)
+        a.set(d.halves, d.halves + 1, when=keeps & half)
+        a.set(q.next, q.next + 1)
+        a.set(d.scanning, more)
+        a.set(q.offset, q.next + 1, when=d.constant["records_each_delivery"] | ~more)
+
+    @d.model.action(actor=SERVICE, rules="REC-05", e=d.Entry)
+    def fail(a: Body, e: Expr) -> None:
+        """The store refuses it: the scan is over, and the next one begins there, in some releases behind it."""
+        begins(a, e)
+        a.guard("may fail", d.constant["fails"], "the condition lets a delivery fail")
+        then = q.next + ite(d.constant["passes_over"], 1, 0)
+        a.set(q.next, then)
+        a.set(d.scanning, False)
+        a.set(q.offset, then)
+
+    @d.model.action(actor=SERVICE, rules="REC-05", fair="weak")
+    def persist(a: Body) -> None:
+        """The table is written to delayOffset.json."""
+        _runs(d, a)
+        a.set(q.stored, q.offset)
+
+    @d.model.action(actor=SERVICE, rules="FLU-05", fair="weak")
+    def flush(a: Body) -> None:
+        """The log is forced to the device."""
+        _runs(d, a)
+        _flushes(d, a, q.length)
+
+
+def _time_and_ends(d: Delays) -> None:
+    m, q = d.model, d.queue
+
+    @m.action(actor=ENVIRONMENT, rules="REC-04", fair="weak")
+    def elapse(a: Body) -> None:
+        """The level's delay has passed since the next entry was stored."""
+        a.guard("waits", q.come < q.length, "an entry waits for its time")
+        a.set(q.come, q.come + 1)
+        a.set(q.due, maximum(q.due, q.come + 1))
+
+    @m.action(actor=ENVIRONMENT, rules="REC-05")
+    def set_clock_back(a: Body) -> None:
+        """Every entry lies further ahead than the delay now, and so counts as due."""
+        a.guard("may be set back", d.constant["set_back"], "the condition lets the clock be set back")
+        a.set(q.due, q.length)
+
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, power=Bool)
+    def end(a: Body, power: Expr) -> None:
+        """The process ends, and what was written is in the files; or the power fails, and what was not flushed is gone."""
+        _runs(d, a)
+        a.guard("may fail", ~power | d.constant["power"], "the condition lets the power fail, or it does not")
+        a.bound("ends left", d.ended < d.constant["end_budget"], "the scope allows another end of the process")
+        a.set(d.ended, d.ended + 1)
+        a.set(d.up, False)
+        a.set(d.scanning, False)
+        a.set(q.next, 0)
+        a.set(q.offset, 0)
+        for number in (q.length, q.come, q.due):
+            a.set(number, minimum(number, q.flushed), when=power)
+        for e in d.Entry:
+            row = d.entry[e]
+            a.set(row.out, row.kept, when=power)
+            a.set(row.place, NOWHERE, when=power & (row.kept == 0))
+            for gone in (row.level, row.asked):
+                a.set(gone, 0, when=power & (e >= q.flushed))
+
+    @m.action(actor=ENVIRONMENT, rules="REC-02 REC-05", fair="weak")
+    def start(a: Body) -> None:
+        """The level is delivered as far as the file says, in some releases no further than the queue goes."""
+        a.guard("broker down", ~d.up, "the broker does not run")
+        found = ite(d.constant["corrects_delay_offsets"], minimum(q.stored, q.length), q.stored)
+        a.set(d.up, True)
+        a.set(q.next, found)
+        a.set(q.offset, found)

@@ -1,0 +1,217 @@
+"""A transactional message: the gate, the half message, its end, and the check that asks its producer (TRX-01 to TRX-05).
+
+One message. A check puts the half message once more, at the end of the half queue, and asks its producer about that copy. What ends a
+copy is an operation record, which names it and no other: nothing else remembers an outcome. Ages are left out, since time may pass
+at any moment, and so is what a crash takes: operations that were gathered, and how far the check has looked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, ite
+from .actors import CLIENT, HANDLER, SERVICE
+
+Property = Enum("absent", "false", "true")
+Place = Enum("none", "refused", "half", "own", "prepared")
+"""Where the message went: "prepared" is the log under its own topic, where no queue has it."""
+Outcome = Enum("none", "commit", "rollback")
+State = Enum("open", "noted", "ended")
+"""Of a copy: no outcome is known; one is in memory, gathered with others; an operation record has it."""
+
+
+@dataclass(frozen=True)
+class TransactionsScope:
+    """`checks`: transactionCheckMax. The half queue has room for so many `copies`."""
+
+    name: str
+    checks: int = 2
+    copies: int = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Transactions:
+    """The model and its vocabulary. The topic's queue counts `counted` messages, `stored` of them by commits. The half queue has `written`
+    copies, and the check has looked at the first `looked`; `scheduled` went to the schedule topic instead, with a delay (HAZ-39). The
+    producer was `asked` for the newest so often."""
+
+    scope: TransactionsScope
+    model: Model
+    Copy: Index
+    constant: dict[str, Expr]
+    half: Table
+    message: Row
+    log: Row
+    switches: ClassVar[tuple[str, ...]] = ("half_messages", "gathers_operations")
+
+
+def specify(scope: TransactionsScope) -> Transactions:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    m.acting("producer", "broker", "check", client="producer", handler="broker", service="check")
+    index, count = m.index("Copy", scope.copies), Int(0, scope.copies)
+    flags = {
+        "half_messages": (True, "transactional messages become half messages"),
+        "gathers_operations": (False, "operation records are written together, later"),
+        "rejects": (False, "the broker rejects transactional messages"),
+        "connected": (True, "the producer can be asked"),
+        "steady": (True, "the producer always gives the same outcome"),
+        "may_delay": (False, "a transactional message may have a delay level"),
+    }
+    message = Record(place=Place, tran=Property, delayed=Bool, topic=Bool, answered=Int(-1, 1), decided=Outcome, given_up=Bool).described(
+        place="where it went",
+        tran="its property TRAN_MSG",
+        delayed="whether it has a delay level",
+        topic="whether the broker knows its topic",
+        answered="the queue offset that its producer was answered, -1 if none",
+        decided="the outcome that its producer gave last",
+        given_up="whether it is in the topic of those that were asked for too often",
+    )
+    log = Record(counted=Int(0, 4), stored=Int(0, 2), written=count, scheduled=count, looked=count, asked=Int(0, scope.checks)).described(
+        counted="the next offset of the message's queue",
+        stored="how often it was committed into it",
+        written="how many copies the half queue has",
+        scheduled="how many copies went to the schedule topic",
+        looked="how many copies the check has looked at",
+        asked="how often its producer was asked",
+    )
+    nothing = message(place="none", tran="absent", delayed=False, topic=False, answered=-1, decided="none", given_up=False)
+    t = Transactions(
+        scope=scope,
+        model=m,
+        Copy=index,
+        constant={name: m.constant(name, Bool, default, sentence) for name, (default, sentence) in flags.items()},
+        half=m.var("half", State, over=index, init="open", sentence="a copy in the half queue"),
+        message=m.var("message", message, init=nothing, sentence="the message"),
+        log=m.var("log", log, init=log(counted=0, stored=0, written=0, scheduled=0, looked=0, asked=0), sentence="the broker's queues"),
+    )
+    _gate(t)
+    _ends(t)
+    _checks(t)
+    return t
+
+
+def _gate(t: Transactions) -> None:
+    """One send, in its four ways. In each the topic is made before anybody looks at the transaction."""
+    m, halves, rejects = t.model, t.constant["half_messages"], t.constant["rejects"]
+
+    def arrives(a: Body, tran: Expr, place: str, answered: Expr | int) -> None:
+        a.guard("first", t.message.place == "none", "nothing was sent yet")
+        a.set(t.message.topic, True)
+        a.set(t.message.place, place)
+        a.set(t.message.tran, tran)
+        a.set(t.message.answered, answered)
+
+    @m.action(actor=HANDLER, rules="APP-03")
+    def put_other(a: Body) -> None:
+        """Before it another message makes the topic, and has the queue's first offset."""
+        a.guard("first", (t.message.place == "none") & (t.log.counted == 0), "nothing was sent yet")
+        a.set(t.message.topic, True)
+        a.set(t.log.counted, 1)
+
+    def asks(tran: Expr) -> Expr:
+        transactional: Expr = ite(halves, tran == "true", tran != "absent")
+        return transactional
+
+    @m.action(actor=HANDLER, rules="TRX-01 TRX-02 TRX-03", tran=Property)
+    def refuse(a: Body, tran: Expr) -> None:
+        """A broker that rejects transactions refuses a message whose TRAN_MSG is true, in P40 whatever it says."""
+        a.guard("rejects", rejects, "the broker rejects transactions")
+        a.guard("transactional", asks(tran), "the message asks for a transaction")
+        arrives(a, tran, "refused", -1)
+
+    @m.action(actor=HANDLER, rules="TRX-01 TRX-04 CL-02", tran=Property, delayed=Bool)
+    def put_half(a: Body, tran: Expr, delayed: Expr) -> None:
+        """It becomes a half message: topic and queue become properties, its transaction bits go, and the half topic gets it."""
+        a.guard("accepts", ~rejects & halves, "the broker takes half messages")
+        a.guard("transactional", asks(tran), "TRAN_MSG is true")
+        a.guard("may be delayed", ~delayed | t.constant["may_delay"], "the condition lets it have a delay level, or it has none")
+        arrives(a, tran, "half", 0)
+        a.set(t.message.delayed, delayed)
+        _put(t, a, delayed)
+
+    def passes(a: Body, tran: Expr) -> None:
+        a.guard("passes", ~asks(tran) | (~halves & ~rejects), "the gate lets it pass as it is")
+
+    @m.action(actor=HANDLER, rules="TRX-01 TRX-02", tran=Property)
+    def put_own(a: Body, tran: Expr) -> None:
+        """An ordinary message takes the next offset of its queue."""
+        passes(a, tran)
+        arrives(a, tran, "own", t.log.counted)
+        a.set(t.log.counted, t.log.counted + 1)
+
+    @m.action(actor=HANDLER, rules="TRX-02 TRX-05 APP-04", tran=Property)
+    def put_prepared(a: Body, tran: Expr) -> None:
+        """The gate does not look at the flag: a prepared message is stored with offset 0, and no queue gets it."""
+        passes(a, tran)
+        arrives(a, tran, "prepared", 0)
+
+
+def _put(t: Transactions, a: Body, delayed: Expr) -> None:
+    """A copy goes to the end of the half queue, with a delay level to the schedule topic instead."""
+    log = t.log
+    a.bound("room left", ite(delayed, log.scheduled, log.written) < t.scope.copies, "the scope has room for a copy")
+    a.set(log.scheduled, log.scheduled + 1, when=delayed)
+    a.set(log.written, log.written + 1, when=~delayed)
+
+
+def _ends(t: Transactions) -> None:
+    """EndTransactionProcessor. Nobody asks whether the copy, or another one, has ended before."""
+    m, gathers, decided = t.model, t.constant["gathers_operations"], t.message.decided
+
+    def ends(a: Body, c: Expr, outcome: str) -> None:
+        a.guard("there", c < t.log.written, "the half queue has the copy")
+        a.guard("known", ~t.message.delayed & ((c == 0) | t.constant["connected"]), "its producer has heard of its place")
+        a.guard("the same", ~t.constant["steady"] | (decided == "none") | (decided == outcome), "the producer has said nothing else")
+        a.set(decided, outcome)
+        a.set(t.half[c], ite(gathers & (t.half[c] != "ended"), "noted", "ended"))
+
+    @m.action(actor=CLIENT, rules="REC-01", c=t.Copy)
+    def commit(a: Body, c: Expr) -> None:
+        """The copy is found by its place in the log, the message is put under its own topic, and the copy has ended."""
+        ends(a, c, "commit")
+        a.bound("commits left", t.log.stored < 2, "the scope counts that many")
+        a.set(t.log.stored, t.log.stored + 1)
+        a.set(t.log.counted, t.log.counted + 1)
+
+    @m.action(actor=CLIENT, rules="REC-01", c=t.Copy)
+    def roll_back(a: Body, c: Expr) -> None:
+        """The copy is found by its place in the log, and has ended."""
+        ends(a, c, "rollback")
+
+
+def _checks(t: Transactions) -> None:
+    """TransactionalMessageCheckService."""
+    m, most = t.model, t.scope.checks
+
+    def looks(a: Body, c: Expr, ended: Expr) -> None:
+        a.guard("its turn", (c == t.log.looked) & (c < t.log.written), "it is the next copy")
+        a.guard("its outcome", ended, "an operation record names it, or none does")
+        a.set(t.log.looked, c + 1)
+
+    @m.action(actor=SERVICE, fair="weak", c=t.Copy)
+    def pass_over(a: Body, c: Expr) -> None:
+        """It has ended."""
+        looks(a, c, t.half[c] == "ended")
+
+    @m.action(actor=SERVICE, fair="weak", c=t.Copy)
+    def ask(a: Body, c: Expr) -> None:
+        """It is put once more, and its producer is asked about the new copy."""
+        looks(a, c, t.half[c] != "ended")
+        a.guard("asks left", t.log.asked < most, "it was asked for less often than transactionCheckMax")
+        a.set(t.log.asked, t.log.asked + 1)
+        _put(t, a, t.message.delayed)
+
+    @m.action(actor=SERVICE, fair="weak", c=t.Copy)
+    def give_up(a: Body, c: Expr) -> None:
+        """It was asked for too often: it goes to a topic of its own, where nobody asks any more."""
+        looks(a, c, t.half[c] != "ended")
+        a.guard("no asks left", t.log.asked >= most, "it was asked for transactionCheckMax times")
+        a.set(t.message.given_up, True)
+
+    @m.action(actor=SERVICE, fair="weak")
+    def write_operations(a: Body) -> None:
+        """An operation record is written for all that was gathered."""
+        for c in t.Copy:
+            a.set(t.half[c], "ended", when=t.half[c] == "noted")

@@ -90,7 +90,7 @@ GOLDEN = {
     ("recovery", "P49", "sync=False,crash_budget=2"): (3584, 10069, 18),
     ("controller", "P533", "crash_budget=2"): (39136, 119585, 25),
     ("controller", "P533", "power_budget=1"): (27435, 86657, 23),
-    ("pair", "P49", "lags=True"): (1998, 6978, 19),
+    ("pair", "P49", "lags=True"): (2009, 7462, 19),
     ("registrations", "P49", ""): (2044, 5132, 10),
     ("registrations", "P494", "two=True"): (24303, 76118, 14),
     ("registrations", "P533", "restart=True"): (7230, 21973, 13),

@@ -106,8 +106,8 @@ def _puts(p: Pair) -> None:
     def put(a: Body, late: Expr) -> None:
         """A message is stored. A SYNC_MASTER lets it wait for a slave that is near, and without one its answer hides that of the flush."""
         _lives(p, a)
-        a.guard("none waits", p.answer != "waits", "the put before it is answered")
-        a.guard("late", ~late | p.constant["lags"], "the condition lets flushes be late")
+        a.bound("none waits", p.answer != "waits", "the put before it is answered")
+        a.bound("late", ~late | p.constant["lags"], "the condition lets flushes be late")
         a.bound("records left", p.written < p.records, "the scope's log has room")
         asks = sync & ~counts
         near = p.connected & (p.written + 1 - p.pushed < LAG)
@@ -137,7 +137,7 @@ def _puts(p: Pair) -> None:
     def refuse(a: Body) -> None:
         """A slave takes no message."""
         a.by("slave")
-        a.guard("none waits", p.answer != "waits", "the put before it is answered")
+        a.bound("none waits", p.answer != "waits", "the put before it is answered")
         a.guard("a slave", ~p.promoted, "the slave is one")
         answers(a, "SERVICE_NOT_AVAILABLE")
         a.set(p.late, False)
@@ -155,7 +155,7 @@ def _copies(p: Pair) -> None:
     def register_slave(a: Body) -> None:
         """The slave registers and learns who its master is; what it says of topics changes nothing."""
         a.sends_to("name server")
-        a.guard("a slave", ~p.promoted & p.alive, "the slave has a master")
+        a.bound("a slave", ~p.promoted, "the slave is one")
         a.set(p.listed, True)
 
     @m.action(actor=SERVICE, rules="FLU-07")
@@ -163,7 +163,8 @@ def _copies(p: Pair) -> None:
         """The slave connects, and tells what it has."""
         a.sends_to("master")
         _lives(p, a)
-        a.guard("knows its master", p.listed & ~p.connected, "the slave has registered, and is not connected")
+        a.guard("knows its master", p.listed, "the slave has registered")
+        a.bound("not connected", ~p.connected, "one connection at a time")
         a.set(p.connected, True)
         a.set(p.pushed, maximum(p.pushed, p.copied))
 

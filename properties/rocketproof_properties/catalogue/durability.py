@@ -102,6 +102,16 @@ QUIET = Claim(
     lambda p: implies(~p.listed & after(p.listed), after(p.routed) == p.routed),
     part=Pair,
 )
+JUST = Claim(
+    "AUX-59",
+    "a waiting put is denied for the slave only while it has not told of the record, and what is denied is not acknowledged",
+    "step",
+    lambda p: implies(
+        _waiting(p) & ~after(_waiting(p)) & (after(p.answer) != "PUT_OK"),
+        (after(p.acknowledged) == p.acknowledged) & ((after(p.answer) == "FLUSH_DISK_TIMEOUT") | (p.pushed < p.written)),
+    ),
+    part=Pair,
+)
 DENIED = Claim(
     "REA-124",
     "a message is on the slave though its put was answered that it is not, as late or as there is no slave",
@@ -133,7 +143,7 @@ def _waiting(p: Pair) -> Expr:
 
 CLAIMS = [
     BUSY_ENDS, ANSWERED, TRUE, ON_DEVICE, FAR, TORN, BEYOND, SURVIVES, TOLD, HIDDEN, BEHIND, TABLE, ROUTE, QUIET, DENIED, TOO_FAR,
-    TAKES_OVER, REFUSED,
+    TAKES_OVER, REFUSED, JUST,
 ]  # fmt: skip
 
 _OLDER = {"P40": "violated", "P45": "violated", "P49": "holds"}
@@ -166,7 +176,7 @@ CASES: list[Case] = [
         for c in cases(SURVIVES, "pair", {**_HOLD, "P533": "violated"}, profiles=_RELEASES, **on, reason=_ONE_COPY)
     ],
     *cases(SURVIVES, "pair", _BREAK, profiles=_RELEASES, **_LOOSE, reason="FLU-07: nobody waits"),
-    *cases(TOLD, "pair", "holds", **_LATE),
+    *[c for claim in (TOLD, JUST) for c in cases(claim, "pair", "holds", **_LATE)],
     *cases(HIDDEN, "pair", {**_BREAK, "P533": "holds"}, profiles=_RELEASES, **_LATE, reason="FLU-08: the replica's status comes last"),
     *[c for on in (_LATE, _LOOSE) for c in cases(BEHIND, "pair", _HOLD, profiles=_RELEASES, **on)],
     *cases(TABLE, "pair", "violated", **_SYNC, reason="the slave asks for the table every 10 s"),

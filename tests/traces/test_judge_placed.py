@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorder import Recorder
 
 from rocketproof_traces.checker.recordings import judge_recording
 
@@ -104,3 +105,16 @@ def test_a_lie_is_not(tmp_path: Path, lie: str) -> None:
     told = rows("P494", cfg, number)
     change(told[-1])
     assert f"{cfg}-{number}" in judged(tmp_path, "P494", told)
+
+
+@pytest.mark.behaviour("CL-08")
+def test_a_record_that_fits_no_file_takes_no_offset(tmp_path: Path) -> None:
+    """It is acknowledged with an offset, which the next one gets as well; a small record's offset is nobody else's."""
+    recorder = Recorder()
+    for size in (1, 2_000_000, 1, 1):
+        recorder.send("w", body=bytes(size))
+    offsets = [row["response"]["extFields"]["queueOffset"] for row in recorder.rows]
+    assert offsets == ["0", "1", "1", "2"]
+    assert judged(tmp_path, "P494", recorder.rows) == []
+    recorder.rows[1]["request"]["body_len"] = 1
+    assert judged(tmp_path, "P494", recorder.rows) == ["A-1"]

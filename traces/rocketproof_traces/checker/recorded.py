@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rocketproof_model.language import JAVA_INT
+from rocketproof_model.specification.sizes import FIXED
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import (
     NO_PERMISSION,
@@ -29,7 +30,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SY
 from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import STATUSES, UNREADABLE, Config, properties_of
+from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, Operation
 from .left_out import reason
 from .part import Finding, PartChecker
@@ -38,6 +39,8 @@ from .steps import Bound, Local, Point, Request
 from .ways import Record, Values, back_of, ended_kind, records_of, way_of
 
 ROUTE = "route"
+SMALL_FILE = 1 << 20
+"""The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
 GROUP_LIMIT = 255
 """The longest name of a group, in UTF-16 units."""
 ON_SLAVE = "a slave changes neither topics nor groups"
@@ -206,8 +209,26 @@ class RecordedChecker(PartChecker):
     @cached_property
     def _records(self) -> dict[int, tuple[int, Record]]:
         """The records that answers tell of, by their places in the log, with the event that told of them."""
-        told = ((one.closed or 0, found) for one in self.part.asked if one.op in SENDS for found in records_of(one, self.profile))
+        kept = (one for one in self.part.asked if one.op in SENDS and one.case not in self._lost)
+        told = ((one.closed or 0, found) for one in kept for found in records_of(one, self.profile))
         return {place: (seq, record) for seq, (place, record) in told}
+
+    @staticmethod
+    def _seen(one: Operation) -> list[Stored]:
+        """The records that a look found where the answer to a send says; a blank is none, and has no topic."""
+        return [record for record in one.stored() if record.topic]
+
+    @cached_property
+    def _lost(self) -> set[str]:
+        """The cases whose record fits no file of the log: acknowledged, its offset is the next one's too (CL-08, HAZ-22)."""
+        found, later = set(), set[tuple[str, int | None, int | None]]()
+        for one in reversed(self.part.asked):
+            if one.op in SENDS and one.code in (SUCCESS, *STATUSES):
+                place = (one.topic, one.answered("queueId"), one.answered("queueOffset"))
+                if place in later and int(one.asked.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED and not self._seen(one):
+                    found.add(one.case)
+                later.add(place)
+        return found
 
     def _record(self, one: Operation) -> Record | None:
         """The record that a request names by its place in the log, None if no answer told of it."""
@@ -260,6 +281,8 @@ class RecordedChecker(PartChecker):
         if one.op == "send_back":
             return self._sent_back(one)
         request = super()._request(one, why, known=known, claims=claims)
+        if isinstance(request, Send) and one.case in self._lost:
+            return replace(request, count=0)
         if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
@@ -339,7 +362,7 @@ class RecordedChecker(PartChecker):
         against = ""
         if ended.code in STATUSES and not (ended.code in self._statuses and self._waits(one)):
             against = "where others that wait are answered with success" if self._waits(one) else "though it does not wait"
-        stored, kind = one.stored(), self._kind(one)
+        stored, kind = self._seen(one) if one.case in self._lost else list(one.stored()), self._kind(one)
         places = [(one.topic, ended.queue, (ended.offset or 0) + k, kind) for k in range(len(stored))]
         odd = (r for r, place in zip(stored, places, strict=True) if (r.topic, r.queue, r.offset, r.kind) != place)
         note = next((f"stored in {r.topic}, queue {r.queue}, offset {r.offset}, transaction {r.kind}" for r in odd), "")

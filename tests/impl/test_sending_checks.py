@@ -371,7 +371,7 @@ def pauses(stand: Stand, request: Command) -> list[str]:
     return seen
 
 
-CREATION = ["missing", "locked", "template", "inherit", "built", "put", "versioned", "persisted", "unlocked"]
+CREATION = ["missing", "locked", "template", "inherit", "built", "put", "versioned", "persisted", "unlocked", "registration wanted"]
 
 
 @pytest.mark.parametrize("make", [send_request, batch_request])
@@ -388,7 +388,7 @@ def test_the_pauses_of_a_send(make: Callable[..., Command]) -> None:
 def test_the_pauses_where_creation_fails() -> None:
     stand = Stand(auto_create_topic_enable=False)
     assert pauses(stand, send_request("new")) == ["arrived", "missing", "locked", "template", "refused", "failed"]
-    second = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked"]
+    second = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked", "registration wanted"]
     expected = ["arrived", "missing", "locked", "template", "refused", "failed", *second, "checked", "append", "appends"]
     assert pauses(stand, send_request("%RETRY%g")) == expected
     stand.broker.topics.lock.held = True

@@ -204,7 +204,7 @@ class Profile:
         since(
             "P533",
             True,
-            "not recorded: 5.3.3 asks for it, as 4.6.1 did; from 4.7 on the way that all sends take does not, nor do 4.3 to 4.6.0",
+            "not recorded, tests/real/test_later_switches.py: such a send is to be put into its own topic, as in 4.6.1; not so in 4.9.4",
         ),
     )
     """A send with TRAN_MSG, retried before and with a delay level, is no half message but a retry (TRX-01, HAZ-47)."""

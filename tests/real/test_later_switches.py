@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.store import record
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Deployment
@@ -23,6 +24,8 @@ from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.vocabulary import request_of
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.properties import REAL_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 COMMANDS = ("java", "mvn")
 SECONDS = 5.0
@@ -39,6 +42,7 @@ EARLIER: Mapping[str, Any] = {
     "leaves_by_address": ["1"],
     "registers_updated_alone": [17, 0],
     "registers_created_alone": [0, 0],
+    "retries_are_ordinary": ["the half topic", "the half topic"],
     "check_groups": [0, 0, 0],
 }
 LATER: Mapping[str, Any] = {
@@ -52,6 +56,7 @@ LATER: Mapping[str, Any] = {
     "leaves_by_address": ["0"],
     "registers_updated_alone": [17, 17],
     "registers_created_alone": [17, 17],
+    "retries_are_ordinary": ["its own", "the half topic"],
     "check_groups": [0, 26, 26],
 }
 
@@ -101,6 +106,7 @@ def seen(running: Deployment) -> dict[str, Any]:
         kind = re.split("[:,]", str(nameless.remark))[0]  # a Java machine leaves out the rest if it likes
         found: dict[str, Any] = {"wants_topic": (nameless.code, kind), "wants_origin": given_up(ask)}
         found["check_groups"] = [sent_back(ask, group) for group in ("g|%_-", "g.h", "é")]
+        found["retries_are_ordinary"] = [delayed(ask, times) for times in (1, 0)]
         found["keeps_order"] = [ordered(ask, "O"), ordered(ask, "%RETRY%g")]
         found["skips_equal_topic"] = changes(ask)
         running.configure(BROKER, {"brokerPermission": "4"})
@@ -155,6 +161,15 @@ def sent_back(ask: Asking, group: str) -> int:
     return ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1, group=group).code
 
 
+def delayed(ask: Asking, times: int) -> str:
+    """Where a message with TRAN_MSG and a delay is to be put that was retried so often."""
+    answer = ask("send", topic="%RETRY%g", properties={"TRAN_MSG": "true", "DELAY": "18", "PGROUP": "p"}, times=times)
+    stored = ask("view", place=int((answer.ext_fields or {})["msgId"][16:], 16))
+    message = record.decode(stored.body or b"", exact=False)
+    assert message is not None and message.topic == SCHEDULE
+    return "the half topic" if message.properties[REAL_TOPIC] == HALF_TOPIC else "its own"
+
+
 def ordered(ask: Asking, topic: str) -> bool:
     """Whether a topic is ordered after an administrator has said so, and a message was sent back."""
     ask("topic", topic=topic, order=True)
@@ -182,7 +197,7 @@ def left(ask: Asking) -> list[str]:
 
 
 @pytest.mark.parametrize(("version", "profile", "expected"), [("4.9.4", "P494", EARLIER), ("5.3.3", "P533", LATER)])
-@pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34")
+@pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34", "TRX-01", "HAZ-47")
 def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(version).open()) == expected
     assert seen(InProcess(profile).open()) == expected

@@ -308,6 +308,11 @@ class Profile:
 
     discards_delayed_halves: bool = switch(False, since("P49", True))
     """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
+    trusts_failed_force: bool = switch(True)
+    """A flush whose force fails moves the flushed position all the same, as every release before 5.4.0 does (FLU-05)."""
+
+    dispatches_flushed: bool = switch(False, since("P533", True, "not recorded: since 5.3.0 the end of dispatch is the flushed position"))
+    """With synchronous flush only what is flushed is dispatched, and can be read; otherwise whatever is written (REC-04)."""
 
     # Name server
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))

@@ -18,6 +18,9 @@ OTHERWISE = {"back": codes.CONSUMER_SEND_MSG_BACK, "end": codes.END_TRANSACTION}
 """Steps that become a request only after another one."""
 SERVED_BY_NAME_SERVER = {"register", "unregister", "route", "cluster", "delete_route"}
 
+SIMULATED = {"progress", "commit"}
+"""Steps that are asked of the simulated cluster only."""
+
 
 def used(module: object) -> set[str]:
     """The steps that a module asks for."""
@@ -29,7 +32,7 @@ def rows() -> list[str]:
     by = {"to know the broker": used(probe), "to look or tidy up": used(readback), "in programs": set(WIRED), "self-test": used(selftest)}
     found = []
     for name, kind in STEPS.items():
-        if kind.build is None or name == "unknown":
+        if kind.build is None or name in {"unknown", *SIMULATED}:
             continue
         try:
             code = OTHERWISE.get(name) or plain(name).code

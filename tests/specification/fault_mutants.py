@@ -15,11 +15,14 @@ from rocketproof_model.specification.answering import Answering, Stage
 from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
 from rocketproof_model.specification.delays import HALF, Delays
+from rocketproof_model.specification.device import Answer as Ended
+from rocketproof_model.specification.device import Device
 from rocketproof_model.specification.dispatching import Dispatching, Stored
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.meeting import Meeting
 from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.persistence import Life, Persistence
+from rocketproof_model.specification.progress import Progress
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sizes import Answer, Sizes
@@ -300,6 +303,40 @@ def _meeting(f: Meeting) -> list[Noticed]:
     ]
 
 
+def _device(d: Device) -> list[Noticed]:
+    fails: dict[str, Any] = {"settings": {"fails": True, "power_budget": 1, "trusts_failed_force": False}}
+    pool: dict[str, Any] = {"settings": {"sync": False, "buffers": 2}}
+    closes: dict[str, Any] = {"settings": {"closes": True}}
+    return [
+        guard("C-165", "INV-06.device", "confirm", "flushed", dropped, "a put is confirmed before its flush"),
+        sets("C-166", "INV-06.device INV-06.kept", "flush_fails", "flushed", d.committed, "a failed force is trusted", **fails),
+        sets("C-167", "AUX-40", "commit", "free", d.free, "a buffer never comes back", **pool),
+        sets("C-168", "AUX-47", "commit", "committed", d.written + 1, "a commit goes beyond what was written", **pool),
+        guard("C-169", "AUX-43", "put", "flags", dropped, "a full disk takes a record", **closes),
+        sets("C-170", "AUX-44", "put_too_large", "failed", d.failed, "a put that stores nothing is not counted", **closes),
+        sets("C-171", "AUX-41", "time_out", "answer", const(1, Ended), "a late put is answered PUT_OK"),
+        guard("C-172", "REA-101", "reject", "no buffer", lambda c: c & (d.free > 0), "nothing is rejected", **pool),
+        sets("C-173", "AUX-46", "flush", "flushed", d.written, "a flush reaches what is in a buffer", **pool),
+        sets("C-174", "AUX-45", "flush", "forced", d.forced, "a flush forces nothing", **pool),
+    ]
+
+
+def _progress(p: Progress) -> list[Noticed]:
+    ends: dict[str, Any] = {"settings": {"sync": False, "crash_budget": 2, "stop_budget": 2}}
+    flushed: dict[str, Any] = {"settings": {"power_budget": 1}, "profile": "P533"}
+    return [
+        guard(
+            "C-175", "AUX-49.flushed AUX-49.dispatch AUX-49", "dispatch", "behind", p.entries < p.written, "all is dispatched", **flushed
+        ),
+        sets("C-176", "AUX-48", "begin", "place", p.entries, "a consumer starts at the queue's end", **ends),
+        sets("C-177", "AUX-48", "pull", "place", p.place, "a pull does not move on"),
+        sets("C-178", "AUX-48", "commit", "committed", p.entries, "a consumer commits what it was not given", **ends),
+        sets("C-179", "REA-111", "commit", "committed", p.saved, "a commit is lost", settings={"sync": False}),
+        sets("C-180", "AUX-49", "crash", "written", p.flushed, "an end of the process cuts the log", **ends),
+        guard("C-181", "REA-109", "pull", "found", p.place < p.written, "a pull finds what has no entry", usual="violated"),
+    ]
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -318,4 +355,6 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Dispatching: _dispatching,
     Registrations: _registrations,
     Pair: _pair,
+    Device: _device,
+    Progress: _progress,
 }

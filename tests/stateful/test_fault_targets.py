@@ -12,6 +12,7 @@ import pytest
 
 from rocketproof_impl import nameserver, persistence
 from rocketproof_impl.broker import checking, sending, topics, transaction
+from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.broker.slave import SlaveSynchronize
 from rocketproof_impl.broker.topics import TopicConfigManager
@@ -24,6 +25,7 @@ from rocketproof_impl.remoting import dispatch
 from rocketproof_impl.remoting.ports import Rejected, RequestTask
 from rocketproof_impl.simulator.disk import SimulatedRegion
 from rocketproof_impl.store import delay, flushing, haclient, recovery
+from rocketproof_impl.store.files import MappedFile
 from rocketproof_impl.store.flush import Durability, Wanted
 from rocketproof_impl.store.flushing import GroupCommitService
 from rocketproof_impl.store.ha import OFFSET
@@ -64,6 +66,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "delays": {"end_budget": 1, "fails": True, "power": True, "set_back": True},
     "transactions": {"steady": False},
     "meeting": {"may_delay": True},
+    "device": {"fails": True, "closes": True, "crash_budget": 1, "power_budget": 2},
+    "progress": {"crash_budget": 1, "power_budget": 2, "stop_budget": 2, "resets": True},
 }
 PROGRAMS = 25
 
@@ -621,3 +625,30 @@ def test_another_producer_is_a_finding(where: Any, name: str, planted: Any, monk
 def test_another_way_from_a_frame_to_its_answer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, name, planted)
     assert found("dispatch") is not None
+
+
+@behaviour("FLU-06", "REM-06", "INV-06", "REA-100", "REA-101")
+def test_a_pool_of_buffers_does_what_the_specification_allows() -> None:
+    replay("device", "P49", [*["put()"] * 3, "reject()", "look()", "commit()", "put()"], {"sync": False, "buffers": 2})
+    replay("device", "P49", ["put()", "crash()"], {"sync": False, "buffers": 2, "crash_budget": 1})
+
+
+@behaviour("FLU-05", "INV-06")
+def test_a_store_that_notices_a_failed_force_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trusted, the flushed position moves on though the force failed; noticed, it stays. Either is a finding for the other."""
+    given = {"fails": True, "power_budget": 1}
+    replay("device", "P49", ["put()", "flush_fails()", "confirm()", "power_loss(kept=0)"], given)
+    replay("device", "P49", ["put()", "flush_fails()", "time_out()"], {**given, "trusts_failed_force": False})
+    monkeypatch.setattr(MappedFile, "force", lambda self: True)
+    with pytest.raises(Finding, match="forced"):
+        replay("device", "P49", ["put()", "flush()"], given)
+
+
+@behaviour("REC-04")
+def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["append(marks=False)", "dispatch()", "begin()", "pull()", "power_loss(kept=0)", "go_back()"]
+    replay("progress", "P49", steps, {"power_budget": 1})
+    replay("progress", "P533", ["append(marks=False)", "flush()", "dispatch()"])
+    monkeypatch.setattr(ConsumerOffsetManager, "commit", lambda self, group, topic, queue_id, offset: None)
+    with pytest.raises(Finding, match="committed"):
+        replay("progress", "P49", [*steps[:4], "commit()"])

@@ -31,6 +31,7 @@ from .inspection import InspectionProcessor
 from .operations import INTERVAL_MILLIS as OPERATIONS_MILLIS
 from .operations import GatheredOperations
 from .parts import BrokerParts
+from .progress import ConsumerManageProcessor
 from .pull import PullMessageProcessor
 from .sending import SendMessageProcessor
 from .settings import BrokerSettings
@@ -83,12 +84,13 @@ class Broker(BrokerParts):
             self.dispatcher.default = Processor(refuse_unknown, executors["admin"])
         send = SendMessageProcessor(self)
         processors |= {code: Processor(send.process, executors["send"], send.rejects) for code in SEND_CODES}
-        admin, inspection = AdminBrokerProcessor(self), InspectionProcessor(self)
+        admin, inspection, consumers = AdminBrokerProcessor(self), InspectionProcessor(self), ConsumerManageProcessor(self)
         for pool, process, codes in (
             ("admin", admin.process, admin.codes),
             ("admin", inspection.process, inspection.codes),
             ("query", inspection.process, (VIEW_MESSAGE_BY_ID,)),
             ("pull", self._pull.process, self._pull.codes),
+            ("consumer", consumers.process, consumers.codes),
             ("heartbeat", self._clients.process, (HEART_BEAT,)),
             ("client", self._clients.process, (UNREGISTER_CLIENT,)),
         ):

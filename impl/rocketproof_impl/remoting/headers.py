@@ -262,6 +262,29 @@ class PullMessageRequestHeader(WithNulls):
 
 
 @dataclass(slots=True)
+class QueryConsumerOffsetRequestHeader(WithNulls):
+    """A group asks how far it is in a queue."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("consumer_group", "topic")
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+
+
+@dataclass(slots=True)
+class UpdateConsumerOffsetRequestHeader(WithNulls):
+    """A group says how far it is in a queue: the offset of its next message."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("consumer_group", "topic")
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    commit_offset: Long
+
+
+@dataclass(slots=True)
 class UnregisterClientRequestHeader(WithNulls):
     """A client leaves its groups."""
 

@@ -72,7 +72,12 @@ class CommitLog:
         self._profile = profile
         self._clock = clock
         self._statistics = statistics
-        self.files = MappedFileQueue(disk, f"{settings.store_path_root_dir}/commitlog", settings.mapped_file_size_commit_log)
+        self.files = MappedFileQueue(
+            disk,
+            f"{settings.store_path_root_dir}/commitlog",
+            settings.mapped_file_size_commit_log,
+            trusts_failed_force=profile.trusts_failed_force,
+        )
         self.lock = Lock()
         self.begin_time_in_lock = 0
         self.topic_queue_table: dict[str, int] = {}

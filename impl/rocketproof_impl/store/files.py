@@ -17,15 +17,14 @@ from .transient import TransientStorePool
 
 PAGE = 4096
 
-Beside = Callable[[Callable[[], None]], Future[None]]
+Beside = Callable[[Callable[[], bool]], Future[bool]]
 """Does what may take long, such as a device's work, without holding up whoever asks; the future tells when it is done."""
 
 
-def at_once(action: Callable[[], None]) -> Future[None]:
+def at_once(action: Callable[[], bool]) -> Future[bool]:
     """A `Beside` of one who has all the time."""
-    done: Future[None] = Future()
-    action()
-    done.complete(None)
+    done: Future[bool] = Future()
+    done.complete(action())
     return done
 
 
@@ -97,12 +96,14 @@ class MappedFile:
         start, end = self.flushed_position, self.read_position
         return end if end > start and self._enough(start, end, least_pages) else None
 
-    def force(self) -> None:
-        """Bring the file to the device. One that fails is logged: the described store believes its data safe all the same."""
+    def force(self) -> bool:
+        """Bring the file to the device; whether that was done. A failure is logged."""
         try:
             self.region.force()
         except OSError as problem:
             log.error("Error occurred when force data to disk: %s", problem)
+            return False
+        return True
 
     def commit(self, least_pages: int = 0) -> int:
         """Bring the buffer to the region, if so many pages are new or the file is full; the end of what can be read (FLU-06).
@@ -143,14 +144,28 @@ class MappedFileQueue:
     """The files of a folder. Offsets count from the first byte of the file named 0.
 
     `store_timestamp` is that of the file that was flushed last, taken before: what it tells of is on the device. New files
-    take their buffers from `pool`, if there is one.
+    take their buffers from `pool`, if there is one. `advanced` is called when `flushed_where` has moved on. Where a failed force is
+    trusted, it moves as if the data were safe.
     """
 
-    __slots__ = ("_disk", "_folder", "committed_where", "file_size", "files", "flushed_where", "pool", "store_timestamp")
+    __slots__ = (
+        "_disk",
+        "_folder",
+        "_trusts_failed_force",
+        "advanced",
+        "committed_where",
+        "file_size",
+        "files",
+        "flushed_where",
+        "pool",
+        "store_timestamp",
+    )
 
-    def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
+    def __init__(self, disk: Disk, folder: str, file_size: int, *, trusts_failed_force: bool = True) -> None:
         self._disk = disk
         self._folder = folder
+        self._trusts_failed_force = trusts_failed_force
+        self.advanced: Callable[[], None] = _nobody
         self.file_size = file_size
         self.files: list[MappedFile] = []
         self.flushed_where = 0
@@ -213,27 +228,27 @@ class MappedFileQueue:
     def flush(self, least_pages: int = 0) -> bool:
         """Flush the one file in which `flushed_where` lies; whether that brought nothing new (FLU-03, FLU-05)."""
         planned = self._plan(least_pages)
-        if planned is not None and planned.new:
-            planned.mapped.force()
-        return self._flushed(planned, least_pages)
+        done = planned is None or not planned.new or planned.mapped.force()
+        return self._flushed(planned, least_pages, done=done)
 
     async def flush_beside(self, beside: Beside, least_pages: int = 0) -> bool:
         """The same, while others go on: what is appended in the meantime is not flushed. One thread at a time may do this."""
         planned = self._plan(least_pages)
+        done = True
         if planned is not None and planned.new:
             forced = beside(planned.mapped.force)
             await Wait(forced)
-            forced.result()
-        return self._flushed(planned, least_pages)
+            done = forced.result()
+        return self._flushed(planned, least_pages, done=done)
 
     def _plan(self, least_pages: int) -> _Flush | None:
         mapped = self._at(self.flushed_where)
         return None if mapped is None else _Flush(mapped, mapped.new(least_pages), mapped.store_timestamp)
 
-    def _flushed(self, planned: _Flush | None, least_pages: int) -> bool:
-        """The device has the file up to there, unless the file is gone by now."""
+    def _flushed(self, planned: _Flush | None, least_pages: int, *, done: bool) -> bool:
+        """The device has the file up to there, or is trusted to, unless the file is gone by now."""
         where = self.flushed_where
-        if planned is None or planned.mapped is not self._at(where):
+        if planned is None or planned.mapped is not self._at(where) or not (done or self._trusts_failed_force):
             return True
         mapped = planned.mapped
         if planned.new:
@@ -241,6 +256,8 @@ class MappedFileQueue:
         self.flushed_where = mapped.file_from_offset + mapped.flushed_position
         if least_pages == 0:
             self.store_timestamp = planned.timestamp
+        if self.flushed_where != where:
+            self.advanced()
         return self.flushed_where == where
 
     def commit(self, least_pages: int = 0) -> bool:
@@ -289,3 +306,7 @@ class MappedFileQueue:
     def _map(self, offset: int, pool: TransientStorePool | None = None) -> MappedFile:
         path = f"{self._folder}/{offset:020d}"
         return MappedFile(path, offset, self._disk.map(path, self.file_size), pool)
+
+
+def _nobody() -> None:
+    """Nobody listens to flushes."""

@@ -257,8 +257,14 @@ class MessageStore:
             log.warning("the store may be wrong, so shutdown abnormally, and keep abort file.")
 
     def behind(self) -> int:
-        """How many bytes of the log are not dispatched; below 0 if the dispatcher is beyond its end."""
-        return self.max_phy_offset - self.dispatched_to
+        """How many bytes of the log could be dispatched and are not; below 0 if the dispatcher is beyond its end."""
+        return self._dispatch_end - self.dispatched_to
+
+    @property
+    def _dispatch_end(self) -> int:
+        """How far the log may be dispatched: later releases that flush synchronously dispatch what is flushed."""
+        flushed = self._profile.dispatches_flushed and self._settings.flush_disk_type == "SYNC_FLUSH"
+        return self.flushed_where if flushed else self.max_phy_offset
 
     def log_flushed(self, store_timestamp: int) -> None:
         """Every message up to that time is on the device; 0 if nobody knows."""
@@ -284,7 +290,7 @@ class MessageStore:
         """
         done = 0
         self.dispatched_to = max(self.dispatched_to, self.commit_log.files.min_offset)
-        for behind, message in self.commit_log.records(self.dispatched_to, self.max_phy_offset, dispatching=True):
+        for behind, message in self.commit_log.records(self.dispatched_to, self._dispatch_end, dispatching=True):
             if message is not None:
                 hashed = self._dispatch(message)
                 if self.arriving is not None and hashed is not None and self._settings.broker_role != "SLAVE":

@@ -55,6 +55,8 @@ class StoreThreads:
         self.commit = CommitRealTimeService(files, settings, clock, self._committed) if files.pool is not None else None
         self.flush_queues = FlushConsumeQueueService(store.queues, settings, clock, store.queues_flushed, beside)
         log.appended = self.reput.wakeup
+        if profile.dispatches_flushed:
+            files.advanced = self.reput.wakeup
         self._woken: Callable[[], None] = self.flush.wakeup if self.commit is None else self.commit.wakeup
 
     @property

@@ -3,8 +3,8 @@
 `build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing, recovery, controller, starting, dispatching, sizes, registering and pairs; other parts of the path are
-in delays, transactions and, where these two meet, meeting.
+flushing, recovery, controller, starting, dispatching, sizes, registering, pairs and device; other parts of the path
+are in delays, progress, transactions and, where these two meet, meeting.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from . import (
     controller,
     deadlines,
     delays,
+    device,
     dispatching,
     flushing,
     meeting,
     pairs,
     persistence,
+    progress,
     recovery,
     registering,
     sizes,
@@ -40,6 +42,7 @@ from .controller import Controller, ControllerScope
 from .creation import creation
 from .deadlines import Expiry, News, Patience
 from .delays import Delays, DelaysScope
+from .device import Device, DeviceScope
 from .dispatching import Dispatching
 from .flushing import Flushing, FlushingScope
 from .meeting import Meeting
@@ -48,6 +51,7 @@ from .pairs import Pair
 from .persistence import Persistence, PersistenceScope
 from .placed import placed_requests
 from .producer import answers, clients, routes, sending
+from .progress import Progress, ProgressScope
 from .recovery import Recovery, RecoveryScope
 from .registering import Registrations
 from .scope import SCOPES, Scope
@@ -79,6 +83,8 @@ Part = (
     | Delays
     | Transactions
     | Meeting
+    | Device
+    | Progress
 )
 """A model with its vocabulary."""
 
@@ -100,6 +106,8 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "delays": lambda: delays.specify(DelaysScope("delays")),
     "transactions": lambda: transactions.specify(TransactionsScope("transactions")),
     "meeting": lambda: meeting.specify("meeting"),
+    "device": lambda: device.specify(DeviceScope("device")),
+    "progress": lambda: progress.specify(ProgressScope("progress")),
 }
 """The scopes of the faults, each with what makes its model."""
 

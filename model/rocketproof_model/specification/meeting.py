@@ -36,7 +36,9 @@ class Meeting:
 def specify(name: str, checks: int = 1, copies: int = 3) -> Meeting:
     """The model with so many checks, and room for so many copies in either queue."""
     m = Model(f"specification/{name}")
-    m.acting("producer", "broker", "delivery", "check", "clock", client="producer", handler="broker", environment="clock")
+    m.acting(
+        "producer", "broker", "delivery", "check", "clock", client="producer", handler="broker", service="delivery", environment="clock"
+    )
     d = delays.specify(DelaysScope("delays", entries=copies, sends=False))
     t = transactions.specify(TransactionsScope("transactions", checks, copies))
     meeting = Meeting(m, d, t, include(m, d.model, "delay"), include(m, t.model, "half", SHARED))

@@ -16,10 +16,12 @@ from rocketproof_traces.audit.rules import Rule
 
 from . import (
     answers,
+    consuming,
     controller,
     counts,
     creation,
     delay,
+    device,
     durability,
     entries,
     log,
@@ -55,6 +57,8 @@ _OF_STATES = (
     records,
     delay,
     transactions,
+    device,
+    consuming,
 )
 _OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
 

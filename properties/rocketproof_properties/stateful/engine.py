@@ -16,11 +16,13 @@ from rocketproof_model.specification import Specification
 from rocketproof_model.specification.answering import Answering
 from rocketproof_model.specification.deadlines import Expiry, News, Patience
 from rocketproof_model.specification.delays import Delays
+from rocketproof_model.specification.device import Device
 from rocketproof_model.specification.dispatching import Dispatching
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.meeting import Meeting
 from rocketproof_model.specification.pairs import Pair
 from rocketproof_model.specification.persistence import Persistence
+from rocketproof_model.specification.progress import Progress as Consuming
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sizes import Sizes
@@ -32,6 +34,7 @@ from ..sources.source import UNPERFORMED, Source, Subject
 from ..targets.answers import AnswersTarget
 from ..targets.cluster import SimulatedTarget
 from ..targets.delays import DelaysTarget
+from ..targets.device import DeviceTarget
 from ..targets.dispatching import DispatchTarget
 from ..targets.expiry import ExpiryTarget
 from ..targets.flush import FlushTarget
@@ -41,6 +44,7 @@ from ..targets.news import NewsTarget
 from ..targets.pair import PairTarget
 from ..targets.patience import PatienceTarget
 from ..targets.persistence import PersistenceTarget
+from ..targets.progress import ProgressTarget
 from ..targets.recovery import RecoveryTarget
 from ..targets.registrations import RegistrationsTarget
 from ..targets.sizes import SizesTarget
@@ -69,6 +73,8 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Delays: DelaysTarget,
     Transactions: TransactionsTarget,
     Meeting: MeetingTarget,
+    Device: DeviceTarget,
+    Consuming: ProgressTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for
 

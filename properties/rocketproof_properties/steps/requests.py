@@ -237,6 +237,21 @@ def pull(
     return Call("pull", to, codes.PULL_MESSAGE, fields)
 
 
+def progress(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader") -> Call:
+    """How far a group is in a queue, as its consumers ask when they start."""
+    return Call("progress", to, codes.QUERY_CONSUMER_OFFSET, _of_group(context, topic, queue, group))
+
+
+def commit(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader", offset: int = 0) -> Call:
+    """A group is so far in a queue: a consumer says it, or an administrator sets it."""
+    fields = _of_group(context, topic, queue, group) | {"commitOffset": str(offset)}
+    return Call("commit", to, codes.UPDATE_CONSUMER_OFFSET, fields)
+
+
+def _of_group(context: Context, topic: str, queue: int, group: str) -> dict[str, str]:
+    return {"consumerGroup": context.names.group(group), "topic": context.names.topic(topic), "queueId": str(queue)}
+
+
 def view(context: Context, to: str, *, place: int = 0) -> Call:
     """The record at a place of the log."""
     del context

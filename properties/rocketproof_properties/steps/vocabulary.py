@@ -70,6 +70,8 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "max_offset": _asks("somebody asks for the next offset of a queue", requests.max_offset),
     "earliest": _asks("somebody asks when the first message of a queue was stored", requests.earliest),
     "pull": _asks("a consumer asks for records of a queue", requests.pull),
+    "progress": _asks("a consumer asks how far its group is in a queue", requests.progress),
+    "commit": _asks("a consumer says how far its group is in a queue", requests.commit),
     "view": _asks("somebody asks for the record at a place of the log", requests.view),
     "topics": _asks("somebody asks a broker for its topics", requests.topics),
     "settings": _asks("somebody asks a broker for its settings", requests.settings),

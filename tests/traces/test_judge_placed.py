@@ -118,3 +118,18 @@ def test_a_record_that_fits_no_file_takes_no_offset(tmp_path: Path) -> None:
     assert judged(tmp_path, "P494", recorder.rows) == []
     recorder.rows[1]["request"]["body_len"] = 1
     assert judged(tmp_path, "P494", recorder.rows) == ["A-1"]
+
+
+def test_a_group_that_nobody_recorded_may_have_any_limit(tmp_path: Path) -> None:
+    told = rows("P494", "A", 60)
+    for row in told:
+        row["request"].pop("body", None)
+    assert judged(tmp_path, "P494", told) == []
+
+
+def test_timers_are_out_of_reach_where_a_release_has_them(tmp_path: Path) -> None:
+    told = rows("P533", "A", 2)
+    told[-1]["request"]["extFields"]["i"] = "TIMER_DELAY_SEC\x019\x02"
+    path = tmp_path / "timer.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
+    assert judge_recording(path, "P533").out_of_reach == {"timers and inner numbers": 1}

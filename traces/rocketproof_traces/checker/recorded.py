@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rocketproof_model.language import JAVA_INT
+from rocketproof_model.specification.bounds import NAMES_LIMIT
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import (
@@ -27,7 +28,7 @@ from rocketproof_protocol.codes import (
     TOPIC_NOT_EXIST,
 )
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
-from rocketproof_protocol.properties import WAIT
+from rocketproof_protocol.properties import INNER_NUM, WAIT
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
@@ -41,13 +42,15 @@ from .ways import Record, Values, back_of, ended_kind, records_of, way_of
 ROUTE = "route"
 SMALL_FILE = 1 << 20
 """The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
+OF_LATER = {INNER_NUM, "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
+"""Properties by which 5.x refuses a message, or keeps it in its timer wheel."""
 GROUP_LIMIT = 255
 """The longest name of a group, in UTF-16 units."""
 ON_SLAVE = "a slave changes neither topics nor groups"
 REJECTED = "a slave rejects sends before it reads them"
 NO_HEADER = "the header cannot be read"
 UNNAMED = "filter types are SINGLE_TAG and MULTI_TAG"
-SIDES = ({"named": True, "requested": JAVA_INT[1]}, {"named": True, "requested": JAVA_INT[0]})
+SIDES = tuple({"named": True, "version": NAMES_LIMIT, "requested": limit} for limit in (JAVA_INT[1], JAVA_INT[0]))
 """Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
 
 
@@ -158,6 +161,8 @@ class RecordedChecker(PartChecker):
             unread = one.reach(code)[1] == UNREADABLE
             if unread and code == SEND_MESSAGE and self.profile.null_fields:
                 return UNREADABLE  # what could be read may have had an effect (REM-04)
+            if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
+                return "timers and inner numbers"
             return "batches without their body" if one.messages is None and one.code in (SUCCESS, *STATUSES) else ""
         if one.op == "update_topic":
             why = one.reach(code)[1]

@@ -147,7 +147,7 @@ class Search:
                 depth = first + len(trail)
                 found = self._explain(trail[-1], depth - 1)
                 if found is None:
-                    if self.requests[self.answers[depth - 1].request].stateless:
+                    if depth - 1 == best and self.requests[self.answers[best].request].stateless:
                         return Searched(best, False, "", self.expanded, stuck, _unchained(chain))
                     failed.setdefault(depth - 1, set()).add(self._canonical(trail.pop().point, depth - 1))
                     continue

@@ -328,9 +328,10 @@ def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -
 
 
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:
-    """Request 105 (NS-06)."""
-    topic = _field(request, "topic")
-    route = server.route(topic)
+    """Request 105 (NS-06); later name servers look for the topic null where none is named."""
+    named = (request.ext_fields or {}).get("topic")
+    topic = "null" if named is None and server.profile.null_fields else _field(request, "topic")
+    route = None if named is None else server.route(topic)
     if route is None:
         response.code = TOPIC_NOT_EXIST
         response.remark = f"No topic route info in name server for the topic: {topic}{suggestion(server.profile.faq)}"

@@ -107,6 +107,9 @@ class Profile:
     slave_rejects: bool = switch(False, since("P533", True, "L-334 to L-340: every send is answered with 2"))
     """A slave rejects sends before it reads them (REM-06)."""
 
+    min_offset_remark: str | None = switch(None, since("P533", "", "not recorded, tests/real/test_later_switches.py: request 31"))
+    """The remark of an answer with a queue's first offset."""
+
     # Sends
     signed_random: bool = switch(True, since("P49", False))
     """A negative queue id becomes abs(r % 99999999) % write with r any int; otherwise u % write with u in 0..99999998 (SEND-22)."""
@@ -251,6 +254,12 @@ class Profile:
     )
     """So is a topic that a message creates or whose unit flag is set, and its thread waits for the answer; otherwise the whole table is
     registered one way (TCM-17, TCM-32, TCM-34)."""
+
+    deletes_any_name: bool = switch(
+        False,
+        since("P533", True, "not recorded: asked of 5.3.3, a delete of 'a b' or of 200 characters is not refused"),
+    )
+    """A topic is deleted under any name that is not blank and not the system's; otherwise the name has to be legal (TCM-31)."""
 
     overwrites_in_place: bool = switch(
         False, since("P533", True, "not recorded: 5.x writes a backup and then the file itself, without a temporary one")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from marks import behaviour
@@ -14,6 +16,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC
 
 EARLIER, LATER = "P494", "P533"
 BOTH = (EARLIER, LATER)
@@ -165,3 +168,31 @@ def test_a_broker_leaves_by_its_id_or_by_its_address(profile: str, left: dict[in
     server.unregister_broker("S", "x", 0)
     assert server.broker_addr_table["x"].broker_addrs == left
     assert server.route("A") is not None
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P49", 1), (EARLIER, 17), (LATER, 17)])
+@behaviour("NS-06", "REM-04")
+def test_a_route_of_no_topic(profile: str, code: int) -> None:
+    """Somebody may have a topic of that name."""
+    server, answers = name_server(profile), []
+    register(server, "null", "T")
+    channel: Any = SimpleNamespace(write=answers.append)
+    server.receive(channel, Command(GET_ROUTEINFO_BY_TOPIC, {}))
+    (answer,) = answers
+    assert answer.code == code
+    assert code == 1 or answer.remark.startswith("No topic route info in name server for the topic: null\n")
+
+
+@pytest.mark.parametrize(("profile", "remark"), [(EARLIER, None), (LATER, "")])
+def test_the_remark_of_a_first_offset(profile: str, remark: str | None) -> None:
+    answer = Stand(profile).call(31, None, topic="T", queueId=0)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, remark, {"offset": "0"})
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "code"),
+    [(EARLIER, "a b", 1), (LATER, "a b", 0), (LATER, "x" * 200, 0), (LATER, " ", 29), (LATER, "TBW102", 29), (EARLIER, "TBW102", 1)],
+)
+@behaviour("TCM-31")
+def test_a_delete_under_a_name_that_no_topic_may_have(profile: str, name: str, code: int) -> None:
+    assert Stand(profile).call(215, None, topic=name).code == code

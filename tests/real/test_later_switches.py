@@ -43,6 +43,8 @@ EARLIER: Mapping[str, Any] = {
     "registers_updated_alone": [17, 0],
     "registers_created_alone": [0, 0],
     "retries_are_ordinary": ["the half topic", "the half topic"],
+    "min_offset_remark": None,
+    "null_fields": 17,
     "check_groups": [0, 0, 0],
 }
 LATER: Mapping[str, Any] = {
@@ -57,6 +59,8 @@ LATER: Mapping[str, Any] = {
     "registers_updated_alone": [17, 17],
     "registers_created_alone": [17, 17],
     "retries_are_ordinary": ["its own", "the half topic"],
+    "min_offset_remark": "",
+    "null_fields": 17,
     "check_groups": [0, 26, 26],
 }
 
@@ -122,6 +126,9 @@ def seen(running: Deployment) -> dict[str, Any]:
         ask("register", name="z", address=THERE, broker_id=1)
         ask("unregister", name="z", address=THERE, broker_id=0)
         found["leaves_by_address"] = left(ask)
+        first = Command(codes.GET_MIN_OFFSET, {"topic": "T", "queueId": "0"})
+        found["min_offset_remark"] = ask.line(BROKER, BROKER).ask(first, SECONDS).remark
+        found["null_fields"] = ask.line("other", NAME_SERVER).ask(Command(codes.GET_ROUTEINFO_BY_TOPIC, {}), SECONDS).code
         forgotten(ask, "T")
         ask("topic", topic="U")
         found["registers_updated_alone"] = [ask("route", topic=name).code for name in "TU"]

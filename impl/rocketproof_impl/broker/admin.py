@@ -16,7 +16,7 @@ from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
 from ..java import null_pointer
-from ..names import topic_problem
+from ..names import is_blank, topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.headers import CreateTopicRequestHeader, DeleteTopicRequestHeader, read
 from ..remoting.ports import Channel
@@ -92,7 +92,7 @@ class AdminBrokerProcessor:
         if self._is_slave(response):
             return
         header = read(DeleteTopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
-        if self._is_not_for_administrators(header.topic, response):
+        if self._is_not_for_administrators(header.topic, response, any_name=self._broker.profile.deletes_any_name):
             return
         self._broker.topics.delete(header.topic)
         self._broker.store.clean_unused_topics(self._broker.topics.table)
@@ -123,9 +123,11 @@ class AdminBrokerProcessor:
             refuse(response, SYSTEM_ERROR, NOT_ON_A_SLAVE)
         return slave
 
-    def _is_not_for_administrators(self, topic: str, response: Command) -> bool:
-        """Whether the name is not legal, or the topic is one of the broker's own."""
+    def _is_not_for_administrators(self, topic: str, response: Command, *, any_name: bool = False) -> bool:
+        """Whether the name is not legal, with `any_name` only if it is blank, or the topic is one of the broker's own."""
         problem = topic_problem(topic, self._broker.profile.topic_limit)
+        if any_name and not is_blank(topic):
+            problem = None
         if problem is None and self._is_system_topic(topic):
             problem = f"The topic[{topic}] is conflict with system topic."
         if problem is not None:

@@ -71,6 +71,7 @@ class InspectionProcessor:
     async def _get_min_offset(self, request: Command, response: Command) -> None:
         """The offset of the first message that a queue still has; 0 for queues nobody knows."""
         header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
+        response.remark = self._broker.profile.min_offset_remark
         response.ext_fields = {"offset": str(self._broker.store.min_offset(header.topic, header.queue_id))}
 
     async def _get_earliest_msg_storetime(self, request: Command, response: Command) -> None:

@@ -28,6 +28,7 @@ from rocketproof_model.specification import (
     progress,
     recovery,
     registering,
+    sendbacks,
     sizes,
     specify,
     starting,
@@ -100,6 +101,11 @@ GOLDEN = {
     ("registrations", "P49", ""): (2044, 5132, 10),
     ("registrations", "P494", "two=True"): (24303, 76118, 14),
     ("registrations", "P533", "restart=True"): (7230, 21973, 13),
+    ("backs", "P49", ""): (29, 41, 12),
+    ("backs", "P49", "group_known=False,limit=16"): (120, 171, 51),
+    ("backs", "P49", "way='either',limit=16,change_budget=2"): (3387, 9844, 54),
+    ("backs", "P45", "way='either',limit=16,change_budget=2"): (4095, 11523, 54),
+    ("backs", "P533", "way='either',limit=16,change_budget=2"): (3372, 9833, 53),
 }
 
 
@@ -176,6 +182,11 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         {"gathers_operations": True, "steady": False},
     ),
     "meeting": (lambda: meeting.specify("two copies", copies=2), {"may_delay": True, "discards_delayed_halves": False}),
+    "backs": (lambda: sendbacks.sendbacks("two rounds", rounds=2), {"way": "either", "change_budget": 1}),
+    "backs-P45": (
+        lambda: sendbacks.sendbacks("two rounds", rounds=2),
+        {"way": "either", "null_limit": False, "names_limit": False, "dlq_clears_delay": False, "dlq_perm": 2, "version": 120},
+    ),
     "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
     "device": (lambda: device.specify(device.DeviceScope("small files", units=2)), {"fails": True, "power_budget": 1}),
     "device, a pool": (

@@ -1,4 +1,4 @@
-"""Mutants of the specification's faults: the file, the answers, waits and deadlines, flush and recovery."""
+"""Mutants of the specification's faults: the file, the answers, waits and deadlines, flush and recovery, and of messages that come back."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from rocketproof_model.specification.persistence import Life, Persistence
 from rocketproof_model.specification.progress import Progress
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
+from rocketproof_model.specification.sendbacks import Answer as Answered
+from rocketproof_model.specification.sendbacks import Place, Sendbacks
 from rocketproof_model.specification.sizes import Answer, Sizes
 from rocketproof_model.specification.starting import Group, Said, Starting, State
 from rocketproof_model.specification.transactions import Outcome, Transactions
@@ -337,6 +339,48 @@ def _progress(p: Progress) -> list[Noticed]:
     ]
 
 
+def _sendbacks(s: Sendbacks) -> list[Noticed]:
+    m, sends, either = s.message, {"way": "sends"}, {"way": "either"}
+    default = {"group_known": False, "limit": 16}
+    empty, two, gone, answered = (
+        {"usual": "violated", "settings": settings}
+        for settings in ({"group_queues": 0}, {"group_queues": 2, "template": 0, "way": "either"}, {"in_log": False}, sends)
+    )
+    late, level = "retries left", Expr("par", ("level",), s.model.named("back_bury").parameters["level"])
+    not_named = (m.times >= s.constant["limit"]) | (level < 0)
+    delayed = const(Place.encode("delayed"), Place)
+    timeout, error = const(Answered.encode("FLUSH_DISK_TIMEOUT"), Answered), const(Answered.encode("SYSTEM_ERROR"), Answered)
+    return [
+        guard("M-102.back", "INV-48.rounds", "back_retry", late, m.times <= s.limit, "one retry more than the limit", settings=default),
+        guard("C-100", "INV-47.states", "back_bury", "no retries left", dropped, "a message is dead before its retries"),
+        sets("M-105.back", "INV-48.step LIV-06.states", "back_retry", "message.times", m.times, "a retry is not counted"),
+        sets("M-104.back", "INV-49.states", "back_retry", "message.first", m.topic, "RETRY_TOPIC is set in each round", settings=either),
+        sets("C-101", "INV-50.states", "back_bury", "message.origin", m.origin, "a dead letter's properties are written once"),
+        sets("M-101.back", "INV-51.states", "back_no_queues", "last.answer", error, "no retry queues are an error", **empty),
+        sets("M-107.back", "INV-07.flush", "back_retry", "last.answer", timeout, "a send-back is answered with the flush's status"),
+        sets("M-103.back", "REA-62", "back_retry", "message.delay", const(3, m.delay.type), "the level stays 3", settings=default),
+        sets("C-102", "INV-45.lemma", "back_retry", "message.delay", lambda v: ite(m.times > 15, 0, v), "after the last level comes none"),
+        guard("C-103", "INV-48.lemma", "back_bury", "no retries left", not_named, "old clients name a limit, too"),
+        guard("C-104", "LIV-06.lemma", "send_bury", "no retries left", m.times + 1 >= s.limit, "no retry more", profile="P533"),
+        guard("C-105", "LIV-06.rounds", "send_bury", "no retries left", m.times >= s.limit - 1, "none", profile="P533", settings=sends),
+        sets("M-19.retry", "AUX-24", "send_retry", "retry.flag", const(1, s.retry.flag.type), "UNIT in place of UNIT_SUB", settings=sends),
+        sets("C-106", "AUX-21", "back_bury", "dead", const(3, s.dead.type), "dead letters are write-only"),
+        guard("C-107", "AUX-23", "back_retry", "queue drawn", dropped, "a queue is drawn that the group does not have"),
+        guard(
+            "C-108", "AUX-23 LIV-06.states", "back_retry", "queue drawn", lambda c: c & _of_topic(s), "the topic has the queue", **two,
+        ),
+        sets("C-109", "INV-09.backs", "back_no_record", "last.made", const(0, Bool), "the record is looked for first", **gone),
+        sets("C-110", "INV-44.backs", "send_bury", "last.queue", const(0, s.last.queue.type), "no queue is answered", **answered),
+        sets("C-111", "AUX-22", "back_retry", "retry.queues", const(2, s.retry.queues.type), "the topic is made like the template"),
+        sets("C-112", "AUX-20", "send_bury", "message.place", delayed, "the delay of a dead letter stays", profile="P533", settings=sends),
+    ]  # fmt: skip
+
+
+def _of_topic(s: Sendbacks) -> Expr:
+    q = Expr("par", ("q",), s.message.queue.type)
+    return (s.retry.queues == 0) | (q < s.retry.queues)
+
+
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
@@ -357,4 +401,5 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Pair: _pair,
     Device: _device,
     Progress: _progress,
+    Sendbacks: _sendbacks,
 }

@@ -4,7 +4,7 @@
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
 flushing, recovery, controller, starting, dispatching, sizes, registering, pairs and device; other parts of the path
-are in delays, progress, transactions and, where these two meet, meeting.
+are in sendbacks, delays, progress, transactions and, where these two meet, meeting.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from . import (
     progress,
     recovery,
     registering,
+    sendbacks,
     sizes,
     starting,
     transactions,
@@ -55,6 +56,7 @@ from .progress import Progress, ProgressScope
 from .recovery import Recovery, RecoveryScope
 from .registering import Registrations
 from .scope import SCOPES, Scope
+from .sendbacks import Sendbacks
 from .sizes import Sizes, SizesScope
 from .starting import Starting
 from .store import limits, log, memory
@@ -85,6 +87,7 @@ Part = (
     | Meeting
     | Device
     | Progress
+    | Sendbacks
 )
 """A model with its vocabulary."""
 
@@ -108,6 +111,7 @@ FAULTS: dict[str, Callable[[], Part]] = {
     "meeting": lambda: meeting.specify("meeting"),
     "device": lambda: device.specify(DeviceScope("device")),
     "progress": lambda: progress.specify(ProgressScope("progress")),
+    "backs": lambda: sendbacks.sendbacks("backs"),
 }
 """The scopes of the faults, each with what makes its model."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Table, ite, minimum
+from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Table, ite
 from .arithmetic import counted
-from .bounds import DELAY_LEVELS, is_dead
+from .bounds import DELAY_LEVELS, capped_level, is_dead
 from .sizes import TEXT_LIMIT
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Flaw = Enum("none", "transaction", "error", "size")
 
 def level_of(asked: Any) -> Expr:
     """CL-02: the level on which a message waits that asks for one; the last one for what is beyond."""
-    return minimum(asked, DELAY_LEVELS)
+    return capped_level(asked, DELAY_LEVELS)
 
 
 def is_delayed(asked: Any, kind: Any) -> Expr:

@@ -59,6 +59,7 @@ _OF_STATES = (
     transactions,
     device,
     consuming,
+    retries,
 )
 _OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
 

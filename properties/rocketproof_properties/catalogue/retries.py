@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from rocketproof_model import implies
-from rocketproof_model.specification.bounds import NAMES_LIMIT, is_dead, retry_limit
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_model import Expr, after, any_of, implies, ite
+from rocketproof_model.language import Kind
+from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
+from rocketproof_model.specification.placing import FIRST_LEVEL
+from rocketproof_model.specification.sendbacks import UNIT_SUB, Sendbacks
+from rocketproof_protocol.flags import READ
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
@@ -11,8 +18,269 @@ from rocketproof_traces.stored.record import Record
 
 from ..histories.history import History
 from . import conditions as about
-from .claim import Case, HistoryClaim, history_cases, named
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, effect, history_cases, named, second, wide
 from .claim import about as claim_about
+
+
+def _claim(id_: str, sentence: str, kind: Kind, formula: Callable[[Sendbacks], Any]) -> Claim:
+    return Claim(id_, sentence, kind, formula, part=Sendbacks)
+
+
+def _refused(s: Sendbacks) -> Expr:
+    return any_of(s.last.answer == code for code in ("SYSTEM_ERROR", "NO_PERMISSION", "SUBSCRIPTION_GROUP_NOT_EXIST"))
+
+
+def _is_dead_letter(s: Sendbacks) -> Expr:
+    found: Expr = (s.message.place == "stored") & (s.message.topic == "dead")
+    return found
+
+
+def _appended(s: Sendbacks) -> Expr:
+    """The step is a request that puts the message once more."""
+    put: Expr = (s.message.place == "taken") & ((after(s.message.place) == "delayed") | (after(s.message.place) == "stored"))
+    return put
+
+
+def _answered_queue(s: Sendbacks) -> Expr:
+    queue = s.last.queue
+    return implies(queue.is_some, (s.message.topic == "retry") & (queue == s.message.queue))
+
+
+def _once(term: Expr, number: int = 1) -> Expr:
+    counted: Expr = ite(term, number, 0)
+    return counted
+
+
+def _level(s: Sendbacks) -> Expr:
+    """For every level that is asked for and every number of retries, in Java's ints, of which none is negative."""
+    back = s.model.named("back_retry")
+    asked, times = wide(Expr("par", ("level",), back.parameters["level"])), wide(s.message.times)
+    stored = wide(effect(back, "message.delay"))
+    by_broker = (stored == DELAY_LEVELS) | (stored == FIRST_LEVEL + times)
+    return implies((asked >= 0) & (times >= 0), (stored >= 1) & (stored <= DELAY_LEVELS) & implies(asked == 0, by_broker))
+
+
+def _last_round(s: Sendbacks, action: str) -> Expr:
+    return wide(condition(s.model.named(action), "no retries left"))
+
+
+def _not_given_up(s: Sendbacks) -> Expr:
+    level: Expr = wide(Expr("par", ("level",), s.model.named("back_bury").parameters["level"])) >= 0
+    return level
+
+
+def _whose_limit(s: Sendbacks) -> Expr:
+    """Whatever the requests say: the limit is the group's below version 121 or where they say nothing, and else theirs."""
+    version, times = wide(s.constant["version"]), wide(s.message.times)
+    old = (version < NAMES_LIMIT) | ~s.constant["names_limit"]
+    last = _last_round(s, "back_bury") == (times >= wide(s.group.limit))
+    named = _last_round(s, "back_bury") == (times >= wide(s.constant["limit"]))
+    return implies(_not_given_up(s), (implies(old, last)) & implies(~old, named))
+
+
+RIGHTLY = _claim(
+    "INV-47.states",
+    "a dead letter was retried to the limit, or was given up by its consumer",
+    "always",
+    lambda s: implies(s.message.topic == "dead", s.message.given_up | is_dead(s.message.times, s.limit, beyond=False)),
+)
+GROWS = _claim(
+    "INV-48.step",
+    "each time that a message comes back it counts one retry more",
+    "step",
+    lambda s: after(s.message.times) == s.message.times + _once(_appended(s)),
+)
+ROUNDS = _claim(
+    "INV-48.rounds",
+    "a message comes back no more often than the limit says, and once more as a dead letter",
+    "always",
+    lambda s: (
+        (s.message.times <= s.limit) | ((s.message.topic == "dead") & (s.message.place != "taken") & (s.message.times == s.limit + 1))
+    ),
+)
+FIRST = _claim(
+    "INV-49.states",
+    "however often a message comes back, RETRY_TOPIC is the topic of its first record",
+    "always",
+    lambda s: (s.message.first == "orders") | ((s.message.first == "none") & (s.message.topic == "orders") & (s.message.times == 0)),
+)
+ORIGIN = _claim(
+    "INV-50.states",
+    "a record that was sent back names the id of its origin",
+    "always",
+    lambda s: implies(s.message.times > 0, s.message.origin),
+)
+TAKEN = _claim(
+    "INV-51.states",
+    "a send-back that succeeds has appended a record",
+    "always",
+    lambda s: implies((s.last.asked == "back") & (s.last.answer == "SUCCESS"), s.last.appended == 1),
+)
+NOTHING = _claim(
+    "INV-07.backs", "who is refused when a message is returned has appended no record", "always",
+    lambda s: implies(_refused(s), s.last.appended == 0),
+)  # fmt: skip
+UNTIMED = _claim(
+    "INV-07.flush", "a send-back waits for no flush, so that it is never answered FLUSH_DISK_TIMEOUT", "always",
+    lambda s: implies(s.last.asked == "back", s.last.answer != "FLUSH_DISK_TIMEOUT"),
+)  # fmt: skip
+CLEAN = _claim(
+    "INV-09.backs", "who is refused when a message is returned has not changed the topic table", "always",
+    lambda s: implies(_refused(s), ~s.last.made),
+)  # fmt: skip
+PLACED = _claim(
+    "INV-44.backs", "the queue in the answer to a retried message is the one that it is in, or will be after its delay", "always",
+    _answered_queue,
+)  # fmt: skip
+BURIED = _claim(
+    "LIV-06.states", "a message that is never consumed becomes a dead letter", "leads_to",
+    lambda s: (s.message.place == "taken", _is_dead_letter(s)),
+)  # fmt: skip
+EXACTLY = _claim(
+    "LIV-06.rounds",
+    "a dead letter that was not given up has been delivered as often as the limit says, and once before",
+    "always",
+    lambda s: implies((s.message.topic == "dead") & ~s.message.given_up, s.message.times == s.limit + 1),
+)
+AT_ONCE = _claim(
+    "AUX-20", "a dead letter waits on no delay level", "always",
+    lambda s: (s.message.topic != "dead") | (s.message.place == "stored"),
+)  # fmt: skip
+READABLE = _claim("AUX-21", "dead letters can be read", "always", lambda s: s.dead.is_none | ((s.dead.get & READ) == READ))
+COUNTS = _claim(
+    "AUX-22", "a retry topic has as many queues as its group retries over", "always",
+    lambda s: (s.retry.queues == 0) | (s.retry.queues == s.group.queues),
+)  # fmt: skip
+LISTED = _claim(
+    "AUX-23", "a message to be retried is in a queue that its topic has, where consumers look", "always",
+    lambda s: implies(s.message.topic == "retry", s.message.queue < s.retry.queues),
+)  # fmt: skip
+UNIT = _claim(
+    "AUX-24", "a retry topic that a consumer in unit mode makes is flagged so", "always",
+    lambda s: implies((s.constant["existing"] == 0) & (s.retry.queues > 0), s.retry.flag == _once(s.constant["unit_mode"], UNIT_SUB)),
+)  # fmt: skip
+LEVEL_ALL = _claim(
+    "INV-45.lemma", "a send-back waits on a level from 1 to 18, which grows with each retry where the broker chooses it", "lemma", _level
+)
+LIMIT_ALL = _claim("INV-48.lemma", "only requests of version 121 and later name the limit", "lemma", _whose_limit)
+AGREE_ALL = _claim(
+    "LIV-06.lemma",
+    "a send-back and a send make a message a dead letter in the same round",
+    "lemma",
+    lambda s: implies(_not_given_up(s), _last_round(s, "back_bury") == _last_round(s, "send_bury")),
+)
+_REACHED: list[tuple[str, str, Callable[[Sendbacks], Any]]] = [
+    ("REA-60", "a message is dead after 17 deliveries", lambda s: _is_dead_letter(s) & (s.message.times >= 17) & ~s.message.given_up),
+    ("REA-61", "a consumer has its message for the third time", lambda s: (s.message.place == "taken") & (s.message.times == 2)),
+    ("REA-62", "a retry waits on the last delay level", lambda s: (s.message.topic == "retry") & (s.message.delay == DELAY_LEVELS)),
+    ("REA-63", "a message that may not be given back is sent and stored", lambda s: (s.last.asked == "send") & (s.last.appended == 1)),
+    ("REA-64", "a look-up makes the group", lambda s: s.group.known & ~s.constant["group_known"]),
+    ("REA-65", "a dead letter has its delay behind it", lambda s: _is_dead_letter(s) & (s.message.delay > 0)),
+    ("REA-66", "a send is stored and answered with a timeout", lambda s: (s.last.appended == 1) & (s.last.answer == "FLUSH_DISK_TIMEOUT")),
+    ("REA-67", "a refused request has made the retry topic", lambda s: _refused(s) & s.last.made),
+    ("REA-68", "a message is given up, and nothing of it is stored", lambda s: s.message.place == "given up"),
+]  # fmt: skip
+REACHED = {id_: _claim(id_, sentence, "reachable", formula) for id_, sentence, formula in _REACHED}
+
+CLAIMS = [
+    RIGHTLY, GROWS, ROUNDS, FIRST, ORIGIN, TAKEN, NOTHING, UNTIMED, CLEAN, PLACED, BURIED, EXACTLY, AT_ONCE, READABLE, COUNTS, LISTED, UNIT,
+    LEVEL_ALL, LIMIT_ALL, AGREE_ALL, *REACHED.values(),
+]  # fmt: skip
+
+_BACK: dict[str, Any] = {"condition": "a consumer gives its message back"}
+_SEND: dict[str, Any] = {"condition": "a consumer sends its message to the retry topic", "given": {"way": "sends"}}
+_EITHER: dict[str, Any] = {"condition": "a consumer does either", "given": {"way": "either"}}
+_DEFAULT: dict[str, Any] = {"condition": "a look-up makes the group", "given": {"group_known": False, "limit": 16}}
+_NO_QUEUES: dict[str, Any] = {"condition": "a group without retry queues", "given": {"group_queues": 0}}
+_NO_LIMIT: dict[str, Any] = {"condition": "requests name no limit", "given": {"names_limit": False, "way": "either"}}
+_NO_GROUP: dict[str, Any] = {
+    "condition": "no group, and none is made", "given": {"group_known": False, "makes_groups": False, "way": "either"}
+}  # fmt: skip
+_GONE: dict[str, Any] = {"condition": "the record is not in the log", "given": {"in_log": False, "way": "either"}}
+_CLOSED: dict[str, Any] = {"condition": "a broker without permission to write", "given": {"writable": False}}
+_CLOSED_EITHER: dict[str, Any] = {
+    "condition": "a broker without permission to write, a consumer does either", "given": {"writable": False, "way": "either"}
+}  # fmt: skip
+_UNREADABLE: dict[str, Any] = {"condition": "a retry topic that may not be read", "given": {"existing": 1, "existing_perm": 2}}
+_UNWRITABLE: dict[str, Any] = {
+    "condition": "a retry topic that may not be written to", "given": {"existing": 1, "existing_perm": 4, "way": "either"}
+}  # fmt: skip
+_CHANGED: dict[str, Any] = {"condition": "retryQueueNums is changed once", "given": {"change_budget": 1}}
+_TWO: dict[str, Any] = {
+    "condition": "two retry queues, no template, a consumer does either", "given": {"group_queues": 2, "template": 0, "way": "either"}
+}  # fmt: skip
+_SEVERAL: dict[str, Any] = {
+    "condition": "consumers do either, 16 retries, two changes", "given": {"way": "either", "limit": 16, "change_budget": 2}
+}  # fmt: skip
+_HALF: dict[str, Any] = {"condition": "a half message is given back", "given": {"prepared": True}}
+_STUCK: dict[str, Any] = {"condition": "synchronous flush, the device stuck", "given": {"flushes": False, "way": "either"}}
+_UNIT: dict[str, Any] = {"condition": "a consumer in unit mode does either", "given": {"unit_mode": True, "way": "either"}}
+_LEMMA: dict[str, Any] = {"engines": ("symbolic",), "method": "lemma", "condition": "all 32-bit ints"}
+_FAR = 2**31 - 1
+_PROOF: dict[str, Any] = {
+    "engines": ("symbolic",), "method": "induction:1", "lemmas": ("INV-48.rounds",), "condition": "all limits of Java's ints",
+    "widen": (("message.times", _FAR + 2), ("group.limit", _FAR)),
+}  # fmt: skip
+
+_NOW = (*SEEDS, "P533")
+_UNTIL_5 = {"P40": "violated", "P45": "violated", "P49": "violated", "P533": "holds"}
+_FROM_49 = {"P40": "violated", "P45": "violated", "P49": "holds"}
+
+CASES: list[Case] = [
+    *[c for on in (_DEFAULT, _SEVERAL) for claim in (RIGHTLY, GROWS, FIRST) for c in cases(claim, "backs", "holds", **on)],
+    *[c for claim in (RIGHTLY, GROWS, ROUNDS, FIRST) for c in cases(claim, "backs", "holds", profiles=_NOW, **_PROOF)],
+    *[c for on in (_DEFAULT, _SEVERAL) for c in cases(ROUNDS, "backs", "holds", profiles=_NOW, **on)],
+    *cases(
+        ORIGIN, "backs", _FROM_49, **_BACK, reason="HAZ-32: a message that is given up the first time is serialised before it has the id"
+    ),
+    *cases(ORIGIN, "backs", "holds", **_SEND, reason="the client writes the id"),
+    *cases(TAKEN, "backs", "holds", **_EITHER),
+    *cases(TAKEN, "backs", "violated", **_NO_QUEUES, reason="HAZ-30: the message is given up and called a success"),
+    *[c for on in (_NO_GROUP, _GONE, _CLOSED_EITHER) for c in cases(NOTHING, "backs", "holds", **on)],
+    *cases(UNTIMED, "backs", "holds", **_STUCK),
+    *cases(CLEAN, "backs", "holds", **_CLOSED_EITHER, reason="BACK-04 is asked before anything is made"),
+    *cases(CLEAN, "backs", "violated", **_GONE, reason="BACK-09: the retry topic is made before the record is looked for"),
+    *cases(CLEAN, "backs", "violated", **_NO_GROUP, reason="DLQ-02: a send makes the retry topic before its group is looked for"),
+    *cases(
+        CLEAN, "backs", "violated", profiles=("P40", "P45"), **_NO_LIMIT, reason="HAZ-33: the retry topic is made before the limit is asked"
+    ),
+    *cases(PLACED, "backs", "violated", **_SEND, reason="HAZ-15: the answer about a dead letter names a queue of the retry topic"),
+    *[c for on in (_BACK, _SEND, _EITHER, _DEFAULT) for c in cases(BURIED, "backs", "holds", profiles=_NOW, **on)],
+    *cases(BURIED, "backs", "violated", **_NO_QUEUES, reason="HAZ-30"),
+    *cases(BURIED, "backs", _FROM_49, **_NO_LIMIT, reason="HAZ-33: whichever way, the consumer tries for ever"),
+    *cases(BURIED, "backs", "violated", **_CLOSED, reason="BACK-04: the consumer tries for ever"),
+    *cases(BURIED, "backs", "holds", **_CLOSED_EITHER, reason="CHK-01: a send to a retry topic is not refused"),
+    *cases(BURIED, "backs", "holds", **_UNWRITABLE, reason="CHK-11: a send does not ask for its topic's permission"),
+    *cases(BURIED, "backs", "violated", **_UNREADABLE, reason="nobody gets the message again"),
+    *cases(BURIED, "backs", "holds", **_GONE, reason="the consumer has the message, and sends it"),
+    *cases(BURIED, "backs", "violated", **_HALF, reason="BACK-17: the bits are copied, and no queue has a half message"),
+    *cases(BURIED, "backs", "violated", **_CHANGED, reason="HAZ-30, HAZ-46"),
+    *cases(BURIED, "backs", "violated", **_TWO, reason="HAZ-46: the retry topic has one queue, and the message is put into another"),
+    *[c for on in (_BACK, _DEFAULT) for c in cases(EXACTLY, "backs", "holds", profiles=_NOW, **on)],
+    *cases(EXACTLY, "backs", _UNTIL_5, **_EITHER, reason="HAZ-45: a send counts the retry that it asks for as one that has been"),
+    *cases(AT_ONCE, "backs", _FROM_49, **_BACK, reason="BACK-12: the record keeps the delay of its last retry"),
+    *cases(AT_ONCE, "backs", _UNTIL_5, **_SEND, reason="HAZ-17: the properties that the client sent replace the broker's"),
+    *cases(READABLE, "backs", _FROM_49, **_BACK, reason="HAZ-31: the topic is made write-only"),
+    *cases(COUNTS, "backs", "holds", **_BACK),
+    *cases(COUNTS, "backs", "violated", **_SEND, reason="HAZ-41: who sends first makes it like the template"),
+    *cases(LISTED, "backs", "holds", **_EITHER),
+    *[
+        c
+        for on in (_CHANGED, _TWO)
+        for c in cases(LISTED, "backs", "violated", **on, reason="HAZ-46: the queue is drawn from as many as the group has")
+    ],
+    *second(LISTED, "backs", 5, **_TWO, reason="HAZ-46"),
+    *[c for on in (_EITHER, _UNIT) for c in cases(UNIT, "backs", "holds", **on)],
+    *[c for claim in (LEVEL_ALL, LIMIT_ALL) for c in cases(claim, "backs", "holds", **_LEMMA)],
+    *cases(AGREE_ALL, "backs", _UNTIL_5, **_LEMMA, reason="HAZ-45: before 5.x a send is one retry ahead"),
+    *[c for id_ in ("REA-60", "REA-62", "REA-64") for c in cases(REACHED[id_], "backs", "holds", **_DEFAULT)],
+    *cases(REACHED["REA-61"], "backs", "holds", **_BACK),
+    *cases(REACHED["REA-63"], "backs", "holds", **_CLOSED_EITHER),
+    *cases(REACHED["REA-65"], "backs", "holds", **_SEND),
+    *cases(REACHED["REA-66"], "backs", "holds", **_STUCK),
+    *cases(REACHED["REA-67"], "backs", "holds", **_GONE),
+    *cases(REACHED["REA-68"], "backs", "holds", **_NO_QUEUES),
+]
 
 
 def _stored() -> list[Rule]:

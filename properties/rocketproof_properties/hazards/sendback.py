@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_protocol.topics import SCHEDULE
 
+from ..steps.vocabulary import plain
 from .cluster import place
 from .gallery import hazard
 from .story import Story
@@ -160,3 +161,57 @@ def missing_limit_is_a_null_pointer(story: Story) -> None:
         if profile != "P49":
             story.say("A consumer of version 120 does the same.")
             story.check("the answer", cluster.send_back(0, version=120), "SUCCESS")
+
+
+@hazard("HAZ-45", asserts="BACK-12 BACK-14 DLQ-04", properties="LIV-06", profiles="P49 P494 P45 P40")
+def a_retry_less_by_a_send(story: Story) -> None:
+    """A message that its consumer sends to the retry topic is dead one delivery earlier than one that it gives back.
+
+    A send-back is asked how often the message was retried before (BACK-12), a send how often with this time (DLQ-04). With 2
+    retries the one means 3 deliveries and the other 2. Java's concurrent consumers send where they may not give back, for instance
+    to a broker that may not be written to (BACK-04). 5.x lets a send have the retry that is missing.
+
+    To avoid it: do not count on the last delivery; a consumer that only sends can ask for one retry more.
+    """
+    cluster = story.cluster()
+    cluster.send("T")
+    story.say("A consumer that retries twice fails three times, and gives the message back each time.")
+    for delay in (10_000, 30_000, 0):
+        story.check("the answer", cluster.send_back(cluster.last().physical_offset, most=2), "SUCCESS")
+        cluster.act("time", millis=delay)
+    if cluster.profile.dlq_clears_delay:
+        story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 0")
+    story.check("deliveries before it was dead", cluster.last().reconsume_times, 3)
+    story.say("Another one fails twice, and sends the message each time.")
+    story.check("the answer", cluster.send(RETRY, times=1, most=2), "SUCCESS, queue 0 offset 2")
+    cluster.send(RETRY, times=2, most=2)
+    story.check("the topic of the record", cluster.last().topic, DEAD)
+    story.check("deliveries before it was dead", cluster.last().reconsume_times, 2)
+
+
+@hazard("HAZ-46", asserts="BACK-06 BACK-07 TCM-20", properties="LIV-06 INV-31")
+def a_retry_in_a_queue_that_nobody_reads(story: Story) -> None:
+    """Half of all retries is lost when a group is given a second retry queue.
+
+    The queue is drawn from as many as the group has (BACK-06), and a retry topic that is there stays as it is (TCM-20): nobody asks
+    how many it has (BACK-07). The consumer hears SUCCESS, and the message comes to lie in a queue in which no consumer looks. The
+    same happens where a send has made the retry topic before, with a single queue.
+
+    To avoid it: give the retry topic as many queues first, and the group its retryQueueNums then.
+    """
+    cluster = story.cluster()
+    cluster.send("T")
+    story.say("G retries over one queue, and its retry topic is there.")
+    story.check("the answer", cluster.send_back(0, most=16), "SUCCESS")
+    story.check("the retry topic", cluster.topic(RETRY), "read 1, write 1, RW-")
+    story.say("An administrator gives G a second one. The next message that is given back is drawn for that.")
+    cluster.ask(plain("group", group="G", queues=2))
+    cluster.node().random.feed(1)
+    story.check("the answer", cluster.send_back(0, most=16), "SUCCESS")
+    cluster.act("time", millis=10_000)
+    story.check("the record", place(cluster.last()), f"{RETRY} queue 1 offset 0")
+    story.check("the retry topic", cluster.topic(RETRY), "read 1, write 1, RW-")
+    story.say("A consumer has no such queue in its route, and if it asks for it, it is refused.")
+    story.check("the route", cluster.routed(RETRY), ["broker-a: read 1, write 1, RW-"])
+    refused = cluster.ask(plain("pull", topic=RETRY, queue=1, group="G"))
+    story.check("the answer", refused.partition(",")[0], "SYSTEM_ERROR: queueId[1] is illegal")

@@ -92,6 +92,8 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     "the system writes back whatever runs; that it does so between an end and a start is what it could do before the end": [
         r"persistence/write_back: guard 'broker runs' dropped"
     ],
+    # backs
+    "which way the consumer takes is the condition's choice, and a broker serves either": [r"backs/back_retry: guard 'its way' dropped"],
     # flush
     "the group commit is one thread, which flushes for the request that it looks at; one flush more only brings more to the device": [
         r"flush/flush_unasked: guard 'none begun' dropped"

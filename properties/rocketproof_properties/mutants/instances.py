@@ -24,6 +24,8 @@ _HAS: dict[str, Any] = {"existing": True}
 _ORDERED: dict[str, Any] = {**_HAS, "order_topic": True, "sends": 1}
 _ADMINISTERED: dict[str, Any] = {"sends": 1, "update_budget": 1}
 
+_STRANGERS: dict[str, Any] = {"change_budget": 1, "group_known": False, "template": 0, "unit_mode": True, "way": "either"}
+
 _GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
     ("tiny", "P49"): (
         {"loss_budget": 1, "sends": 0},
@@ -60,9 +62,25 @@ _GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
         {**_ADMINISTERED, "loss_budget": 1},
     ),
     ("names", "P533"): ({**_HAS, **_ADMINISTERED}, {**_ORDERED, **_ADMINISTERED}),
+    ("backs", "P45"): (
+        {**_STRANGERS, "names_limit": False},
+        {**_STRANGERS, "names_limit": False, "version": 120, "limit": 1},
+        {**_STRANGERS, "limit": 1, "template": 1},
+        {**_STRANGERS, "in_log": False, "prepared": True},
+    ),
+    ("backs", "P49"): (
+        {**_STRANGERS, "limit": 0},
+        {**_STRANGERS, "makes_groups": False},
+        {**_STRANGERS, "existing": 2, "existing_perm": 4},
+        {**_STRANGERS, "writable": False, "limit": 0},
+        {"limit": 1, "group_limit": 2, "version": 120, "way": "either"},
+        {"group_queues": 2, "prepared": True, "way": "either"},
+    ),
+    ("backs", "P533"): ({**_STRANGERS, "limit": 0}, {**_STRANGERS, "flushes": False, "version": 120}),
 }
 """By scope and profile the constants of instances that no case asks for: what only other settings or later releases do is compared with the
-implementation there. P533's name server refuses the first registration of a broker that has one topic alone."""
+implementation there. P533's name server refuses the first registration of a broker that has one topic alone. `_STRANGERS`: the broker
+does not know the group yet, and messages come back in both ways."""
 _FURTHER = [Source(scope, profile, tuple(sorted(given.items()))) for (scope, profile), every in _GIVEN.items() for given in every]
 
 

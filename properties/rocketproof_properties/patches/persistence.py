@@ -12,11 +12,11 @@ _REPLACE = 'with suppress(OSError):\n    disk.delete(path)\nwith suppress(OSErro
 
 PATCHES: dict[str, Patch] = {
     "M-52": [
-        Text(_WRITE, 'disk.write(path + ".tmp", text.encode("utf-8", "replace"))\n', ""),
-        Text(_WRITE, _REPLACE, 'disk.write(path, text.encode("utf-8", "replace"))'),
+        Text(_WRITE, 'disk.write(path + ".tmp", utf8(text))\n', ""),
+        Text(_WRITE, _REPLACE, "disk.write(path, utf8(text))"),
     ],
     "M-53": [Text(_WRITE, _REPLACE, 'if disk.read(path) is None:\n    disk.rename(path + ".tmp", path)\ndisk.delete(path)')],
-    "M-54": [Text(_WRITE, '.bak", previous)', '.bak", text.encode("utf-8", "replace"))')],
+    "M-54": [Text(_WRITE, '.bak", previous)', '.bak", utf8(text))')],
     "M-55": [Text(_WRITE, 'disk.write(path + ".bak", previous)', "pass")],
     "M-56": [Text(_BACKUP, '_text(disk, path + ".bak")', '_text(disk, path + ".tmp") or _text(disk, path + ".bak")')],
     "M-57": [Text(_BACKUP, "if text:", "if text is None:\n    return False\nif text:")],

@@ -45,8 +45,8 @@ PATCHES: dict[str, Patch] = {
     "M-155b": [
         Text(
             _WRITE,
-            'disk.write(path, text.encode("utf-8", "replace"))',
-            'disk.write(path + ".tmp", text.encode("utf-8", "replace"))\ndisk.delete(path)\ndisk.rename(path + ".tmp", path)',
+            "disk.write(path, utf8(text))",
+            'disk.write(path + ".tmp", utf8(text))\ndisk.delete(path)\ndisk.rename(path + ".tmp", path)',
         )
     ],
 }

@@ -25,6 +25,7 @@ from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.progress import Progress as Consuming
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
+from rocketproof_model.specification.sendbacks import Sendbacks
 from rocketproof_model.specification.sizes import Sizes
 from rocketproof_model.specification.starting import Starting
 from rocketproof_model.specification.transactions import Transactions
@@ -32,6 +33,7 @@ from rocketproof_model.specification.waiting import Waiting
 
 from ..sources.source import UNPERFORMED, Source, Subject
 from ..targets.answers import AnswersTarget
+from ..targets.backs import BacksTarget
 from ..targets.cluster import SimulatedTarget
 from ..targets.delays import DelaysTarget
 from ..targets.device import DeviceTarget
@@ -75,6 +77,7 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Meeting: MeetingTarget,
     Device: DeviceTarget,
     Consuming: ProgressTarget,
+    Sendbacks: BacksTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for
 

@@ -132,10 +132,10 @@ class ScheduleMessageService:
         if queue is None:
             return 0
         delivered = 0
-        began = offset = self.reached.setdefault(level, self.offsets.get(level, 0))
+        began = offset = self.next_of(level)
         while (entry := queue.entry(offset)) is not None and self._deliver_time(entry.tags_code, level) <= self._clock.now():
             await DELIVERS
-            message = self._message(entry.physical_offset)
+            message = self.returning(entry.physical_offset)
             if message is not None:
                 if (await self._put(message)).status is not PutMessageStatus.PUT_OK:
                     break
@@ -148,7 +148,15 @@ class ScheduleMessageService:
             self.offsets[level] = offset
         return delivered
 
-    def _message(self, physical_offset: int) -> Message | None:
+    def next_of(self, level: int) -> int:
+        """The index of the next entry that the scans of a level come to."""
+        return self.reached.get(level, self.offsets.get(level, 0))
+
+    def pass_by(self, level: int, offset: int) -> None:
+        """Take what a level has before an index for delivered."""
+        self.reached[level] = self.offsets[level] = offset
+
+    def returning(self, physical_offset: int) -> Message | None:
         """What to put; None, with a word in the log, if the record is none, has no way back, or is a half message (HAZ-39)."""
         delayed = self._look(physical_offset)
         try:

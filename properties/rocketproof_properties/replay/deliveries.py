@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
-from rocketproof_impl.store.delay import MAX_LEVEL, from_schedule_topic
+from rocketproof_impl.store.delay import MAX_LEVEL
 from rocketproof_impl.store.record import BLANK_SIZE, parts_of
 from rocketproof_protocol.topics import SCHEDULE
 
@@ -54,7 +53,6 @@ class Deliveries:
         self._deployment = deployment
         self._scheduler = deployment.cluster.scheduler
         self._store = broker.store
-        self._trailing = broker.profile.ends_properties
         self._file = broker.settings.mapped_file_size_commit_log
 
     def pass_time(self, until: int, place: int | None) -> None:
@@ -87,7 +85,7 @@ class Deliveries:
             if chosen is not None:
                 for delivery in chosen:
                     self._scheduler.complete(self._store.put_message(delivery.message), "deliver delayed")
-                    self._store.schedule.offsets[delivery.level] = delivery.behind
+                    self._store.schedule.pass_by(delivery.level, delivery.behind)
                 self._store.dispatch()
                 return
 
@@ -128,17 +126,12 @@ class Deliveries:
 
     def _level(self, level: int) -> Iterator[Delivery]:
         queue = self._store.queues.find(SCHEDULE, level - 1)
-        index = self._store.schedule.offsets.get(level, 0)
+        index = self._store.schedule.next_of(level)
         while queue is not None and (entry := queue.entry(index)) is not None:
             index += 1
-            delayed = self._store.look_message_by_offset(entry.physical_offset)
-            if delayed is None:
-                continue
-            try:
-                message = from_schedule_topic(delayed, trailing=self._trailing)
-            except JavaError:
-                continue  # sent to the schedule topic by its name, it has no way back
-            yield Delivery(entry.tags_code, level, index, parts_of(message).size, message)
+            message = self._store.schedule.returning(entry.physical_offset)
+            if message is not None:
+                yield Delivery(entry.tags_code, level, index, parts_of(message).size, message)
 
     # Places in a log of files of one size
 

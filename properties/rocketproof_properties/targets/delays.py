@@ -178,7 +178,7 @@ class DelaysTarget(ModelTarget):
 
     def _next(self) -> int:
         schedule = self.node.running.store.schedule
-        return schedule.reached.get(MAX_LEVEL, schedule.offsets.get(MAX_LEVEL, 0))
+        return schedule.next_of(MAX_LEVEL)
 
     def _stored(self) -> int:
         """What delayOffset.json says of the level."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from .operations import all_of, any_of, implies, java_abs, maximum, minimum, own
 from .records import Row, after, ite
 from .spelling import AFTER, PART, Spelled, spell
 from .traverse import walk
-from .types import Bool, IndexType, MaybeType, SetType, Type, held, maybe_of
+from .types import Bool, EnumType, IndexType, MaybeType, SetType, Type, held, maybe_of
 from .variables import Variable
 from .vocabulary import Vocabulary, names_of
 
@@ -254,10 +255,22 @@ class _Reader:
         """Both values, of which one that has no type takes that of the other."""
         x = self.made(left, x, _beside(y, x)) if isinstance(y, Expr) and _open(x, y) else x
         y = self.made(right, y, _beside(x, y)) if isinstance(x, Expr) and _open(y, x) else y
+        if isinstance(x, _Untyped) and isinstance(y, _Untyped) and (enum := self.enum_of(x, y)) is not None:
+            return x.make(enum), y.make(enum)
         for node, value in ((left, x), (right, y)):
             if isinstance(value, _Untyped):
                 raise self.wrong(node, f"{value.text} has no type here", "compare it with a variable")
         return x, y
+
+    def enum_of(self, *values: _Untyped) -> EnumType | None:
+        """The one enumeration of the model that has all these names, if there is one."""
+        found = []
+        for enum in self.known.enums:
+            with suppress(ModelError):
+                for value in values:
+                    value.make(enum)
+                found.append(enum)
+        return found[0] if len(found) == 1 else None
 
     def made(self, node: ast.expr, value: Any, type_: Type) -> Expr:
         made: Expr = self.placed(node, lambda: value.make(type_) if isinstance(value, _Untyped) else coerce(value, type_))
@@ -333,6 +346,8 @@ class _Reader:
             first, second = then, otherwise
             return _Untyped(lambda of: choose(test, first.make(of), second.make(of)), self.text(node))
         then, otherwise = self.joined(node.body, then, node.orelse, otherwise)
+        if isinstance(type_, MaybeType):
+            then, otherwise = self.made(node.body, then, type_), self.made(node.orelse, otherwise, type_)
         if isinstance(then, Row) or isinstance(otherwise, Row):
             return ite(test, then, otherwise)
         return choose(test, self.term(node.body, then), self.term(node.orelse, otherwise))

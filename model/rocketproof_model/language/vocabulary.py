@@ -20,6 +20,7 @@ class Vocabulary:
     constants: Mapping[str, Type]
     indices: Mapping[str, Index]
     values: Sequence[str]
+    enums: Sequence[EnumType]
     parameters: Mapping[str, Type] = field(default_factory=dict)
 
     @staticmethod
@@ -31,7 +32,8 @@ class Vocabulary:
         types = [axis for variable in model.variables for axis in variable.over] + types
         types = [held(held(t)) for t in types]
         indices = dict.fromkeys(t for t in types if isinstance(t, Index))
-        values = dict.fromkeys(name for t in types if isinstance(t, EnumType) for name in t.names)
+        enums = tuple(dict.fromkeys(t for t in types if isinstance(t, EnumType)))
+        values = dict.fromkeys(name for enum in enums for name in enum.names)
         values |= dict.fromkeys(name for index in indices for name in names_of(index))
         tables: dict[str, dict[str, Variable]] = {}
         for variable in model.variables:
@@ -40,7 +42,7 @@ class Vocabulary:
                 tables.setdefault(table, {})[column] = variable
         plain = {v.name: v for v in model.variables if "." not in v.name}
         constants = {name: type_ for name, (type_, _) in model.constants.items()}
-        return Vocabulary(plain, tables, constants, {i.name: i for i in indices}, tuple(values), given)
+        return Vocabulary(plain, tables, constants, {i.name: i for i in indices}, tuple(values), enums, given)
 
     def known(self) -> list[str]:
         """Every name, for who mistyped one."""

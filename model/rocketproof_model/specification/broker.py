@@ -125,7 +125,7 @@ def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
 def registration(s: Specification) -> None:
     """The periodic registration (NS-10)."""
 
-    @s.model.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak", b=s.Broker)
+    @s.model.action(actor=SERVICE, rules="NS-09 NS-10 NS-11", fair="weak", b=s.Broker)
     def register(a: Body, b: Expr) -> None:
         """The 30 s timer: the broker asks whether its version is known and, if not, sends its table."""
         runs(s, a, b)

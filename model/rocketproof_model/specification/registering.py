@@ -12,7 +12,7 @@ from typing import ClassVar
 from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, coerce, exists, ite
 from .actors import ADMINISTRATOR, CLIENT, ENVIRONMENT, NAME_SERVER, SERVICE
 
-Content = Enum("none", "plain", "unit", "wiped")
+Content = Enum("none", "plain", "flagged", "wiped")
 """Of a topic: not there, without and with its unit flag; at a name server also without the permission to write (PERM-02)."""
 
 MESSAGE, TIMER = 0, 2  # of the senders
@@ -114,14 +114,14 @@ def _changes(r: Registrations) -> None:
     def set_flag(a: Body, t: Expr) -> None:
         """A client of a unit comes or goes: the topic's flag is set or cleared, where an administrator's registration finds it too."""
         a.guard("known", r.config[t] != "none", "the broker has the topic")
-        content, row = ite(r.config[t] == "plain", coerce("unit", Content), "plain"), r.wanted["administrator"]
+        content, row = ite(r.config[t] == "plain", coerce("flagged", Content), "plain"), r.wanted["administrator"]
         changes(a, t, content, "message")
         a.set(row.content, content, when=row.due & (row.topic == t))
 
     @m.action(actor=ADMINISTRATOR, rules="TCM-30", t=r.Topic, unit=Bool)
     def update(a: Body, t: Expr, unit: Expr) -> None:
         """An administrator creates or changes a topic, flag included."""
-        content = ite(unit, coerce("unit", Content), "plain")
+        content = ite(unit, coerce("flagged", Content), "plain")
         equal = r.constant["skips_equal_topic"] & (r.config[t] == content)
         a.guard("another topic", ~equal, "the table has another configuration, or the release does not look")
         changes(a, t, content, "administrator")

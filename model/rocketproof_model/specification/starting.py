@@ -19,10 +19,11 @@ Group = Enum("none", "G", "H", "blank", "long and illegal", "long", "illegal", "
 Mode = Enum("start", "sync", "batch", "asynchronous", "one-way")
 Step = Enum("none", "sent", "over")
 Topic = Enum("fine", "blank", "illegal and long", "illegal", "long", "system")
-Payload = Enum("fine", "null", "empty", "large")
+Payload = Enum("fine", "no body", "empty", "large")
 Said = Enum(
     "nothing", "started once", "taken", "instance", "factory", "not running", "null message", "blank", "illegal", "long", "system",
-    "DEFAULT_PRODUCER", "CLIENT_INNER_PRODUCER", "null", "empty", "large", "no route", "no name server", "result", "illegal queue", "late",
+    "DEFAULT_PRODUCER", "CLIENT_INNER_PRODUCER", "no body", "empty", "large", "no route", "no name server", "result", "illegal queue",
+    "late",
 )  # fmt: skip
 Code = Enum("none", "SEND_MESSAGE", "SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE")
 Way = Enum("a route", "no route", "no name server")

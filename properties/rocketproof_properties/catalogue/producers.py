@@ -31,7 +31,7 @@ def _order(s: Starting) -> Expr:
         return any_of(call.said == name for name in names)
 
     sends = (call.step == "over") & (call.mode != "start")
-    of_topic, of_payload = said("blank", "illegal", "long", "system"), said("null", "empty", "large")
+    of_topic, of_payload = said("blank", "illegal", "long", "system"), said("no body", "empty", "large")
     return implies(
         sends,
         implies(said("null message"), call.null)

@@ -164,7 +164,7 @@ class RegistrationsTarget(ModelTarget):
             return "none"
         if not entry.perm & WRITE:
             return "wiped"
-        return "unit" if entry.topic_sys_flag & UNIT else "plain"
+        return "flagged" if entry.topic_sys_flag & UNIT else "plain"
 
     def seen(self) -> Seen:
         found: Seen = {"version": self.broker.topics.data_version.counter}

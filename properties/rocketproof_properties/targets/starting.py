@@ -40,7 +40,7 @@ CODES = {
 }
 GROUPS = {"blank": " ", "long and illegal": "a b" * 100, "long": "g" * 256, "illegal": "a b"}
 TOPICS = {"fine": TOPIC, "blank": "", "illegal and long": "a b" * 50, "illegal": "a\n", "long": "t" * 128, "system": TEMPLATE}
-PAYLOADS: dict[str, bytes | None] = {"fine": b"x", "null": None, "empty": b"", "large": b"x" * (LARGEST + 1)}
+PAYLOADS: dict[str, bytes | None] = {"fine": b"x", "no body": None, "empty": b"", "large": b"x" * (LARGEST + 1)}
 FAILED = "the instance cannot start"
 SAID = {
     "maybe started once": "started once",
@@ -55,7 +55,7 @@ SAID = {
     "conflict with system topic": "system",
     "can not equal DEFAULT_PRODUCER": "DEFAULT_PRODUCER",
     "can not equal CLIENT_INNER_PRODUCER": "CLIENT_INNER_PRODUCER",
-    "the message body is null": "null",
+    "the message body is null": "no body",
     "the message body length is zero": "empty",
     "the message body size over max value": "large",
     "request queueId": "illegal queue",

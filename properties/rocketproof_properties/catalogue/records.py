@@ -441,7 +441,7 @@ CLAIMS = [
     *(LENGTHS, SUMS, SHORT_NAMES, LONG_NAMES, SUMMED, ALONE),
 ]
 
-_PROFILES = ("P40", "P45", "P49", "P494", "P533")
+_PROFILES: tuple[str, ...] = ("P40", "P45", "P49", "P494", "P533")
 _FIT: dict[str, Any] = {"condition": "sizes within their limits", "given": {"names": False, "texts": False, "flags": False}}
 _NAMES: dict[str, Any] = {"condition": "names at their limit", "given": {"texts": False, "flags": False}}
 _TEXTS: dict[str, Any] = {"condition": "properties at their limit", "given": {"names": False, "flags": False}}

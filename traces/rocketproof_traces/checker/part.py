@@ -139,7 +139,7 @@ class PartChecker:
     def _knows_routes(self) -> bool:
         return False
 
-    @property
+    @cached_property
     def _slave(self) -> bool:
         return False
 

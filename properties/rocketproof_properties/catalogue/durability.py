@@ -153,9 +153,9 @@ _THROWS: dict[str, Any] = {"condition": "an append throws in the lock", "given":
 ENDS: dict[str, Any] = {"condition": "asynchronous flush, the process ends up to twice", "given": {"sync": False, "crash_budget": 2}}
 POWER: dict[str, Any] = {"condition": "synchronous flush, the power fails up to twice", "given": {"power_budget": 2}}
 
-_RELEASES: tuple[str, ...] = (*SEEDS, "P494", "P533")
-_HOLD = dict.fromkeys(_RELEASES, "holds")
-_BREAK = dict.fromkeys(_RELEASES, "violated")
+_RELEASES = (*SEEDS, "P494", "P533")
+_HOLD: dict[str, str] = dict.fromkeys(_RELEASES, "holds")
+_BREAK: dict[str, str] = dict.fromkeys(_RELEASES, "violated")
 _ONE_COPY = "FLU-07: the master is its own inSyncReplicas = 1"
 _SYNC: dict[str, Any] = {"condition": "a SYNC_MASTER and its slave"}
 _LATE: dict[str, Any] = {"condition": "a SYNC_MASTER and its slave, flushes are late", "given": {"lags": True}}

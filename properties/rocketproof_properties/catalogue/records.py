@@ -441,13 +441,14 @@ CLAIMS = [
     *(LENGTHS, SUMS, SHORT_NAMES, LONG_NAMES, SUMMED, ALONE),
 ]
 
-_PROFILES: tuple[str, ...] = ("P40", "P45", "P49", "P494", "P533")
+_PROFILES = ("P40", "P45", "P49", "P494", "P533")
 _FIT: dict[str, Any] = {"condition": "sizes within their limits", "given": {"names": False, "texts": False, "flags": False}}
 _NAMES: dict[str, Any] = {"condition": "names at their limit", "given": {"texts": False, "flags": False}}
 _TEXTS: dict[str, Any] = {"condition": "properties at their limit", "given": {"names": False, "flags": False}}
 _FLAGS: dict[str, Any] = {"condition": "flags of IPv6", "given": {"names": False, "texts": False}}
 _ALL: dict[str, Any] = {"condition": "all sizes"}
-_HOLDS, _VIOLATED = dict.fromkeys(_PROFILES, "holds"), dict.fromkeys(_PROFILES, "violated")
+_HOLDS: dict[str, str] = dict.fromkeys(_PROFILES, "holds")
+_VIOLATED: dict[str, str] = dict.fromkeys(_PROFILES, "violated")
 _ENDANGERED: list[tuple[dict[str, Any], dict[str, str], str]] = [
     (_FIT, _HOLDS, "every length fits its number"),
     (_NAMES, {**_VIOLATED, "P533": "holds"}, "HAZ-49: 127 characters may have more bytes; P533 refuses such groups, P49 such topics alone"),

@@ -173,7 +173,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         {"throws": True, "rechecks_after_flush": False, "resets_lock_time": False},
     ),
     "dispatch": (lambda: dispatching.specify("dispatch"), {}),
-    "producers": (lambda: starting.specify("few", Enum("fine", "long"), Enum("fine", "null")), {}),
+    "producers": (lambda: starting.specify("few", Enum("fine", "long"), Enum("fine", "no body")), {}),
     "sizes": (lambda: sizes.specify(sizes.SizesScope("three places", places=3)), {"names": False, "flags": False}),
     "delays": (lambda: delays.specify(delays.DelaysScope("delays")), {"records_each_delivery": False, "end_budget": 1, "power": True}),
     "delays, halves": (lambda: delays.specify(delays.DelaysScope("one entry", entries=1)), {"transactional": True, "fails": True}),

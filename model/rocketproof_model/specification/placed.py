@@ -11,7 +11,7 @@ from typing import Any
 from ..language import JAVA_INT, Body, Bool, Expr, Int, Row, ite
 from .actors import ADMINISTRATOR
 from .arithmetic import COMMIT, ROLLBACK, has_bit
-from .bounds import NAMES_LIMIT, is_dead, retry_limit
+from .bounds import NAMES_LIMIT, is_dead, level_queue, retry_limit
 from .handling import answer, in_phase, runs, send_registration, write_file
 from .placing import gives_up, is_delayed, level_of, next_level
 from .vocabulary import Specification
@@ -197,7 +197,7 @@ def putting(s: Specification, steps: Steps) -> None:
         job, way = comes_to_the_store(a, p, "none")
         a.guard("waits", is_delayed(way.level, job.kind), "it asks for a level, and its queue would count it")
         a.set(way.level, 0)
-        steps.lies(a, way, way.delayed, level_of(way.level) - 1)
+        steps.lies(a, way, way.delayed, level_queue(level_of(way.level)))
 
 
 def backs(s: Specification, steps: Steps) -> None:

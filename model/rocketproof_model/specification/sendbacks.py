@@ -16,7 +16,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from ..language import Body, Bool, Enum, Expr, Int, Maybe, Model, Record, Row, coerce, ite, maximum
 from .actors import ADMINISTRATOR, CLIENT, SERVICE
 from .bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
-from .placing import level_of, next_level
+from .placing import gives_up, level_of, next_level
 
 Way = Enum("gives back", "either", "sends")
 """How a message is returned: by request 36; by a send, as Java's consumers do where 36 is refused; or either, by several consumers."""
@@ -195,7 +195,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     def back_bury(a: Body, level: Expr) -> None:
         """The message is given back and becomes a dead letter; nobody asks for the permission of its topic."""
         begun = ask(a, "back")
-        a.guard("no retries left", enough | (level < 0), "it was retried as often as the limit says, or is given up")
+        a.guard("no retries left", gives_up(times, limit, level), "it was retried as often as the limit says, or is given up")
         put(a, begun, "dead", 0, ite(c["dlq_clears_delay"], 0, message.delay), **copied, given_up=level < 0)
 
     @m.action(actor=CLIENT, fair="weak", rules=made, q=queue)

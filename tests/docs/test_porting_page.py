@@ -11,6 +11,7 @@ from rocketproof_properties.deployments.deployment import LOST
 from rocketproof_properties.generators.programs import WIRED
 from rocketproof_properties.runs import readback
 from rocketproof_properties.steps.vocabulary import STEPS, plain
+from rocketproof_properties.validation.ladder import LEVELS, REQUESTS
 from rocketproof_protocol import codes
 
 PAGE = HOUSE / "properties" / "docs" / "porting.md"
@@ -35,26 +36,49 @@ def rows() -> list[str]:
         if kind.build is None or name in {"unknown", *SIMULATED}:
             continue
         try:
-            code = OTHERWISE.get(name) or plain(name).code
+            code = code_of(name)
         except InputError:
             continue
         who = ", ".join(why for why, steps in by.items() if name in steps) or "in programs of a wire"
         where = "name server" if name in SERVED_BY_NAME_SERVER else "broker"
-        found.append((code, f"| {code} | {request_name(code)} | {where} | {kind.sentence.partition(';')[0]} | {who} |"))
+        found.append((code, f"| {code} | {codes.REQUESTS[code]} | {where} | {kind.sentence.partition(';')[0]} | {who} |"))
     return [row for _, row in sorted(found)]
 
 
-def request_name(code: int) -> str:
-    """The constant that stands first for a request of this code; answers have names above 0 too, which come later."""
-    return next(name for name, value in vars(codes).items() if value == code)
+def lost() -> list[str]:
+    """The table of what is lost without a request: those that a level needs first."""
+    found = sorted((one.level or len(LEVELS) + 1, code_of(name), one.lost) for name, one in REQUESTS.items())
+    return [f"| {code} | {level if level <= len(LEVELS) else ''} | {text} |" for level, code, text in found]
+
+
+def levels() -> list[str]:
+    """The table of levels."""
+    cells = ((number, one.name, one.sentence, ", ".join(str(code_of(name)) for name in one.asks)) for number, one in enumerate(LEVELS, 1))
+    return ["| " + " | ".join(map(str, row)) + " |" for row in cells]
+
+
+def code_of(name: str) -> int:
+    return OTHERWISE.get(name) or plain(name).code
+
+
+def table(head: str) -> list[str]:
+    """The rows of the page's table with this head."""
+    lines = PAGE.read_text("utf-8").splitlines()
+    begin = next(k for k, line in enumerate(lines) if line.startswith(head))
+    found = lines[begin + 2 :]
+    return found[: next(k for k, line in enumerate(found) if not line.startswith("|"))]
 
 
 def test_the_page_lists_every_request_that_is_sent() -> None:
-    lines = PAGE.read_text("utf-8").splitlines()
-    begin = next(k for k, line in enumerate(lines) if line.startswith("| code | request |"))
-    table = lines[begin + 2 :]
-    table = table[: next(k for k, line in enumerate(table) if not line.startswith("|"))]
-    assert table == rows(), "write this into the page:\n" + "\n".join(rows())
+    assert table("| code | request |") == rows(), "write this into the page:\n" + "\n".join(rows())
+
+
+def test_the_page_says_what_is_lost_without_a_request() -> None:
+    assert table("| without | level |") == lost(), "write this into the page:\n" + "\n".join(lost())
+
+
+def test_the_page_lists_the_levels() -> None:
+    assert table("| level | name |") == levels(), "write this into the page:\n" + "\n".join(levels())
 
 
 def test_the_page_says_what_is_lost_as_a_report_does() -> None:

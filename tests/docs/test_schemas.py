@@ -94,6 +94,11 @@ def test_a_self_test(output: Callable[..., Any]) -> None:
     assert tested["checked"] and errors("self-test", tested) == []
 
 
+def test_levels(output: Callable[..., Any]) -> None:
+    found = output("validate", "--target", "inprocess", "--level", "--up-to", "2")
+    assert found["level"] == 2 and errors("levels", found) == []
+
+
 def test_mutants() -> None:
     row = Row("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
     assert errors("mutants", [row.record()]) == []

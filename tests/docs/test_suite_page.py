@@ -7,8 +7,8 @@ from session import HOUSE
 from rocketproof_properties.catalogue import CLAIMS, HISTORY_CLAIMS
 from rocketproof_properties.rules import rules
 from rocketproof_properties.steps.parts import Capability
-from rocketproof_properties.suite.entries import entries
 from rocketproof_properties.suite.unseen import table, unseen
+from rocketproof_properties.validation.entries import entries
 
 PAGE = HOUSE / "properties" / "docs" / "suite.md"
 

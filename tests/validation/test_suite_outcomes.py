@@ -19,9 +19,9 @@ from rocketproof_properties.judging.stated import guards, kept
 from rocketproof_properties.rules import rules
 from rocketproof_properties.steps.parts import Capability
 from rocketproof_properties.suite import text
-from rocketproof_properties.suite.entries import Entry, entries, entry_of, puts_to_the_test
 from rocketproof_properties.suite.outcomes import Outcome, outcomes
 from rocketproof_properties.validation.accept import Accepted
+from rocketproof_properties.validation.entries import Entry, entries, entry_of, puts_to_the_test
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
 from rocketproof_traces.checker.shape import Shape, model_of
 from rocketproof_traces.history import Header, Writer

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.command import CommandTarget
-from rocketproof_properties.deployments.deployment import OF_TARGETS, NotOffered, Setup
+from rocketproof_properties.deployments.choose import choose
+from rocketproof_properties.deployments.command import CommandTarget, program
+from rocketproof_properties.deployments.deployment import OF_TARGETS, NotOffered, Setup, TargetError
 from rocketproof_properties.deployments.description import read
 from rocketproof_properties.steps.parts import Capability
 
@@ -61,6 +62,38 @@ def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
         bare.open(Setup(stores={"broker-a": tmp_path}))
 
 
+def test_a_port_beside_the_own_one_is_kept_free(tmp_path: Path) -> None:
+    found = read(
+        written(tmp_path, '[broker]\nstart = ["x", "{port}", "{port-2}"]\naround = [3]\n[broker.settings]\nha = "{port+1}"\n')
+    ).broker
+    assert sorted(found.ports) == [-2, 0, 1, 3]
+    assert found.beside(100) == {"port": "100", "port-2": "98", "port+1": "101", "port+3": "103"}
+
+
+def test_a_program_is_looked_for_in_its_folders_and_then_in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'programs = ["{folder}/bin", "{cache}/x"]\ninstall = "get it into {cache}"\n[broker]\nstart = ["broker-of-nobody", "{port}"]\n'
+    target = CommandTarget(written(tmp_path, text))
+    monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(TargetError) as caught:
+        target.open()
+    folders = f"{tmp_path}/bin, {tmp_path}/cache/x, PATH"
+    assert str(caught.value) == f"target: there is no broker-of-nobody in {folders}; get it into {tmp_path}/cache"
+    mine = tmp_path / "bin" / "broker-of-nobody"
+    mine.parent.mkdir()
+    mine.write_text("#!/bin/sh\n")
+    mine.chmod(0o755)
+    assert program(target.description, target.description.broker) == str(mine)
+
+
+def test_brokers_of_others_are_known_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = choose(None, "rust", None, configure=False)
+    assert (target.name, target.profile, target.offers) == ("rust", "P533", OF_TARGETS)
+    monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match="cargo install rocketmq-namesrv"):
+        target.open()
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -76,6 +109,8 @@ def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
         ('[broker]\nstart = ["x"]\n\nstrat = ["y"]\n', 4, "unknown key 'strat' in [broker]"),
         ('[broker]\nstart = ["x"]\n[limit]\nready = 3\n', 3, "unknown key 'limit'"),
         ('[broker]\nstart = ["x", "{prot}"]\n', 2, "unknown placeholder {prot}"),
+        ('[broker]\nstart = ["x", "{port+0}"]\n', 2, "unknown placeholder {port+0}"),
+        ('programs = "bin"\n[broker]\nstart = ["x"]\n', 1, 'give programs = ["folder"]'),
         ('[broker]\nstart = ["x", "{port"]\n', 2, "write {{ for a brace"),
         ('[broker]\nstart = ["x"]\nready = "("\n', 3, "ready is not a regular expression"),
         ('[broker]\nstart = ["x"]\naround = [1.5]\n', 3, "around is not a list of distances"),

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ..choices import InputError
 from . import reporting
-from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
+from .common import DIFFERS, OK, Count, Flag, Json, Level, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
     from ..deployments.deployment import Target
@@ -106,6 +106,8 @@ def validate(
     again: Path | None = None,
     resume: Path | None = None,
     self_test: Flag = False,
+    level: Flag = False,
+    up_to: Level | None = None,
     accept: Path | None = None,
     configure: Flag = False,
     shrink: NotNegative = 20.0,
@@ -148,6 +150,11 @@ def validate(
     self_test
         Only try each thing that the target offers once, and print what a validation loses without the rest: for authors of a
         target's description.
+    level
+        Only find out how far the broker comes on a ladder of six levels, from answering a route to recovering from kill -9, and what
+        it needs for the next one: for a broker that is young. Takes seconds.
+    up_to
+        With --level: the highest level that is tried; the exit code is 0 if it is reached.
     accept
         A TOML file of accepted deviations.
     configure
@@ -188,6 +195,10 @@ def validate(
         raise InputError("--resume goes on with the run of its folder; leave out the broker, --target, the folder of --report and --again")
     if self_test and any(one is not None for one in (again, resume)):
         raise InputError("--self-test tries a target; leave out --again and --resume")
+    if level and (self_test or any(one is not None for one in (again, resume))):
+        raise InputError("--level tries a target; leave out --self-test, --again and --resume")
+    if up_to is not None and not level:
+        raise InputError("--up-to says how far --level tries; give --level too")
     asked: dict[str, Any] = {
         "broker": broker,
         "target": str(Path(target).absolute()) if target is not None and target.endswith(".toml") else target,
@@ -205,6 +216,8 @@ def validate(
     }
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
+    if level:
+        return _level(choose(broker, target, profile, configure=configure), wanted, nameserver, up_to, reports, json)
     chosen = choose(broker, target, profile, configure=configure) if again is None and resume is None else None
     from .. import failures, output
     from ..validation import memory, results, show
@@ -256,6 +269,25 @@ def _pages(report: Path) -> Sequence[Entry]:
     from ..exploring.pages import of_validation
 
     return of_validation(report)
+
+
+def _level(
+    target: Target, wanted: Path | None, nameserver: str | None, up_to: int | None, reports: reporting.Reporting, json: Path | None
+) -> int:
+    """Try the ladder, and tell how far the target came. Raises TargetError if it cannot be set up at all."""
+    from .. import output
+    from ..validation import climb, ladder, report, showlevels
+    from ..validation.validate import mark
+
+    folder = wanted or report.next_folder()
+    report.prepare(folder)
+    with output.phases() as progress:
+        found = climb.climb(target, folder, mark(), wanted=up_to or len(ladder.LEVELS), name_server=nameserver, progress=progress)
+    write(json, found.data())
+    with reports.printing():
+        showlevels.render(found, folder)
+    reports.write(lambda: showlevels.run(found))
+    return found.exit_code
 
 
 def _self_test(target: Target, json: Path | None) -> int:

@@ -28,6 +28,14 @@ def _positive(_: Any, value: float | None) -> None:
         raise ValueError(f"{value:g} is not a positive number; give more than 0")
 
 
+def _level(_: Any, value: int | None) -> None:
+    from ..validation.ladder import LEVELS
+
+    if value is not None and not 1 <= value <= len(LEVELS):
+        names = ", ".join(f"{number} {one.name}" for number, one in enumerate(LEVELS, 1))
+        raise ValueError(f"{value} is no level; there are {names}")
+
+
 def _not_negative(_: Any, value: float | None) -> None:
     if value is not None and value < 0:
         raise ValueError(f"{value:g} is negative; give 0 or more")
@@ -52,6 +60,8 @@ def _pages(_: Any, path: Path | None) -> None:
 
 
 Count = Annotated[int, Parameter(validator=_positive)]
+Level = Annotated[int, Parameter(validator=_level)]
+"""A level of the ladder of brokers."""
 Seconds = Annotated[float, Parameter(validator=_positive)]
 Gibibytes = Annotated[float, Parameter(validator=_positive)]
 Natural = Annotated[int, Parameter(validator=_not_negative)]

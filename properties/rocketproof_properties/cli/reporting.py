@@ -24,8 +24,8 @@ PAGES = 20
 _VERDICTS = {"test": "check"}
 """Both have verdicts on the catalogue's properties, and the same --json."""
 KINDS = (
-    "of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github "
-    "alone (annotations in the log and the summary of a job); may be repeated."
+    "of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), badge:FILE.svg or "
+    "badge:FILE.json, or github alone (annotations in the log and the summary of a job); may be repeated."
 )
 """What --report takes, as its help says it."""
 _SINCE = "A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports."

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from ..steps.parts import NAME_SERVER, Capability
 from . import probe
 from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, Target, TargetError
 from .description import Commands, Description, fill, read
+from .jars import cache
 from .ports import HOST, Addresses
 from .processes import Launch, Processes, opened
 
@@ -21,6 +24,7 @@ class CommandTarget(Target):
     def __init__(self, path: Path) -> None:
         self.description = description = read(path)
         self.name, self.version, self.profile = description.name, description.version, description.profile
+        self.note = description.note
         self.offers = _offers(description)
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
@@ -30,6 +34,8 @@ class CommandTarget(Target):
         if setup.stores and not self.description.broker.uses("store"):
             raise NotOffered(f"{self.name} (its start command has no {{store}})", Capability.STORE)
         limits = self.description
+        for commands in filter(None, (limits.name_server, limits.broker)):
+            program(limits, commands)
         builder = _Builder(self)
         return opened(lambda: Processes(builder, setup, ready_seconds=limits.ready_seconds, stop_seconds=limits.stop_seconds))
 
@@ -42,6 +48,20 @@ def _offers(description: Description) -> frozenset[Capability]:
     return frozenset(found - description.without)
 
 
+def program(description: Description, commands: Commands) -> str:
+    """Where the program of a part is. A name without a slash is looked for in the file's folders, then in PATH. Raises TargetError."""
+    name = commands.start[0]
+    if "/" in name:
+        return name
+    always = {"folder": str(description.path.parent.absolute()), "cache": str(cache())}
+    folders = [*(str(Path(fill(one, always)).expanduser()) for one in description.programs), os.environ.get("PATH", os.defpath)]
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    if found is None:
+        how = fill(description.install, always) or "install it or give its path"
+        raise TargetError(f"{description.name}: there is no {name} in {', '.join([*folders[:-1], 'PATH'])}; {how}")
+    return found
+
+
 class _Builder:
     """Commands and files of one deployment."""
 
@@ -52,7 +72,7 @@ class _Builder:
     def addresses(self, setup: Setup) -> tuple[str | None, dict[str, str]]:
         fresh = Addresses()
         server, broker = self._description.name_server, self._description.broker
-        return None if server is None else fresh.take(server.around), {name: fresh.take(broker.around) for name in setup.names}
+        return None if server is None else fresh.take(server.ports), {name: fresh.take(broker.ports) for name in setup.names}
 
     def launch(self, running: Processes, part: str) -> Launch:
         server = self._description.name_server if part == NAME_SERVER else None
@@ -60,7 +80,7 @@ class _Builder:
         address = str(running.name_server) if part == NAME_SERVER else running.brokers[part]
         home = running.home(part)
         values = {
-            "port": address.rpartition(":")[2],
+            **commands.beside(int(address.rpartition(":")[2])),
             "host": HOST,
             "name_server": running.name_server or "",
             "name": part,
@@ -68,11 +88,12 @@ class _Builder:
             "settings": str(home / "settings.properties"),
             "home": str(home),
             "folder": str(self._description.path.parent.absolute()),
+            "cache": str(cache()),
         }
         settings = {name: fill(text, values) for name, text in commands.settings.items()} | running.settings.get(part, {})
         (home / "settings.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
         return Launch(
-            command=[fill(text, values) for text in commands.start],
+            command=[fill(text, values) for text in (program(self._description, commands), *commands.start[1:])],
             ready=_ready(commands, running, part, address),
             env={name: fill(text, values) for name, text in commands.env.items()},
             folder=self._description.path.parent.absolute(),

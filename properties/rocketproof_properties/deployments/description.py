@@ -20,7 +20,7 @@ from ..steps.parts import Capability
 from .deployment import OF_TARGETS
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
-    "port": "the port to listen on",
+    "port": "the port to listen on; {port+1} and {port-2} are free ports beside it",
     "host": "the host to listen on",
     "name_server": "host:port of the name server; empty without one",
     "name": "the broker's name",
@@ -28,9 +28,11 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "settings": "a file with its settings, a line name=value for each",
     "home": "an empty folder of its own, which goes away",
     "folder": "the folder of the description",
+    "cache": "the folder of what is fetched or built once",
 }
 
-_TOP = ("name", "version", "profile", "name-server", "broker", "limits", "without")
+_BESIDE = re.compile(r"port([+-][1-9]\d{0,2})")
+_TOP = ("name", "version", "profile", "note", "install", "programs", "name-server", "broker", "limits", "without")
 _SERVER = ("start", "stop", "kill", "ready", "env", "around")
 _BROKER = (*_SERVER, "settings")
 _LIMITS = ("ready", "stop")
@@ -57,15 +59,29 @@ class Commands:
     def uses(self, placeholder: str) -> bool:
         return any(placeholder in _names(text) for text in self.texts)
 
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The distances of all ports that it needs."""
+        beside = [int(found[1]) for text in self.texts for name in _names(text) if (found := _BESIDE.fullmatch(name))]
+        return tuple({*self.around, *beside})
+
+    def beside(self, port: int) -> dict[str, str]:
+        """What the placeholders of ports mean."""
+        return {"port": str(port), **{f"port{distance:+d}": str(port + distance) for distance in self.ports if distance}}
+
 
 @dataclass(frozen=True)
 class Description:
-    """What a file says of a target. Limits are seconds."""
+    """What a file says of a target. Limits are seconds. `programs` are folders in which its programs are looked for before those of PATH,
+    `install` says how to get them; `note` is what a reader of its reports has to know."""
 
     path: Path
     name: str
     version: str
     profile: str
+    note: str
+    install: str
+    programs: tuple[str, ...]
     name_server: Commands | None
     broker: Commands
     ready_seconds: float
@@ -98,6 +114,9 @@ def _description(path: Path, top: Table) -> Description:
         name=top.text("name", path.stem),
         version=top.text("version", ""),
         profile=_profile(top),
+        note=top.text("note", ""),
+        install=_template(top, "install", top.text("install", "")),
+        programs=_command(top, "programs", 'give programs = ["folder"]'),
         name_server=_commands(top.inner("name-server", _SERVER)) if "name-server" in top else None,
         broker=_commands(top.inner("broker", _BROKER)),
         ready_seconds=_seconds(limits, "ready", 60.0),
@@ -123,8 +142,8 @@ def _commands(table: Table) -> Commands:
     )
 
 
-def _command(table: Table, key: str) -> tuple[str, ...]:
-    found = table.many(key, str, "a list of texts", f'give {key} = ["program", "argument"]')
+def _command(table: Table, key: str, remedy: str = "") -> tuple[str, ...]:
+    found = table.many(key, str, "a list of texts", remedy or f'give {key} = ["program", "argument"]')
     return tuple(_template(table, key, one) for one in found)
 
 
@@ -143,7 +162,7 @@ def _template(table: Table, key: str, text: str) -> str:
         names = _names(text)
     except ValueError as problem:
         table.refuse(key, f"{text!r}: {problem}; write {{{{ for a brace")
-    for name in names - PLACEHOLDERS.keys():
+    for name in [one for one in names if one not in PLACEHOLDERS and not _BESIDE.fullmatch(one)]:
         table.refuse(key, f"unknown placeholder {{{name}}}; {offer(name, PLACEHOLDERS)}")
     return text
 

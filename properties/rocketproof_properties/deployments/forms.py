@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-KINDS: Final = ("apache:4.9.4", "served", "inprocess", "FILE.toml")
+KNOWN: Final = Path(__file__).with_name("known")
+"""The folder of descriptions of other people's brokers: each file's name is a target's."""
+KINDS: Final = ("apache:4.9.4", "served", "inprocess", "rust", "FILE.toml")
 """What can be started, by examples."""
 _PORTS: Final = 65_536
 
@@ -27,6 +30,8 @@ def form_of(text: str) -> Form | None:
         return Form("inprocess", rest)
     if text.endswith(".toml"):
         return Form("file", text)
+    if text.isidentifier() and (KNOWN / f"{text}.toml").is_file():
+        return Form("file", str(KNOWN / f"{text}.toml"))
     try:
         host_and_port(text)
     except ValueError:

@@ -18,6 +18,7 @@ from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
+from ..replay.comparison import Difference
 from ..replay.decided import kept, rules_of
 from ..replay.differences import differences
 from ..replay.program import ANSWER
@@ -214,16 +215,19 @@ def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: 
     if not differing and not found.in_doubt:
         found.kept |= kept(parsed, {record.topic for log in rebuilt.whole.logs.values() for record in log.records})
     for difference in differing[:1]:  # what follows a first difference follows from it
-        about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
-        about = {"the": "record"}.get(about, about)
-        verdict = Verdict(
-            "reference", f"{about}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of(difference, parsed)
-        )
+        verdict = of_difference(difference, parsed)
         fault = next((one for one in found.faults if difference.field == ANSWER and one.seq == difference.seq), None)
         if fault is None:
             found.verdicts.append(verdict)
         else:
             found.unconfirmed.append(replace(verdict, at=fault.at))
+
+
+def of_difference(difference: Difference, parsed: ParsedHistory) -> Verdict:
+    """What a difference from the reference implementation contradicts."""
+    about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
+    about = {"the": "record"}.get(about, about)
+    return Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of(difference, parsed))
 
 
 def data(verdict: Verdict) -> dict[str, Any]:

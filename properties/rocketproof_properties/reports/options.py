@@ -11,10 +11,18 @@ from typing import Final
 from ..choices import InputError, offer
 from ..store import check_writable
 
-KINDS: Final = ("junit", "sarif", "html", "markdown", "run", "github")
+KINDS: Final = ("junit", "sarif", "html", "markdown", "run", "badge", "github")
+BADGES: Final = (".svg", ".json")
 _FOLDERS: Final = ("html",)
 _NOWHERE: Final = ("github",)
-_EXAMPLES: Final = {"junit": "junit.xml", "sarif": "rocketproof.sarif", "html": "report", "markdown": "report.md", "run": "run.json"}
+_EXAMPLES: Final = {
+    "junit": "junit.xml",
+    "sarif": "rocketproof.sarif",
+    "html": "report",
+    "markdown": "report.md",
+    "run": "run.json",
+    "badge": "badge.svg",
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,10 @@ def _one(value: str) -> Wanted:
     if not path:
         raise InputError(f"--report {value}: it lacks a {_what(kind)}; give {kind}:{_EXAMPLES[kind]}")
     made = Wanted(kind, Path(path))
+    if kind == "badge" and made.place.suffix not in BADGES:
+        raise InputError(
+            f"--report {value}: a badge is a picture or the JSON of an endpoint; give badge:FILE{' or badge:FILE'.join(BADGES)}"
+        )
     if kind in _FOLDERS:
         _check_folder(made)
     else:

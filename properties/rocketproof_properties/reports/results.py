@@ -213,6 +213,8 @@ class Run:
     """The command line, as somebody typed it."""
     whole: bool = True
     """Whether what is as expected is among the results; a saved list of findings does not have it."""
+    short: str = ""
+    """What came out in a few words, for a badge; the counts of the results where there is nothing to say."""
 
     @property
     def title(self) -> str:

@@ -57,5 +57,9 @@ def write(run: Run, wanted: Sequence[Wanted], changes: Changes | None = None, pa
             from . import github
 
             github.write(run, changes)
+        elif one.kind == "badge":
+            from . import badge
+
+            store.replace_text(one.place, badge.write(run, one.place.suffix), "--report badge:")
         else:
             store.replace_text(one.place, _TEXTS[one.kind](run, changes), f"--report {one.kind}:")

@@ -47,7 +47,8 @@ class Reader:
     """A connection to one broker for looking; not a client of the program.
 
     Looking changes nothing, so a question whose answer is lost is asked again for a while. What is still not known then is None everywhere,
-    never a value. `faults` are the lost answers and `missed` the questions that got none; `take` empties both.
+    never a value. `faults` are the lost answers and `missed` the questions that got none; `take` empties both. `unsupported` are kinds of
+    questions that are not asked (any more), `refused` the last answers that were errors, by the kind of the question.
     """
 
     deployment: Deployment
@@ -56,6 +57,7 @@ class Reader:
     unsupported: set[str] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
+    refused: dict[str, Command] = field(default_factory=dict)
 
     def ask(self, name: str, **given: Any) -> Command | None:
         """The answer to a step, None where none comes or the broker does not know such a request."""
@@ -73,6 +75,8 @@ class Reader:
             if answer.code == codes.REQUEST_CODE_NOT_SUPPORTED:
                 self.unsupported.add(name)
                 return None
+            if answer.code != codes.SUCCESS:
+                self.refused[name] = answer
             return answer
         self.missed.append(" ".join(str(one) for one in (name, *given.values())))
         return None

@@ -9,7 +9,7 @@ import itertools
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.history.operations import OVER
 
+from ..deployments import probe
 from ..deployments.deployment import Deployment, TargetError
 from ..generators.programs import Program
 from ..steps.call import Context
 from ..steps.names import Names
-from ..steps.vocabulary import plain
 from .client import SETTLING, Client, perform
 from .readback import SECONDS, Levels, Reader, clean_up, read_back, schedule_offsets
 from .recording import Recording
@@ -87,7 +87,8 @@ class ProgramRun:
 class Runner:
     """Performs programs on brokers that run. `mark` begins the names of this run; numbers of programs go on over all runs.
 
-    `clean`: the brokers are nobody else's, so that topics may be deleted when a program is over.
+    `clean`: the brokers are nobody else's, so that topics may be deleted when a program is over. `unserved`: questions that are not asked
+    for looking, by their steps.
     """
 
     def __init__(
@@ -100,8 +101,10 @@ class Runner:
         settings: Mapping[str, str] | None = None,
         numbers: Iterator[int] | None = None,
         clean: bool = False,
+        unserved: Collection[str] = (),
     ) -> None:
         self.clean = clean
+        self._unserved = unserved
         self.deployment = deployment
         self.folder = folder
         self.bounds = bounds
@@ -131,7 +134,7 @@ class Runner:
         """This thread's connection for looking at a broker."""
         readers: dict[str, Reader] = self._readers.__dict__.setdefault("of", {})
         if broker not in readers:
-            readers[broker] = Reader(self.deployment, broker)
+            readers[broker] = Reader(self.deployment, broker, unsupported={*self._unserved})
             self._all_readers.append(readers[broker])
         return readers[broker]
 
@@ -233,7 +236,7 @@ def answers(deployment: Deployment, part: str) -> bool:
 
     def heard() -> bool:
         with suppress(RemotingError), deployment.connect(part) as connection:
-            connection.ask(plain("heartbeat"), SECONDS)
+            connection.ask(probe.question(), SECONDS)
             return True
         return False
 

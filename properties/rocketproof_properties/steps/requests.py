@@ -17,6 +17,7 @@ from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PULL_SUBSCRIBES, ROLLBACK
+from rocketproof_protocol.properties import PGROUP
 from rocketproof_protocol.topics import TEMPLATE
 
 from .call import BORN, Call, Context
@@ -55,12 +56,13 @@ def send(
     """A message or, with `items`, a batch. `size` fills the body up; `leave` makes the record leave so many bytes of its file, as far as it
     can; `packed` compresses the body, which the sender's flag says and the broker need not know; a field may be left out, or get a text of
     its own."""
+    named = _named(properties or {}, context)
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
         content = zlib.compress(content)
     free = None if leave is None else context.free(to)
     if leave is not None and free is not None:
-        most_bytes = min(free - leave, context.longest(to)) - context.overhead(to, context.names.topic(topic), properties or {})
+        most_bytes = min(free - leave, context.longest(to)) - context.overhead(to, context.names.topic(topic), named)
         content = b"x" * max(1, most_bytes)
     if items is not None:
         content = b"".join(batch_item(one.encode(), properties_text(dict(more), trailing=False)) for one, more in items)
@@ -74,7 +76,7 @@ def send(
         sys_flag,
         context.born(),
         flag,
-        properties_text(dict(properties or {}), trailing=False),
+        properties_text(named, trailing=False),
         times,
         unit,
         most,
@@ -86,6 +88,11 @@ def send(
     if altered is not None:
         fields[altered[0]] = altered[1]
     return Call("send" if items is None else "batch", to, code, fields, content, version, one_way)
+
+
+def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:
+    """The properties with the program's own name of the producers' group, by which a broker knows who may end a half message."""
+    return {name: context.names.group(value) if name == PGROUP else value for name, value in properties.items()}
 
 
 def batch_item(body: bytes, text: str, flag: int = 0) -> bytes:

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from ..output import phases
+from ..validation.entries import Entry
 from . import shared
-from .entries import Entry
 from .options import Options
 from .outcomes import Outcome
 

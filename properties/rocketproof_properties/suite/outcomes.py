@@ -16,10 +16,10 @@ from ..judging.expected import ENOUGH
 from ..judging.judging import Judged, Verdict
 from ..output import counted
 from ..runs.parsed import load
+from ..validation.entries import Entry, entry_of, puts_to_the_test
 from ..validation.report import ValidationFinding, ValidationReport
 from ..witnesses.known import HazardReplayed
 from . import text
-from .entries import Entry, entry_of, puts_to_the_test
 
 Status = Literal["passed", "failed", "skipped", "accepted"]
 _RANK: Final[Mapping[str, int]] = {"claims": 0, "specification": 1, "reference": 2}

@@ -27,10 +27,10 @@ from ..deployments.deployment import Target
 from ..exploring import histories
 from ..steps.parts import Capability
 from ..validation import memory
+from ..validation.entries import Entry, entries
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, tried_first, validate
 from ..witnesses.known import WITNESSES
-from .entries import Entry, entries
 from .options import Options
 from .outcomes import Outcome, outcomes
 

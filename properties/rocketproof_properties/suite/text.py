@@ -15,9 +15,9 @@ from rocketproof_traces.history.operations import OVER
 from ..output import counted
 from ..rules import rules
 from ..runs.parsed import Asked, Other, ParsedHistory
+from ..validation.entries import Entry
 from ..validation.report import ValidationFinding
 from ..witnesses.known import HazardReplayed
-from .entries import Entry
 
 WIDTH: Final = 110
 _CELL: Final = 60

@@ -18,7 +18,7 @@ from ..replay.rules import TOGETHER
 from ..requirements import implemented
 from ..rules import rules
 from ..steps.parts import Capability
-from .entries import entries
+from ..validation.entries import entries
 
 _PLACES: Final[Mapping[str, str]] = {
     "producer.": "kept by a producer, and the target is brokers and name servers",

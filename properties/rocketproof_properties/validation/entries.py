@@ -1,4 +1,6 @@
-"""What the suite has an item for: each id of the catalogue that programs on a wire can show, with its sentence and expected verdict.
+"""What a validation can judge: each id of the catalogue that programs on a wire can show, with its sentence and expected verdict.
+
+The suite (`suite/`) has an item for each.
 
 Four kinds. A *property* is a claim about histories; where the profile expects that it is broken under a condition, that is an entry of its
 own. What the files of a broker have to be is one too, where they can be read. So is a property of states that a witness of the model

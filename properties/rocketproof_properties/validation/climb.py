@@ -1,0 +1,339 @@
+"""How far a broker comes on the ladder: its trials from the bottom, until one is not as described.
+
+What comes of it is short on purpose: the level that was reached, the first request that did not do what the next one takes, with its
+answer, and which other requests are not served.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol import codes
+
+from ..deployments.deployment import Deployment, Target, TargetError
+from ..generators.programs import Program
+from ..histories.history import OK
+from ..judging.judging import Judged, Verdict, judge_file, of_difference
+from ..replay.program import Reference
+from ..reports.results import tool
+from ..runs.client import perform
+from ..runs.parsed import Asked, ParsedHistory, load
+from ..runs.readback import Reader
+from ..runs.recording import worded
+from ..runs.runner import Bounds, Gone, Runner
+from ..steps.call import Context
+from ..steps.names import Names
+from ..steps.vocabulary import request_of
+from .entries import entry_of
+from .ladder import ASKED_FOR, LEVELS, REQUESTS, Level, Trial
+from .report import HISTORIES
+
+SCHEMA: Final = "rocketproof-levels"
+VERSION: Final = 1
+_SECONDS: Final = 2.0
+"""To wait for the answer to a request that is asked only to hear whether it is served."""
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """A request that a broker or a name server does not serve: the step, its code and name, what came of it, whether it was `refused`
+    or not answered, and see `ladder.Request`."""
+
+    step: str
+    code: int
+    request: str
+    answer: str
+    refused: bool
+    level: int
+    lost: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why a level was not reached: `text`, by the entry `id` of the catalogue, "" where nothing came that could be judged. `request` and
+    `answer` are the first that are not as they should be, "" where it is no single one."""
+
+    text: str
+    request: str = ""
+    answer: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A level that was tried: `failed` if it was not reached; `untried` says which parts of it could not be tried, and why."""
+
+    level: Level
+    number: int
+    failed: Failed | None = None
+    untried: tuple[str, ...] = ()
+    tried: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+    history: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether something of it was tried, and was as it should be."""
+        return self.failed is None and self.tried > 0
+
+    def data(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"level": self.number, "name": self.level.name, "sentence": self.level.sentence, "reached": self.reached}
+        row |= {"failed": None if self.failed is None else vars(self.failed), "untried": list(self.untried)}
+        return row | {"requests": self.requests, "seconds": round(self.seconds, 3), "history": self.history}
+
+
+@dataclass
+class Climb:
+    """How far a target came. `rungs` go up to the one that was not reached; `wanted` is the highest that somebody asked for."""
+
+    target: str
+    version: str
+    profile: str
+    wanted: int = len(LEVELS)
+    rungs: list[Rung] = field(default_factory=list)
+    unserved: tuple[Unserved, ...] = ()
+    began: str = ""
+    seconds: float = 0.0
+
+    @property
+    def level(self) -> int:
+        """The number of the level that was reached, 0 for none. One that could not be tried is neither reached nor in the way."""
+        return max((one.number for one in self.rungs if one.reached), default=0)
+
+    @property
+    def next(self) -> Rung | None:
+        """The level that was not reached."""
+        return next((one for one in self.rungs if one.failed is not None), None)
+
+    @property
+    def exit_code(self) -> int:
+        if self.next is not None:
+            return 1
+        return 0 if self.level == self.wanted else 3
+
+    @property
+    def short(self) -> str:
+        """`level 3 of 6: keeps queues`."""
+        name = LEVELS[self.level - 1].name if self.level else "nothing yet"
+        return f"level {self.level} of {len(LEVELS)}: {name}"
+
+    def data(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "tool": tool(),
+            "target": {"name": self.target, "version": self.version},
+            "profile": self.profile,
+            "began": self.began,
+            "seconds": round(self.seconds, 3),
+            "level": self.level,
+            "of": len(LEVELS),
+            "wanted": self.wanted,
+            "name": LEVELS[self.level - 1].name if self.level else "",
+            "levels": [one.data() for one in self.rungs],
+            "unserved": [vars(one) for one in self.unserved],
+            "exit": self.exit_code,
+        }
+
+
+Progress = Callable[[str, int, int], None]
+
+
+def climb(
+    target: Target,
+    folder: Path,
+    mark: str,
+    *,
+    wanted: int = len(LEVELS),
+    name_server: str | None = None,
+    progress: Progress = lambda what, done, all_: None,
+) -> Climb:
+    """Try the levels up to one on a deployment of their own. Raises TargetError where the target cannot be set up."""
+    began = time.monotonic()
+    found = Climb(target.name, target.version, target.profile, wanted, began=datetime.now(UTC).isoformat(timespec="seconds"))
+    (folder / HISTORIES).mkdir(parents=True, exist_ok=True)
+    with target.open() as running:
+        found.version = target.version
+        running.name_server = name_server or running.name_server
+        found.unserved = tuple(unserved(running, mark))
+        climber = _Climber(running, target, folder / HISTORIES, mark, found.unserved)
+        allowed: frozenset[str] = frozenset()
+        for number, level in enumerate(LEVELS[:wanted], 1):
+            progress("level", number, wanted)
+            allowed |= level.ids
+            found.rungs.append(climber.rung(level, number, allowed))
+            if found.next is not None:
+                break
+        climber.close()
+    found.seconds = time.monotonic() - began
+    return found
+
+
+def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
+    """The requests that its parts do not serve, as far as they can be asked for without doing anything."""
+    broker = next(iter(running.brokers))
+    context = Context(Names(f"{mark}0-", 0), broker)
+    for name in ASKED_FOR:
+        known = REQUESTS[name]
+        call = request_of((name, dict(known.given)), context)
+        if call is None or running.address(call.to) is None:
+            continue
+        try:
+            with running.connect(call.to, _SECONDS) as line:
+                answer = line.ask(call.command(), _SECONDS)
+        except RemotingError as problem:
+            refused, text = False, worded(problem)
+        else:
+            refused, text = answer.code == codes.REQUEST_CODE_NOT_SUPPORTED, said(answer.code, answer.remark)
+            if not refused:
+                continue
+        yield Unserved(name, call.code, codes.REQUESTS[call.code], text, refused, known.level, known.lost)
+
+
+def said(code: int, remark: str | None) -> str:
+    """An answer in short."""
+    return f"{code} {codes.ANSWERS.get(code, '')}".strip() + (f": {' '.join(remark.split())[:200]}" if remark else "")
+
+
+class _Climber:
+    """Performs the trials on a running target, and judges them."""
+
+    def __init__(self, running: Deployment, target: Target, folder: Path, mark: str, not_served: Sequence[Unserved]) -> None:
+        self._running, self._target, self._folder, self._mark = running, target, folder, mark
+        self._numbers = itertools.count(1)
+        self._not_served = {one.step: one for one in not_served}
+        self._runner: Runner | None = None
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._runner.close()
+
+    def rung(self, level: Level, number: int, allowed: frozenset[str]) -> Rung:
+        """Try a level; entries of the catalogue that are `allowed` count."""
+        began, untried, tried, requests, history = time.monotonic(), [], 0, 0, ""
+        failed: Failed | None = None
+        for trial in level.trials:
+            why = self._missing(trial)
+            if why:
+                untried.append(why)
+                continue
+            tried += 1
+            try:
+                path, reader = self._perform(trial, level, number)
+            except TargetError as problem:
+                failed = Failed(str(problem))
+                break
+            history = f"{path.parent.name}/{path.name}"
+            judged, parsed = judge_file(path, self._target.profile), load(path)
+            requests += judged.requests
+            failed = self._first_failure(level, allowed, judged, parsed, reader)
+            if failed is not None:
+                break
+        return Rung(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history)
+
+    def _missing(self, trial: Trial) -> str:
+        """Why a trial cannot be performed, "" if it can."""
+        if trial.name_server and self._running.name_server is None:
+            return "no name server is known; give --nameserver"
+        missing = sorted(one.value for one in trial.needs - self._running.offers)
+        return f"the target does not offer {', '.join(missing)}, which the part with a {trial.interruption} needs" if missing else ""
+
+    def _perform(self, trial: Trial, level: Level, number: int) -> tuple[Path, Reader]:
+        """The history of a trial, and who looked at what it left. Raises TargetError where the broker is gone, or does not start again."""
+        if self._runner is None:
+            origin = {"target": {"name": self._target.name}, "profile": self._target.profile}
+            passed_over = {name for name in self._not_served if name not in level.asks}
+            self._runner = Runner(self._running, self._folder, origin, Bounds(1), self._mark, numbers=self._numbers, unserved=passed_over)
+        runner = self._runner
+        under_way = runner.begin(Program(number, f"level {number}: {level.name}", (*trial.steps, *trial.after)))
+        broker = under_way.context.broker
+        reader = runner.reader(broker)
+        reader.refused.clear()
+        try:
+            perform(trial.steps, under_way.clients, lambda: False)
+            if trial.interruption:
+                getattr(self._running, trial.interruption)(broker)
+                self._running.restart(broker)
+                under_way.recording.add("info", broker, "restart", {"after": trial.interruption})
+                for client in under_way.clients.values():
+                    client.close()
+                perform(trial.after, under_way.clients, lambda: False)
+            with suppress(Gone):  # what it has not answered says it better
+                runner.end(under_way)
+        finally:
+            under_way.close()
+        return under_way.path, reader
+
+    def _first_failure(self, level: Level, allowed: frozenset[str], judged: Judged, parsed: ParsedHistory, reader: Reader) -> Failed | None:
+        """What of a trial is not as described, first what was asked first; None if all is."""
+        asked = [one for number, one in enumerate(parsed.asked) if not _asked_again(parsed.asked[number : number + 2])]
+        for one in asked:
+            if not one.one_way and one.code not in OK:
+                return Failed(f"it has to be answered {said(codes.SUCCESS, None)}", _request(one), _answer(one))
+        for name in level.asks:
+            if name in reader.unsupported and name in REQUESTS:
+                return self._not_looked_at(name)
+        found = [one for one in (*judged.findings, *self._never_done(parsed)) if entry_of(one) in allowed]
+        if found:
+            return _contradicted(min(found, key=lambda one: (one.seq < 0, one.seq)), parsed)
+        missing = sorted(level.exercised - judged.exercised)
+        return self._too_little(missing, asked, reader) if missing else None
+
+    def _never_done(self, parsed: ParsedHistory) -> Iterator[Verdict]:
+        """What requests that want no answer have left undone. Elsewhere nobody can say that, since they may be served later; here a while
+        has passed."""
+        if any(one.one_way for one in parsed.asked):
+            for difference in Reference(parsed, PROFILES[self._target.profile], parsed.items).compare():
+                yield of_difference(difference, parsed)
+
+    def _too_little(self, missing: Sequence[str], asked: Sequence[Asked], reader: Reader) -> Failed:
+        """Nothing is wrong, since nothing could be seen."""
+        text = f"what came says too little to judge by {', '.join(missing)}"
+        for name, answer in reader.refused.items():
+            return Failed(text, f"{name}, to look", said(answer.code, answer.remark))
+        if reader.faults:
+            return Failed(text, "to look", reader.faults[-1])
+        return Failed(f"{text}: can its body be read?", *((_request(asked[-1]), _answer(asked[-1])) if asked else ()))
+
+    def _not_looked_at(self, name: str) -> Failed:
+        known = self._not_served.get(name)
+        if known is None:
+            return Failed("it has to be served", name, said(codes.REQUEST_CODE_NOT_SUPPORTED, None))
+        return Failed(f"without it is lost: {known.lost}", f"{known.request} ({known.code})", known.answer)
+
+
+def _asked_again(two: Sequence[Asked]) -> bool:
+    """Whether a question for a route is asked again, because a registration may have been on its way."""
+    return len(two) == 2 and two[0].op == "route" == two[1].op and two[0].fields == two[1].fields
+
+
+def _request(one: Asked) -> str:
+    fields = {name: one.fields[name] for name in ("topic", "queueId", "group", "offset", "delayLevel") if name in one.fields}
+    shown = ", ".join(f"{name}={value}" for name, value in fields.items())
+    code = int(one.value["code"])
+    return f"{codes.REQUESTS.get(code, code)} ({code}) {shown}".strip()
+
+
+def _answer(one: Asked) -> str:
+    if one.code is None:
+        return str(one.answer.get("error") or "no answer")
+    fields: Mapping[str, str] = one.answer.get("fields") or {}
+    shown = ", ".join(f"{name}={fields[name]}" for name in ("queueId", "queueOffset", "msgId") if name in fields)
+    return " ".join(filter(None, [said(one.code, one.answer.get("remark")), shown]))
+
+
+def _contradicted(verdict: Verdict, parsed: ParsedHistory) -> Failed:
+    about = next((one for one in parsed.asked if verdict.seq in (one.seq, one.end)), None)
+    shown = Failed("") if about is None else Failed("", _request(about), _answer(about))
+    return Failed(verdict.text, shown.request, shown.answer, entry_of(verdict))

@@ -1,0 +1,205 @@
+"""The ladder of a young broker: what it has to do first, what comes next, and which requests that takes.
+
+A level is data. `trials` are short programs that a broker of this level performs as described, and `asks` are the steps whose requests it
+has to serve for that. What is right is said by the judges of every program, and by nothing here: `ids` are the entries of the catalogue
+(`entries.py`) that count from this level on, `exercised` the claims that its trials have to put to the test, so that no level is reached
+because nothing could be seen. An entry of no level is a manner of the release (`MANNERS`): whether each property of a record and each field
+of an answer is the release's own is for the programs of a whole validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, TEMPLATE
+
+from ..steps.parts import Capability
+from ..steps.vocabulary import Step
+
+Interruption = Literal["", "stop", "kill"]
+
+
+class Trial(NamedTuple):
+    """A program of one client. `interruption`: how the broker ends behind `steps`; it is started again, and the steps `after` follow."""
+
+    steps: tuple[Step, ...]
+    interruption: Interruption = ""
+    after: tuple[Step, ...] = ()
+
+    @property
+    def needs(self) -> frozenset[Capability]:
+        """What a target has to offer for it."""
+        ends = {"stop": Capability.STOP, "kill": Capability.KILL}
+        return frozenset({ends[self.interruption], Capability.RESTART}) if self.interruption else frozenset()
+
+    @property
+    def name_server(self) -> bool:
+        """Whether only a name server is asked."""
+        return all(name == "route" for name, _ in self.steps)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A rung: its name, what a broker does that has reached it, and see above."""
+
+    name: str
+    sentence: str
+    asks: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    ids: frozenset[str] = frozenset()
+    exercised: frozenset[str] = frozenset()
+
+
+def _ids(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _half(body: str) -> Step:
+    return "send", {"properties": {TRAN_MSG: "true", PGROUP: "producers"}, "body": body}
+
+
+_STORED: Final[tuple[Step, ...]] = (
+    ("send", {"body": "first"}),
+    ("send", {"body": "second"}),
+    ("send", {"body": "third", "queue": 1}),
+)
+_A_WHILE: Final[Step] = ("time", {"millis": 1000})
+"""Enough for what wants no answer; what is not done then is never done."""
+_ONE_MORE: Final[Step] = ("send", {"body": "fourth"})
+
+LEVELS: Final = (
+    Level(
+        "answers a route",
+        "a name server answers a client that asks for the route of TBW102, which tells it the queues and the address of a broker",
+        ("route",),
+        (Trial((("route", {"topic": TEMPLATE}),)),),
+        _ids("INV-01 INV-02 INV-04 INV-05 INV-59.tables INV-60 NS-06 REM-05 REM-08"),
+        _ids("INV-01 INV-60"),
+    ),
+    Level(
+        "takes a send",
+        "a first message makes its topic, each send is answered with its queue, its offset and an id, and the name server has the route",
+        ("send", "max_offset"),
+        (Trial((("send", {}), ("send", {"queue": 1}), ("route", {}))),),
+        _ids(
+            "INV-30.records SEND-12 SEND-41 SEND-42 SEND-46 CHK-01 CHK-02 CHK-03 CHK-09 CHK-10 APP-05 FLU-02 FLU-07 "
+            "specification.send reference.send reference.route"
+        ),
+        _ids("INV-01"),
+    ),
+    Level(
+        "keeps queues",
+        "what was acknowledged is in its queue, with the offsets 0, 1, 2 and the body that was sent, also after a stop and a start",
+        ("pull", "max_offset"),
+        (Trial(_STORED), Trial(_STORED, "stop", (_ONE_MORE,))),
+        _ids(
+            "INV-06.records INV-07.records INV-34.records INV-36.records INV-37 INV-39 INV-40 INV-40.limit INV-41 INV-42 INV-43 INV-44 "
+            "APP-02 APP-09 APP-10 CL-01 SEND-20 SEND-22 BAT-04 TCM-14 TCM-15 TCM-30 CHK-08 specification.topics specification.update_topic "
+            "reference.queue reference.record reference.topic.made reference.topic.queues reference.topic.perm reference.earliest"
+        ),
+        _ids("INV-34.records INV-36.records"),
+    ),
+    Level(
+        "retries and dead letters",
+        "what a consumer gives back comes to it again, after its delay, in the retry topic of its group, and is a dead letter in the end",
+        ("back",),
+        (
+            Trial((("send", {}), ("back", {"level": 1}), ("time", {"millis": 2500}))),
+            Trial((("send", {}), ("back", {"level": -1}), ("send", {"properties": {DELAY: "1"}}), ("time", {"millis": 2500}))),
+        ),
+        _ids(
+            "INV-45 INV-46 INV-47 INV-48 INV-49 INV-50 INV-51 BACK-03 BACK-04 BACK-08 BACK-09 BACK-10 BACK-12 BACK-13 BACK-14 "
+            "DLQ-02 DLQ-04 CL-02 reference.send_back"
+        ),
+        _ids("INV-45 INV-48 INV-50 INV-51"),
+    ),
+    Level(
+        "transactions",
+        "a half message is in no queue before it is committed; then it is there once, and not if it is rolled back",
+        ("end",),
+        (Trial((_half("committed"), ("end", {}), _half("rolled back"), ("end", {"record": 1, "commit": False}), _A_WHILE)),),
+        _ids("INV-03 INV-35.records TRX-01 TRX-04 APP-04"),
+        _ids("INV-35.records"),
+    ),
+    Level(
+        "recovers",
+        "after kill -9 and a start everything that was acknowledged is there, and each queue goes on behind it",
+        (),
+        (Trial((*_STORED, _half("half")), "kill", (_ONE_MORE, ("send", {"body": "fifth", "queue": 1}))),),
+        frozenset(),
+        _ids("INV-34.records INV-36.records"),
+    ),
+)
+"""From the bottom: each level takes those below it for granted."""
+
+MANNERS: Final = "the manners of the release"
+"""What a finding is about that keeps no broker from a level."""
+
+
+class Request(NamedTuple):
+    """A request that a validation sends. `level` is the number of the first level that needs it, 0 for none; `lost` says what cannot be
+    found out, or not be used, where it is not served; `given` are arguments with which nothing happens, when it is asked only for that."""
+
+    level: int
+    lost: str
+    given: Mapping[str, object] = {}
+
+
+_LOOKS: Final = "records: whether what was acknowledged was stored, where, and how often"
+REQUESTS: Final[Mapping[str, Request]] = {
+    "route": Request(1, "clients find no broker; nothing about routes is judged", {"topic": "nowhere"}),
+    "cluster": Request(0, "brokers behind a name server: give the address of each broker instead"),
+    "send": Request(2, "everything: nothing can be stored"),
+    "max_offset": Request(2, "everything: the broker is not recognised", {"topic": "nowhere"}),
+    "pull": Request(3, _LOOKS, {"topic": "nowhere"}),
+    "view": Request(0, "records at the place that an answer names: whether an id leads to its message", {"place": 0}),
+    "topics": Request(0, "the topic table: whether a refused send left a topic, with how many queues and which permission"),
+    "settings": Request(0, "settings: those of the profile's release are assumed"),
+    "back": Request(4, "retries and dead letters", {"offset": 0}),
+    "end": Request(5, "transactions: a half message is never committed, and there is no answer that would say so"),
+    "topic": Request(0, "topics that an administrator makes: other counts of queues, permissions, orders, templates"),
+    "group": Request(0, "consumer groups that an administrator makes: limits of retries, numbers of retry queues"),
+    "earliest": Request(0, "the time of a queue's first message", {"topic": "nowhere"}),
+    "heartbeat": Request(0, "producers that are known to the broker: it asks nobody what became of a half message"),
+    "register": Request(0, "several brokers behind a name server, as it shows them in a route"),
+    "unregister": Request(0, "how a name server forgets a broker"),
+    "delete": Request(0, "nothing; topics of the programs stay"),
+    "delete_group": Request(0, "nothing; groups of the programs stay"),
+    "delete_route": Request(0, "nothing; topics of the programs stay in the name server"),
+    "configure": Request(0, "settings of a running broker: programs that need others are left out"),
+}
+"""The requests by the steps that send them (`steps.vocabulary`)."""
+
+_NOT_ASKED_FOR: Final = ("send", "end", "register", "unregister", "configure", "delete", "delete_group", "delete_route")
+ASKED_FOR: Final = tuple(name for name in REQUESTS if name not in _NOT_ASKED_FOR)
+"""Requests that can be sent to hear whether they are served: they want an answer, are missed, and change nothing but under names of their
+own. A registration is none of them: a young name server may take its word for that of the one broker that it knows."""
+
+
+def level_of_entry(id_: str) -> int:
+    """The number of the level from which an entry of the catalogue counts, 0 if it is a manner."""
+    return next((number for number, one in enumerate(LEVELS, 1) if id_ in one.ids), 0)
+
+
+def level_of_steps(steps: Iterable[Step]) -> int:
+    """The highest level that the steps of a program need."""
+    return max((_level_of_step(*step) for step in steps), default=0)
+
+
+def _level_of_step(name: str, args: Mapping[str, object]) -> int:
+    given = args.get("properties")
+    properties = given if isinstance(given, Mapping) else {}
+    topic = str(args.get("topic", ""))
+    if TRAN_MSG in properties:
+        return REQUESTS["end"].level
+    if DELAY in properties or topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+        return REQUESTS["back"].level
+    return REQUESTS[name].level if name in REQUESTS else 0
+
+
+def described(number: int) -> str:
+    """`level 3, keeps queues`."""
+    return f"level {number}, {LEVELS[number - 1].name}" if number else MANNERS

@@ -1,0 +1,266 @@
+"""`rocketproof validate --level`: how far a broker comes, and what it needs for the next level."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+from xml.etree import ElementTree
+
+import pytest
+
+from rocketproof_impl.remoting.command import RESPONSE, Command
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.connection import Connection, TcpConnection
+from rocketproof_properties.deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.steps.vocabulary import STEPS
+from rocketproof_properties.validation.climb import Climb, Failed, Rung, _Climber, climb
+from rocketproof_properties.validation.entries import entries
+from rocketproof_properties.validation.ladder import LEVELS, REQUESTS, level_of_entry, level_of_steps
+from rocketproof_properties.validation.validate import mark
+from rocketproof_protocol import codes
+
+YOUNG: Final = Path(__file__).with_name("young_broker.py")
+
+
+def described(folder: Path, spoilt: str = "") -> Path:
+    """The young broker's target file: ten lines."""
+    start = f'"{sys.executable}", "{YOUNG}", "{{port}}"'
+    lines = [
+        'name = "young"',
+        'profile = "P494"',
+        'without = ["configure"]',
+        "",
+        "[name-server]",
+        f"start = [{start}]",
+        f'env = {{ SPOILT = "{spoilt}" }}',
+        "[broker]",
+        f'start = [{start}, "{{name_server}}"]',
+        f'env = {{ SPOILT = "{spoilt}" }}',
+    ]
+    (folder / "young.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    return folder / "young.toml"
+
+
+def climbed(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
+    """What `--json` says of a young broker with this fault, and the exit code."""
+    made = ["--report", str(folder / "r"), "--json", str(folder / "level.json"), "--report", f"badge:{folder / 'badge.svg'}"]
+    code = run(["validate", "--target", str(described(folder, spoilt)), "--level", *made, "--report", f"badge:{folder / 'badge.json'}"])
+    return json.loads((folder / "level.json").read_text("utf-8")), code
+
+
+def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(YOUNG.read_text("utf-8").splitlines()) <= 200
+    began = time.monotonic()
+    found, code = climbed(tmp_path)
+    assert time.monotonic() - began < 60
+    assert (found["level"], found["name"], code) == (2, "takes a send", 1)
+    failed = found["levels"][-1]["failed"]
+    assert failed["request"] == "PULL_MESSAGE (11)" and "request type 11 not supported" in failed["answer"]
+    shown = capsys.readouterr().out
+    assert "young reaches level 2 of 6: takes a send" in shown and "Next step, level 3, keeps queues" in shown
+    assert len(shown.splitlines()) < 60
+    wanted = {one["code"]: one["level"] for one in found["unserved"]}
+    assert wanted[codes.PULL_MESSAGE] == 3 and wanted[codes.CONSUMER_SEND_MSG_BACK] == 4 and codes.SEND_MESSAGE_V2 not in wanted
+    badge = json.loads((tmp_path / "badge.json").read_text("utf-8"))
+    assert badge == {"schemaVersion": 1, "label": "rocketproof P494", "message": "level 2 of 6: takes a send", "color": "orange"}
+    assert "level 2 of 6: takes a send" in ElementTree.fromstring((tmp_path / "badge.svg").read_text("utf-8")).attrib["aria-label"]
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "level", "request_", "said"),
+    [
+        ("no 105", 0, "GET_ROUTEINFO_BY_TOPIC (105)", "3 REQUEST_CODE_NOT_SUPPORTED"),
+        ("route that is no JSON", 0, "GET_ROUTEINFO_BY_TOPIC (105)", "0 SUCCESS"),
+        ("route without queues", 1, "GET_ROUTEINFO_BY_TOPIC (105)", "readQueueNums"),
+        ("send fails", 1, "SEND_MESSAGE_V2 (310)", "1 SYSTEM_ERROR: not yet implemented"),
+        ("no new topics", 1, "SEND_MESSAGE_V2 (310)", "17 TOPIC_NOT_EXIST"),
+        ("another queue", 1, "SEND_MESSAGE_V2 (310)", "SEND-42"),
+    ],
+)
+def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
+    found, code = climbed(tmp_path, spoilt)
+    assert (found["level"], code) == (level, 1)
+    failed = found["levels"][-1]["failed"]
+    assert failed["request"].startswith(request_) and said in " ".join(failed.values())
+
+
+# Our own broker, spoilt on its way
+
+
+Spoil = Callable[[Command], Command | None]
+
+
+class _Spoilt:
+    """A connection on which some requests never arrive, and are answered all the same."""
+
+    def __init__(self, line: Connection, spoil: Spoil) -> None:
+        self._line, self._spoil = line, spoil
+
+    def ask(self, request: Command, seconds: float = 5.0) -> Command:
+        return self._spoil(request) or self._line.ask(request, seconds)
+
+    def tell(self, request: Command, seconds: float = 5.0) -> None:
+        if self._spoil(request) is None:
+            self._line.tell(request, seconds)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._line, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.close()
+
+
+class Spoilt(Target):
+    """The implementation in this process, with its requests spoilt; one that `forgets` when it ends comes back empty."""
+
+    name, version, profile, offers = "spoilt", "", "P494", OF_TARGETS
+
+    def __init__(self, spoil: Spoil = lambda _: None, forgets: str = "") -> None:
+        self.spoil, self.forgets = spoil, forgets
+
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
+        return _Running(InProcess("P494").open(setup), self)
+
+
+class _Running(Deployment):
+    def __init__(self, inner: Deployment, target: Spoilt) -> None:
+        self._inner, self._target = inner, target
+        self.name, self.offers, self.name_server, self.brokers = target.name, target.offers, inner.name_server, inner.brokers
+
+    def connect(self, part: str, seconds: float = 5.0) -> Any:
+        return _Spoilt(TcpConnection(str(self.address(part)), seconds), self._target.spoil)
+
+    def stop(self, part: str) -> None:
+        self._end(part, "stop")
+
+    def kill(self, part: str) -> None:
+        self._end(part, "kill")
+
+    def _end(self, part: str, how: str) -> None:
+        self._inner.stop(part)
+        if self._target.forgets == how:
+            for file in sorted(self._inner.store(part).rglob("*"), reverse=True):
+                file.rmdir() if file.is_dir() else file.unlink()
+
+    def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
+        self._inner.restart(part, settings)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def answering(code: int, with_: int = codes.SUCCESS, **fields: str) -> Spoil:
+    """Requests of this code are answered so, and not done."""
+    return lambda request: Command(with_, dict(fields), flag=RESPONSE, opaque=request.opaque) if request.code == code else None
+
+
+def tried(target: Target, number: int, folder: Path) -> Rung:
+    """One level alone."""
+    (folder / "histories").mkdir()
+    with target.open() as running:
+        climber = _Climber(running, target, folder / "histories", mark(), ())
+        try:
+            return climber.rung(LEVELS[number - 1], number, frozenset().union(*(one.ids for one in LEVELS[:number])))
+        finally:
+            climber.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "target", "said"),
+    [
+        (3, Spoilt(answering(codes.PULL_MESSAGE, codes.SYSTEM_ERROR)), "too little to judge by"),
+        (3, Spoilt(answering(codes.GET_MAX_OFFSET, offset="0")), "next offset is 0"),
+        (3, Spoilt(forgets="stop"), "APP-10"),
+        (4, Spoilt(answering(codes.CONSUMER_SEND_MSG_BACK)), "INV-51"),
+        (4, Spoilt(answering(codes.CONSUMER_SEND_MSG_BACK, codes.REQUEST_CODE_NOT_SUPPORTED)), "3 REQUEST_CODE_NOT_SUPPORTED"),
+        (5, Spoilt(answering(codes.END_TRANSACTION)), "next offset is 0"),
+        (6, Spoilt(forgets="kill"), "APP-10"),
+    ],
+)
+def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: Target, said: str) -> None:
+    found = tried(target, number, tmp_path)
+    assert found.failed is not None and not found.reached
+    assert said in " ".join(vars(found.failed).values())
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_the_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
+    found = tried(Spoilt(), number, tmp_path)
+    assert found.reached and not found.untried, found.failed
+
+
+def test_what_a_target_does_not_offer_is_said_and_is_no_failure(tmp_path: Path) -> None:
+    found = tried(InProcess("P494"), 6, tmp_path)
+    assert found.failed is None and not found.reached
+    assert found.untried == ("the target does not offer kill, which the part with a kill needs",)
+
+
+def test_no_name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Nameless(Spoilt):
+        def open(self, setup: Setup = DEFAULT) -> Deployment:
+            running = super().open(setup)
+            running.name_server = None
+            return running
+
+    found = climb(Nameless(), tmp_path, mark(), wanted=2)
+    assert [one.reached for one in found.rungs] == [False, True] and found.level == 2 and found.exit_code == 0
+    assert found.rungs[0].untried == ("no name server is known; give --nameserver",)
+
+
+def test_exit_codes() -> None:
+    reached, failed = Rung(LEVELS[0], 1, tried=1), Rung(LEVELS[1], 2, Failed("no"), tried=1)
+    assert Climb("t", "", "P494", wanted=1, rungs=[reached]).exit_code == 0
+    assert Climb("t", "", "P494", rungs=[reached, failed]).exit_code == 1
+    assert Climb("t", "", "P494", wanted=2, rungs=[reached, Rung(LEVELS[1], 2)]).exit_code == 3
+
+
+# The ladder as data
+
+
+def test_levels_name_entries_of_the_catalogue_and_steps_of_the_vocabulary() -> None:
+    known = {one.id for profile in PROFILES for one in entries(profile, frozenset())}
+    for one in LEVELS:
+        assert one.ids <= known, one.ids - known
+        assert set(one.asks) <= REQUESTS.keys()
+    assert REQUESTS.keys() <= STEPS.keys()
+    counted = [id_ for one in LEVELS for id_ in one.ids]
+    assert len(counted) == len({*counted})
+
+
+def test_a_level_needs_only_requests_of_its_own_and_of_those_below() -> None:
+    for number, one in enumerate(LEVELS, 1):
+        for trial in one.trials:
+            assert level_of_steps((*trial.steps, *trial.after)) <= number
+        assert all(REQUESTS[name].level <= number for name in one.asks)
+        for wanted in one.exercised:
+            assert level_of_entry(wanted) <= number
+
+
+def test_steps_that_need_a_level() -> None:
+    assert level_of_steps([("send", {}), ("send", {"properties": {"DELAY": "3"}})]) == 4
+    assert level_of_steps([("send", {"topic": "%RETRY%g"})]) == 4
+    assert level_of_steps([("send", {"properties": {"TRAN_MSG": "true"}})]) == 5
+    assert level_of_steps([("topic", {})]) == 0
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (("--level", "--self-test"), "--level tries a target; leave out --self-test"),
+        (("--up-to", "3"), "--up-to says how far --level tries"),
+        (("--level", "--up-to", "7"), "--up-to 7 is no level; there are 1 answers a route, 2 takes a send"),
+        (("--level", "--report", "badge:b.png"), "give badge:FILE.svg or badge:FILE.json"),
+    ],
+)
+def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
+    assert run(["validate", "--target", "inprocess", *tokens]) == 2
+    assert said in capsys.readouterr().err

@@ -33,6 +33,11 @@ def wrap(value: int) -> int:
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
 
 
+def wrap_long(value: int) -> int:
+    """The 64-bit long that `value` becomes."""
+    return ((value + 2**63) & 0xFFFF_FFFF_FFFF_FFFF) - 2**63
+
+
 def remainder(dividend: int, divisor: int) -> int:
     """Java's `%`: the sign is the dividend's. Raises JavaError for a divisor of 0."""
     if divisor == 0:

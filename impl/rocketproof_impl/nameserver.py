@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from rocketproof_profiles import PROFILES, Profile
@@ -21,6 +22,7 @@ from rocketproof_protocol.codes import (
     QUERY_DATA_VERSION,
     QUERY_NOT_FOUND,
     REGISTER_BROKER,
+    REGISTER_TOPIC,
     SUCCESS,
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
@@ -38,7 +40,7 @@ from .remoting.dispatch import not_supported, system_error, write
 from .remoting.faq import suggestion
 from .remoting.headers import command_error
 from .remoting.ports import Channel
-from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, encode_json, encode_route
+from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, decode_queues, encode_json, encode_route
 from .topic import DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
@@ -115,7 +117,8 @@ class NameServer:
             changed = register_first or self.is_topic_config_changed(broker_addr, version)
             for config in table.values():
                 if changed or (self.profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
-                    self._update_queue_data(broker_name, config)
+                    nums = config.read_queue_nums, config.write_queue_nums
+                    self._update_queue_data(config.topic_name, QueueData(broker_name, *nums, config.perm, config.topic_sys_flag))
         self.broker_live_table[broker_addr] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
         if filter_servers:
             self.filter_server_table[broker_addr] = filter_servers
@@ -139,18 +142,26 @@ class NameServer:
         live = self.broker_live_table.get(broker_addr)
         return live is None or live.data_version != version
 
-    def _update_queue_data(self, broker_name: str, config: TopicConfig) -> None:
-        """Make one topic's entry of this broker what the registration has (NS-04).
+    def _update_queue_data(self, topic: str, new: QueueData) -> None:
+        """Make a topic's entry of this broker what the registration has (NS-04).
 
         An equal entry stays where it is, another one goes to the end. Nothing is ever removed because it is missing from
         a registration (HAZ-36).
         """
-        new = QueueData(broker_name, config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag)
-        entries = self.topic_queue_table.setdefault(config.topic_name, [])
+        entries = self.topic_queue_table.setdefault(topic, [])
         if new in entries:
             return
-        entries[:] = [entry for entry in entries if entry.broker_name != broker_name]
+        entries[:] = [entry for entry in entries if entry.broker_name != new.broker_name]
         entries.append(new)
+
+    def register_topic(self, topic: str, queue_datas: list[QueueData]) -> None:
+        """Make a topic's entries of some brokers what somebody says, without a version; none behind the first whose broker nobody knows,
+        and of a topic that has no entry yet none at all then (TCM-34)."""
+        known = list(takewhile(lambda entry: entry.broker_name in self.broker_addr_table, queue_datas))
+        if topic not in self.topic_queue_table and len(known) < len(queue_datas):
+            return
+        for entry in known:
+            self._update_queue_data(topic, entry)
 
     def _master_of(self, broker_name: str) -> RegisterBrokerResult:
         master_addr = self.broker_addr_table[broker_name].broker_addrs.get(MASTER_ID)
@@ -277,6 +288,8 @@ class NameServer:
         """
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
+        if command.code == REGISTER_TOPIC and not self.profile.registers_topics:
+            handler = None
         if handler is None:
             if not self.profile.name_server_refuses and command.code not in _SERVED_ELSEWHERE:
                 return
@@ -320,6 +333,14 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
     found = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
     response.ext_fields = {name: value for name, value in found.items() if value is not None}
     response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
+
+
+def _register_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
+    """Request 217: a route without its brokers' addresses. A topic that is not named is nobody's."""
+    named = (request.ext_fields or {}).get("topic")
+    data = loads(request.body) if request.body else None
+    if named is not None and data is not None:
+        server.register_topic(named, decode_queues(data))
 
 
 def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
@@ -385,6 +406,7 @@ def _add_write_perm(server: NameServer, _: Channel, request: Command, response: 
 
 _HANDLERS: dict[int, Callable[[NameServer, Channel, Command, Command], None]] = {
     REGISTER_BROKER: _register,
+    REGISTER_TOPIC: _register_topic,
     UNREGISTER_BROKER: _unregister,
     GET_ROUTEINFO_BY_TOPIC: _get_route,
     GET_BROKER_CLUSTER_INFO: _get_cluster_info,

@@ -79,20 +79,30 @@ def encode_route(route: TopicRouteData) -> bytes:
     data: dict[str, Any] = {
         "brokerDatas": [broker_to_data(broker) for broker in route.broker_datas],
         "filterServerTable": route.filter_server_table,
-        "queueDatas": [
-            {
-                "brokerName": queue.broker_name,
-                "perm": queue.perm,
-                "readQueueNums": queue.read_queue_nums,
-                "topicSysFlag": queue.topic_sys_flag,
-                "writeQueueNums": queue.write_queue_nums,
-            }
-            for queue in route.queue_datas
-        ],
+        "queueDatas": [queue_to_data(queue) for queue in route.queue_datas],
     }
     if route.order_topic_conf is not None:
         data["orderTopicConf"] = route.order_topic_conf
     return encode_json(data)
+
+
+def queue_to_data(queue: QueueData) -> dict[str, Any]:
+    """One broker's queues of a topic as routes and registrations of a topic carry them."""
+    return {
+        "brokerName": queue.broker_name,
+        "perm": queue.perm,
+        "readQueueNums": queue.read_queue_nums,
+        "topicSysFlag": queue.topic_sys_flag,
+        "writeQueueNums": queue.write_queue_nums,
+    }
+
+
+def decode_queues(data: Any) -> list[QueueData]:
+    """The inverse, of all that a route has; none where it has no such list. Raises KeyError or TypeError for anything else."""
+    return [
+        QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], entry.get("topicSysFlag", 0))
+        for entry in data.get("queueDatas") or []
+    ]
 
 
 def broker_to_data(broker: BrokerData) -> dict[str, Any]:
@@ -110,10 +120,7 @@ def decode_route(body: bytes) -> TopicRouteData:
     """The inverse. Raises ValueError, KeyError or TypeError for anything else."""
     data = loads(body)
     return TopicRouteData(
-        [
-            QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], entry.get("topicSysFlag", 0))
-            for entry in data["queueDatas"]
-        ],
+        decode_queues(data),
         [
             BrokerData(
                 entry.get("cluster", ""),

@@ -160,6 +160,12 @@ class Profile:
     batch_retry: bool = switch(False, since("P45", True), since("P533", False, "A-214: a batch to a retry topic is refused with 13"))
     """Batches may go to retry topics (BAT-02)."""
 
+    throws_large_batch: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-0 and B-1 of later-5.3.3"))
+    """A batch whose body is above the limit is an exception, whatever else is wrong with it; otherwise MESSAGE_ILLEGAL (BAT-04)."""
+
+    refuses_inner: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-5, B-6, B-9 and B-11 of later-5.3.3"))
+    """MESSAGE_ILLEGAL for what names itself an inner batch, by a property or by a flag: no topic here takes such ones (STO-02)."""
+
     # Retries and dead letters
     null_limit: bool = switch(False, since("P49", True))
     """A request without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (DLQ-03, BACK-11)."""
@@ -188,6 +194,17 @@ class Profile:
         ),
     )
     """Who gives a message up has to name the topic that it came from; without it there is a null-pointer error (BACK-12)."""
+
+    # Consumers' progress
+    begins_anywhere: bool = switch(True, since("P533", False, "not recorded in its 245 cases: P-2, P-5 and P-6 of later-5.3.3"))
+    """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages, and if the request does not say
+    that it wants no such answer."""
+
+    checks_commits: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"))
+    """The offset of an unknown group or topic is refused, and so is one that lacks queue or offset."""
+
+    clean_offsets: str = switch("removeOffset", since("P533", "cleanOffset", "not recorded in its 245 cases: P-25 and P-29 of later-5.3.3"))
+    """The field of request 207 that says that a deleted group's offsets go, too."""
 
     # Transactions
     half_messages: bool = switch(False, since("P45", True))
@@ -227,8 +244,10 @@ class Profile:
     topic_attributes: bool = switch(False, since("P533", True, "A-5 and every topic; A-14 and others: the remark says attributes={}"))
     """Topics have attributes (TCM-01)."""
 
-    slave_creates: bool = switch(False, since("P533", True, "L-341: a topic is made on a slave"))
-    """Topics may be made on a slave (TCM-30)."""
+    slave_creates: bool = switch(
+        False, since("P533", True, "L-341: a topic is made on a slave; S-0, S-4 and S-5 of later-5.3.3: so are groups, and both are deleted")
+    )
+    """A slave takes what an administrator changes of topics and groups (TCM-30)."""
 
     keeps_order: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: order=true of an administrator stays")
@@ -323,6 +342,10 @@ class Profile:
     dispatches_flushed: bool = switch(False, since("P533", True, "not recorded: since 5.3.0 the end of dispatch is the flushed position"))
     """With synchronous flush only what is flushed is dispatched, and can be read; otherwise whatever is written (REC-04)."""
 
+    timers: bool = switch(False, since("P533", True, "not recorded in its 245 cases: T-3, T-7, W-0 and others of later-5.3.3"))
+    """A message may name the time at which it is delivered (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS): until then it is in a topic
+    of the broker's own (HAZ-54, HAZ-58)."""
+
     # Name server
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
     """Routes say whether a slave may act as master (NS-06)."""
@@ -341,6 +364,9 @@ class Profile:
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a third topic of the same version has a route")
     )
     """A registration of the stored version adds the topics that the broker does not have there (NS-03)."""
+
+    registers_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
+    """A name server takes topics from whoever names a broker that it knows, without a version; a broker may do so (TCM-34)."""
 
     leaves_by_address: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves")

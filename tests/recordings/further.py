@@ -1,11 +1,13 @@
 """Further cases of real brokers, in the form of the recordings: groups, send-backs at their limits, order topics, sizes, batches, delay
-levels and ended transactions.
+levels and ended transactions; and later ones, about what 5.x made otherwise.
 
-`python tests/recordings/further.py 4.9.4 tests/data/further-4.9.4.jsonl` records them; `played` asks the same of any recorder.
+`python tests/recordings/further.py 4.9.4 further` records the former, with `later` the latter, into `tests/data`; `played` asks the same of
+any recorder.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import time
@@ -48,7 +50,7 @@ class RealRecorder(Recorder):
 
 def played(recorder: Recorder) -> None:
     """Ask the cases of the recorder's `cfg`."""
-    CASES[recorder.cfg](Player(recorder))
+    (CASES | LATER)[recorder.cfg](Player(recorder))
 
 
 class Player:
@@ -85,6 +87,26 @@ class Player:
     def reached(self, topic: str, queue: int = 0) -> None:
         self.recorder.sleep(SETTLES_MILLIS if isinstance(self.recorder, RealRecorder) else 100)
         self.recorder.ask(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})
+
+    def offset(self, topic: str, group: str, queue: int, **fields: Any) -> None:
+        self.recorder.ask(codes.QUERY_CONSUMER_OFFSET, {"consumerGroup": group, "topic": topic, "queueId": queue} | fields)
+
+    def commit(self, topic: str | None, group: str | None, queue: int | None, offset: int | None) -> None:
+        fields = {"consumerGroup": group, "topic": topic, "queueId": queue, "commitOffset": offset}
+        self.recorder.ask(codes.UPDATE_CONSUMER_OFFSET, fields)
+
+    def delete_group(self, name: str | None, **fields: Any) -> None:
+        self.recorder.ask(codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": name} | fields)
+
+    def register(self, topic: str | None, queues: list[tuple[str, int, int]]) -> None:
+        """A topic with its queues (broker, permission, number), and then its route."""
+        data = [
+            {"brokerName": broker, "perm": perm, "readQueueNums": nums, "writeQueueNums": nums, "topicSysFlag": 0}
+            for broker, perm, nums in queues
+        ]
+        text = json.dumps({"brokerDatas": [], "filterServerTable": {}, "queueDatas": data})
+        self.recorder.ask(codes.REGISTER_TOPIC, {"topic": topic}, text=text)
+        self.route(topic)
 
     def route(self, topic: str | None) -> None:
         self.recorder.ask(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
@@ -281,17 +303,142 @@ def waits(p: Player) -> None:
     p.reached("w")
 
 
+def progress(p: Player) -> None:
+    """Consumers' offsets, and groups that are deleted."""
+    p.send("w")
+    p.group("g")
+    for topic, group, queue in (("not there", "g", 0), ("w", "nobody", 0), ("w", "g", 0), ("w", "g", 9)):
+        p.offset(topic, group, queue)
+    p.offset("w", "g", 0, setZeroIfNotFound=False)
+    for topic, group, queue, offset in (
+        ("not there", "g", 0, 1), ("w", "nobody", 0, 1), ("not there", "nobody", 0, 1), ("w", "a b", 0, 1), ("w", "g", 9, 5),
+        ("", "g", 0, 1), (None, "g", 0, 1), ("w", None, 0, 1), ("w", "g", None, 1), ("w", "g", 0, None), ("w", "g", 0, 1),
+    ):  # fmt: skip
+        p.commit(topic, group, queue, offset)
+    p.offset("w", "g", 0)
+    p.offset("w", "nobody", 0)
+    p.delete_group("g")
+    p.offset("w", "g", 0)
+    for field in ("removeOffset", "cleanOffset"):
+        p.group("g")
+        p.commit("w", "g", 0, 1)
+        p.delete_group("g", **{field: True})
+        p.offset("w", "g", 0)
+    for name in ("g", "", None, "a b", "TOOLS_CONSUMER"):
+        p.delete_group(name)
+    p.group("h", retries=0)
+    p.delete_group("h")
+    p.back(p.send("w"), group="h")
+
+
+def large(p: Player) -> None:
+    """Batches above the limit of a body, and what a client may not say of an inner batch."""
+    p.send("new", body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
+    p.send("new", -1, body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
+    p.send("new", 9, body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
+    p.send("new", body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True, i=props(DELAY=1))
+    p.send("new", body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True, f=4)
+    for text in (2, "x", ""):
+        p.send("w", i=props(INNER_NUM=text))
+    p.send("w", i=props(INNER_BASE=5))
+    p.batch("w", i=props(INNER_NUM=2))
+    p.send("w", f=64)
+    p.send("w", f=128)
+    p.batch("w", f=128)
+    p.send("w", f=128, i=props(INNER_NUM=2))
+    p.send("w", f=128 | 4, i=TRANSACTION)
+    p.send("w")
+
+
+def timers(p: Player) -> None:
+    """Messages for a time of their own: how long they may wait, which property counts, and what a delay level makes of them."""
+    for text in ("x", "", 259_201, 259_200, "+3000", 9_223_372_036_854_775_807):
+        p.send("w", i=props(TIMER_DELAY_SEC=text))
+    for text in ("x", -5, 0, 259_200_001, 3_000_000, 99_999_999_999_999_999_999):
+        p.send("w", i=props(TIMER_DELAY_MS=text))
+    for text in (1, "x", 9_999_999_999_999):
+        p.send("w", i=props(TIMER_DELIVER_MS=text))
+    p.send("w", i=props(TIMER_DELAY_SEC=3000, TIMER_DELAY_MS="x"))
+    p.send("w", i=props(TIMER_DELAY_MS="x", TIMER_DELIVER_MS=1))
+    for level in (18, 0, -1, "x"):
+        p.send("w", i=props(TIMER_DELAY_SEC=3000, DELAY=level))
+    p.send("w", i=props(TIMER_DELAY_SEC=3000, TIMER_OUT_MS=5))
+    p.send("w", i=props(TIMER_OUT_MS=5))
+    p.send("w", i=props(TIMER_DELAY_SEC=3000, UNIQ_KEY="U", TAGS="t", WAIT="false"))
+    p.send("w", i=props(TIMER_DEL_UNIQKEY="k"))
+    p.send("w", i=props(TIMER_DEL_UNIQKEY="k", TIMER_DELAY_MS=0))
+    p.send("w", i=props(TIMER_DEL_UNIQKEY="k", TIMER_DELAY_SEC=3000))
+    for flag in (4, 8, 12):
+        p.send("w", f=flag, i=props(TIMER_DELAY_SEC=3000))
+    p.send("w", i=props(TRAN_MSG="true", PGROUP="pg", TIMER_DELAY_SEC=3000))
+    p.send("%RETRY%g", i=props(TIMER_DELAY_SEC=3000))
+    p.send("w", -1, i=props(TIMER_DELAY_SEC=3000))
+    p.batch("w", i=props(TIMER_DELAY_SEC=3000))
+    p.send("rmq_sys_wheel_timer", i=props(TIMER_DELAY_SEC=3000))
+    p.send("rmq_sys_wheel_timer", i=props(TIMER_OUT_MS=9_999_999_999_999, REAL_TOPIC="w", REAL_QID=1))
+    p.recorder.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": "not there"})
+    p.reached("w")
+    p.reached("rmq_sys_wheel_timer")
+
+
+def no_timers(p: Player) -> None:
+    """The wheel of the timers is switched off."""
+    p.send("w", i=props(TIMER_DELAY_SEC=3000))
+    p.send("w", i=props(TIMER_DELAY_SEC="x"))
+    p.send("w", i=props(TIMER_DELAY_SEC=3000, DELAY=18))
+    p.batch("w", i=props(TIMER_DELAY_SEC=3000))
+    p.recorder.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": "not there"})
+
+
+def administered_slave(p: Player) -> None:
+    """What administrators and consumers ask a slave for."""
+    p.group("g")
+    p.topic("w")
+    p.commit("w", "g", 0, 1)
+    p.offset("w", "g", 0)
+    p.delete_group("g")
+    p.recorder.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": "w"})
+
+
+def registered(p: Player) -> None:
+    """Automatic creation is switched off at run time, and a client registers topics in a broker's name."""
+    p.route("TBW102")
+    p.recorder.ask(codes.UPDATE_BROKER_CONFIG, {}, text="autoCreateTopicEnable=false")
+    p.send("not there")
+    p.route("TBW102")
+    p.topic("made")
+    p.route("TBW102")
+    p.send("%RETRY%g")
+    p.recorder.sleep(SETTLES_MILLIS)
+    p.route("TBW102")
+    for topic, queues in (
+        ("one", [("broker-a", 6, 4)]), ("one", [("broker-a", 4, 2)]), ("two", [("nobody", 6, 4)]), ("three", []),
+        ("one", [("nobody", 6, 4), ("broker-a", 6, 8)]), ("one", [("broker-a", 2, 9), ("nobody", 6, 4)]),
+        ("five", [("broker-a", 6, 4), ("nobody", 6, 4)]), (None, [("broker-a", 6, 4)]),
+    ):  # fmt: skip
+        p.register(topic, queues)
+
+
 CASES: dict[str, Callable[[Player], None]] = {"A": default_broker, "N": nothing_by_itself, "L": slave, "M": waits}
+LATER: dict[str, Callable[[Player], None]] = {
+    "P": progress,
+    "B": large,
+    "T": timers,
+    "W": no_timers,
+    "S": administered_slave,
+    "R": registered,
+}
 
 
-def main(version: str, path: str) -> None:
+def main(version: str, which: str) -> None:
     rows = []
-    for cfg in CASES:
+    for cfg in {"further": CASES, "later": LATER}[which]:
         with Apache(version).open(Setup(settings=OWN.get(cfg, {}))) as running:
             recorder = RealRecorder(cfg, version, running)
             played(recorder)
             rows += recorder.rows
-    Path(path).write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    path = Path(__file__).parents[1] / "data" / f"{which}-{version}.jsonl.gz"
+    path.write_bytes(gzip.compress("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(), mtime=0))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.requests import batch_item
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol import fastjson
-from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, REGISTER_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 CLIENT_SECONDS = 6.0
 POLL_MILLIS = 100
@@ -45,7 +45,7 @@ class Recorder:
         data = body if text is None else text.encode()
         request = Command(code, {name: _wire(value) for name, value in fields.items() if value is not None}, data or None)
         began = self.now()
-        to = NAME_SERVER if code == GET_ROUTEINFO_BY_TOPIC else self.part
+        to = NAME_SERVER if code in (GET_ROUTEINFO_BY_TOPIC, REGISTER_TOPIC) else self.part
         answer: Command | None
         try:
             answer = self.deployment.connect(to).ask(request, CLIENT_SECONDS)

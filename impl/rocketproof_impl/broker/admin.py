@@ -1,10 +1,11 @@
-"""What administrators change in a broker: topics, groups, settings at run time (requests 17, 25, 200, 215)."""
+"""What administrators change in a broker: topics, groups, settings at run time (requests 17, 25, 200, 207, 215)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
 from rocketproof_protocol.codes import (
+    DELETE_SUBSCRIPTIONGROUP,
     DELETE_TOPIC_IN_BROKER,
     SUCCESS,
     SYSTEM_ERROR,
@@ -15,10 +16,10 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
-from ..java import null_pointer
+from ..java import null_pointer, parse_boolean
 from ..names import is_blank, topic_problem
 from ..remoting.command import Command, response_to
-from ..remoting.headers import CreateTopicRequestHeader, DeleteTopicRequestHeader, read
+from ..remoting.headers import CreateTopicRequestHeader, DeleteGroupRequestHeader, DeleteTopicRequestHeader, is_null, read
 from ..remoting.ports import Channel
 from ..tasks import Lock
 from ..topic import TopicConfig
@@ -28,6 +29,10 @@ from .parts import BrokerParts
 from .settingstext import update_settings
 
 NOT_ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
+NO_WHEEL = (
+    'Cannot invoke "org.apache.rocketmq.store.timer.TimerMessageStore.getTimerMetrics()" because the return value of '
+    '"org.apache.rocketmq.store.MessageStore.getTimerMessageStore()" is null'
+)
 
 
 class AdminBrokerProcessor:
@@ -42,6 +47,7 @@ class AdminBrokerProcessor:
             UPDATE_AND_CREATE_TOPIC: self._change_topic,
             DELETE_TOPIC_IN_BROKER: self._change_topic,
             UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self._update_and_create_group,
+            DELETE_SUBSCRIPTIONGROUP: self._delete_group,
             UPDATE_BROKER_CONFIG: self._update_broker_config,
         }
 
@@ -66,7 +72,7 @@ class AdminBrokerProcessor:
         leave an equal topic alone. Raises JavaError for a filter type that is none.
         """
         profile = self._broker.profile
-        if not profile.slave_creates and self._is_slave(response):
+        if self._is_slave(response):
             return
         header = read(CreateTopicRequestHeader, request.ext_fields, nulls=profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
@@ -88,7 +94,7 @@ class AdminBrokerProcessor:
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
         """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; name servers are not told
-        (HAZ-36)."""
+        (HAZ-36). 5.x counts a topic's timers, and fails behind all that where it has none."""
         if self._is_slave(response):
             return
         header = read(DeleteTopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
@@ -96,6 +102,9 @@ class AdminBrokerProcessor:
             return
         self._broker.topics.delete(header.topic)
         self._broker.store.clean_unused_topics(self._broker.topics.table)
+        if self._broker.profile.timers and not self._broker.settings.timer_wheel_enable:
+            refuse(response, SYSTEM_ERROR, NO_WHEEL)
+            return
         response.code, response.remark = SUCCESS, None
 
     async def _update_and_create_group(self, request: Command, response: Command) -> None:
@@ -108,6 +117,20 @@ class AdminBrokerProcessor:
         self._broker.groups.update(group_from_data(data["groupName"], data))
         response.code, response.remark = SUCCESS, None
 
+    async def _delete_group(self, request: Command, response: Command) -> None:
+        """Forget the group, if there is one, and if it is asked for the offsets of that name, whether there is one or not; the retry
+        topic stays. Raises JavaError for no name."""
+        if self._is_slave(response):
+            return
+        profile = self._broker.profile
+        header = read(DeleteGroupRequestHeader, request.ext_fields, nulls=profile.null_fields)
+        if is_null(header.group_name):
+            raise null_pointer()
+        self._broker.groups.delete(header.group_name)
+        if parse_boolean((request.ext_fields or {}).get(profile.clean_offsets)):
+            self._broker.offsets.remove(header.group_name)
+        response.code, response.remark = SUCCESS, None
+
     async def _update_broker_config(self, request: Command, response: Command) -> None:
         """Lines of `name=value`. A changed permission is a new version of the topic table, and is registered (NS-11)."""
         changed = update_settings(self._broker.settings, (request.body or b"").decode("utf-8", "replace"))
@@ -118,7 +141,8 @@ class AdminBrokerProcessor:
         response.code, response.remark = SUCCESS, None
 
     def _is_slave(self, response: Command) -> bool:
-        slave = self._broker.settings.broker_role == "SLAVE"
+        """Whether this is a slave, in the profiles whose slaves take no changes."""
+        slave = self._broker.settings.broker_role == "SLAVE" and not self._broker.profile.slave_creates
         if slave:
             refuse(response, SYSTEM_ERROR, NOT_ON_A_SLAVE)
         return slave

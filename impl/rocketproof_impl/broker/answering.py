@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocketproof_profiles import Profile
@@ -9,19 +11,22 @@ from rocketproof_protocol.codes import (
     FLUSH_DISK_TIMEOUT,
     FLUSH_SLAVE_TIMEOUT,
     MESSAGE_ILLEGAL,
+    SEND_BATCH_MESSAGE,
     SERVICE_NOT_AVAILABLE,
     SLAVE_NOT_AVAILABLE,
     SUCCESS,
     SYSTEM_ERROR,
 )
-from rocketproof_protocol.properties import UNIQ_KEY
-from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_protocol.properties import REAL_TOPIC, TIMER_OUT_MS, UNIQ_KEY
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 
+from ..java import parse_long, utf8
 from ..message import Message
 from ..remoting.command import RESPONSE, Command
 from ..remoting.dispatch import write
 from ..remoting.ports import Channel
 from ..store.result import AppendResult, PutMessageStatus, PutResult
+from ..store.settings import StoreSettings
 from .checking import refuse
 from .hooks import SendMessageContext, note_failure, note_success
 from .parts import BrokerParts
@@ -50,13 +55,20 @@ class Sent:
     result: PutResult | None
 
 
-def failure(status: PutMessageStatus, profile: Profile, max_message_size: int) -> tuple[int, str]:
+def failure(status: PutMessageStatus, profile: Profile, settings: StoreSettings) -> tuple[int, str]:
     """Code and remark of a status whose message is not in the log (SEND-41)."""
     status_of = PutMessageStatus
     if status is status_of.CREATE_MAPEDFILE_FAILED:
         return SYSTEM_ERROR, "create mapped file failed, server is busy or broken."
     if status in (status_of.MESSAGE_ILLEGAL, status_of.PROPERTIES_SIZE_EXCEEDED):
-        return MESSAGE_ILLEGAL, f"the {illegal_remark(profile, max_message_size)}"
+        return MESSAGE_ILLEGAL, f"the {illegal_remark(profile, settings.max_message_size)}"
+    if status is status_of.WHEEL_TIMER_MSG_ILLEGAL:
+        return MESSAGE_ILLEGAL, (
+            f"timer message illegal, the delay time should not be bigger than the max delay {settings.timer_max_delay_sec * 1000}ms; "
+            "or if set del msg, the delay time should be bigger than the current time"
+        )
+    if status is status_of.WHEEL_TIMER_NOT_ENABLE:
+        return SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
     if status is status_of.SERVICE_NOT_AVAILABLE:
         return SERVICE_NOT_AVAILABLE, service_remark(profile)
     if status is status_of.OS_PAGECACHE_BUSY:
@@ -97,7 +109,7 @@ def handle_put_message_result(broker: BrokerParts, sent: Sent) -> Command | None
         return response
     code = SENT.get(result.status)
     if code is None:
-        refuse(response, *failure(result.status, broker.profile, broker.settings.max_message_size))
+        refuse(response, *failure(result.status, broker.profile, broker.settings))
         if context is not None:
             note_failure(context, sent.request)
         return response
@@ -106,6 +118,8 @@ def handle_put_message_result(broker: BrokerParts, sent: Sent) -> Command | None
     count_sent(broker, sent.message, append)
     unique_key = sent.message.properties.get(UNIQ_KEY) if broker.profile.makes_unique_key else None
     fill_success(response, code, append, sent.queue_id, unique_key)
+    if broker.profile.timers and sent.request.code != SEND_BATCH_MESSAGE:
+        note_recall(response, sent.message.properties, broker.settings.broker_name)
     do_response(sent.channel, sent.request, response)
     if context is not None:
         note_success(context, sent.request, append, sent.queue_id, broker.settings.commercial_base_count)
@@ -130,6 +144,16 @@ def fill_success(response: Command, code: int, append: AppendResult, queue_id: i
     response.ext_fields["queueOffset"] = str(append.queue_offset)
     if unique_key is not None:
         response.ext_fields["transactionId"] = unique_key
+
+
+def note_recall(response: Command, properties: Mapping[str, str], broker_name: str) -> None:
+    """By what a timer message could be taken back: its topic, a time within its second, and its id. One of a retry topic has none."""
+    due, topic = properties.get(TIMER_OUT_MS), properties.get(REAL_TOPIC)
+    if due is None or topic is None or topic.startswith(RETRY_PREFIX):
+        return
+    assert response.ext_fields is not None, "pre_send made them"
+    handle = f"v1 {topic} {broker_name} {parse_long(due) + 1} {properties.get(UNIQ_KEY)}"
+    response.ext_fields["recallHandle"] = urlsafe_b64encode(utf8(handle)).decode()
 
 
 def do_response(channel: Channel, request: Command, response: Command) -> None:

@@ -141,7 +141,7 @@ class Broker(BrokerParts):
 
     def persist_delay_offsets(self) -> None:
         """Write how far delayed messages are delivered."""
-        self.store.schedule.persist()
+        self.store.persist_delays()
 
     def persist_offsets(self) -> None:
         """Write how far consumers are."""

@@ -65,6 +65,12 @@ class SubscriptionGroupManager:
         self.data_version.next_version(self._clock.now())
         self.persist()
 
+    def delete(self, name: str) -> None:
+        """Forget the group; only if there was one, next version and persist."""
+        if self.table.pop(name, None) is not None:
+            self.data_version.next_version(self._clock.now())
+            self.persist()
+
     def persist(self) -> None:
         """Write table and version to subscriptionGroup.json (PER-01, PER-02)."""
         groups = {name: group_to_data(config) for name, config in self.table.items()}

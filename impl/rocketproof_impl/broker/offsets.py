@@ -31,6 +31,10 @@ class ConsumerOffsetManager:
         """None if nothing was committed."""
         return self.table.get(f"{topic}@{group}", {}).get(queue_id)
 
+    def remove(self, group: str) -> None:
+        """Forget what a group has told of any topic."""
+        self.table = {name: offsets for name, offsets in self.table.items() if name.split("@")[1:] != [group]}
+
     def persist(self) -> None:
         """Write consumerOffset.json, in which numbers are names (PER-01)."""
         queues = ",".join(_entry(name, offsets) for name, offsets in self.table.items())

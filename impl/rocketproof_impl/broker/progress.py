@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from rocketproof_protocol.codes import QUERY_CONSUMER_OFFSET, QUERY_NOT_FOUND, SUCCESS, UPDATE_CONSUMER_OFFSET
+from rocketproof_protocol.codes import (
+    INVALID_PARAMETER,
+    QUERY_CONSUMER_OFFSET,
+    QUERY_NOT_FOUND,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    TOPIC_NOT_EXIST,
+    UPDATE_CONSUMER_OFFSET,
+)
 
+from ..java import null_pointer
 from ..remoting.command import Command, response_to
-from ..remoting.headers import QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader, read
+from ..remoting.headers import QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader, is_null, read
 from ..remoting.ports import Channel
 from .checking import refuse
 from .parts import BrokerParts
 
 
 class ConsumerManageProcessor:
-    """Both answer SUCCESS, unless nobody can say where a group begins."""
+    """Both answer SUCCESS, unless nobody can say where a group begins, or later releases do not know of what a group tells."""
 
     __slots__ = ("_broker", "codes")
 
@@ -24,15 +33,35 @@ class ConsumerManageProcessor:
         response = response_to(request)
         response.code, response.remark = SUCCESS, None
         if request.code == UPDATE_CONSUMER_OFFSET:
-            self._update(request)
+            self._update(request, response)
         else:
             self._query(request, response)
         return response
 
-    def _update(self, request: Command) -> None:
-        """Whatever the group says is its offset from now on: one that is smaller, and one beyond the queue's end, too."""
+    def _update(self, request: Command, response: Command) -> None:
+        """Whatever the group says is its offset from now on: one that is smaller, and one beyond the queue's end, too. Raises JavaError."""
         header = read(UpdateConsumerOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
+        refusal = self._unknown(header, request) if self._broker.profile.checks_commits else None
+        if refusal is not None:
+            refuse(response, *refusal)
+            response.ext_fields = {}
+            return
         self._broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
+
+    def _unknown(self, header: UpdateConsumerOffsetRequestHeader, request: Command) -> tuple[int, str] | None:
+        """Code and remark for a group, a topic, a queue or an offset that there is not. Raises JavaError for a known group without topic."""
+        broker, told = self._broker, request.ext_fields or {}
+        group = "null" if is_null(header.consumer_group) else header.consumer_group
+        if group not in broker.groups.table:
+            return SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
+        if is_null(header.topic):
+            raise null_pointer()
+        if broker.topics.select(header.topic) is None:
+            return TOPIC_NOT_EXIST, f"Topic {header.topic} not exist!"
+        for field, name in (("queueId", "QueueId"), ("commitOffset", "Offset")):
+            if field not in told:
+                return INVALID_PARAMETER, f"{name} is null, topic is {header.topic}"
+        return None
 
     def _query(self, request: Command, response: Command) -> None:
         """A group that has told nothing begins at 0, as long as the queue has its first message; that this lies in memory is taken for
@@ -40,8 +69,17 @@ class ConsumerManageProcessor:
         header = read(QueryConsumerOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         offset = self._broker.offsets.query(header.consumer_group, header.topic, header.queue_id)
         if offset is None or offset < 0:
-            if self._broker.store.min_offset(header.topic, header.queue_id) > 0:
-                refuse(response, QUERY_NOT_FOUND, "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first")
+            store, profile = self._broker.store, self._broker.profile
+            if not (profile.begins_anywhere or header.set_zero_if_not_found):
+                self._not_found(response, "Not found, do not set to zero, maybe this group boot first")
+                return
+            known = profile.begins_anywhere or store.queues.find(header.topic, header.queue_id) is not None
+            if not known or store.min_offset(header.topic, header.queue_id) > 0:
+                self._not_found(response, "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first")
                 return
             offset = 0
         response.ext_fields = {"offset": str(offset)}
+
+    @staticmethod
+    def _not_found(response: Command, remark: str) -> None:
+        refuse(response, QUERY_NOT_FOUND, remark)

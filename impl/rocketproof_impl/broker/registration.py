@@ -12,13 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_profiles import Profile
-from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
+from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, REGISTER_TOPIC, SUCCESS, UNREGISTER_BROKER
 
 from ..java import utf8
 from ..periodic import Periodic
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
 from ..remoting.ports import Network
+from ..route import QueueData, queue_to_data
 from ..tasks import Lock, Pause
 from ..topic import TopicConfig, is_readable, is_writeable, table_to_data, version_from_data, version_to_data
 from .log import log
@@ -107,11 +108,23 @@ class Registration:
         """Send one topic to every name server, unasked, and wait for the answers (TCM-34). The version is that of the table when it is
         written, whatever has changed since the topic did (HAZ-55)."""
         await WANTED
+        if self._profile.registers_topics and self._settings.enable_single_topic_register:
+            await self._register_topic(config)
+            return
         await self._lock.acquire()
         try:
             await self._register({config.topic_name: config}, True, False)
         finally:
             self._lock.release()
+
+    async def _register_topic(self, config: TopicConfig) -> None:
+        """The same without a version, as a setting wants it (request 217): no change hides another's, and a name server that does not know
+        the broker does not take it."""
+        sent = registered_table({config.topic_name: config}, self._settings.broker_permission, masks=self._profile.masks_permission)
+        mine = sent[config.topic_name]
+        queues = QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
+        request = Command(REGISTER_TOPIC, {"topic": mine.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
+        await self._call_all(request, oneway=False)
 
     async def _register(self, table: dict[str, TopicConfig], check_order_config: bool, oneway: bool) -> None:
         answers = await self._send(table, oneway)
@@ -156,7 +169,9 @@ class Registration:
 
     async def _send(self, table: dict[str, TopicConfig], oneway: bool) -> list[Command]:
         """Register at every name server (request 103); the good answers, none if one-way."""
-        request = Command(REGISTER_BROKER, self._header(), self._body(table))
+        return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(table)), oneway)
+
+    async def _call_all(self, request: Command, oneway: bool) -> list[Command]:
         answers = []
         for address in self._settings.name_servers:
             try:

@@ -263,13 +263,14 @@ class PullMessageRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class QueryConsumerOffsetRequestHeader(WithNulls):
-    """A group asks how far it is in a queue."""
+    """A group asks how far it is in a queue, in 5.x perhaps for no other beginning than its own."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("consumer_group", "topic")
 
     consumer_group: str
     topic: str
     queue_id: int
+    set_zero_if_not_found: bool = True
 
 
 @dataclass(slots=True)
@@ -361,6 +362,15 @@ class TopicRequestHeader(WithNulls):
     """A topic whose offsets are asked for."""
 
     topic: str
+
+
+@dataclass(slots=True)
+class DeleteGroupRequestHeader(WithNulls):
+    """A group that is to be deleted."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("group_name",)
+
+    group_name: str
 
 
 @dataclass(slots=True)

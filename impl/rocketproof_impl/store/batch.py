@@ -15,7 +15,7 @@ _SHORT = Struct(">h")
 
 
 def items(
-    batch: Message, limit: int | None, more: int = 0, *, with_batch_properties: bool, trailing: bool = False
+    batch: Message, limit: int | None, more: int = 0, *, most: int | None = None, with_batch_properties: bool, trailing: bool = False
 ) -> list[tuple[Message, Parts]]:
     """The messages of a batch, with their parts; `more` are the bytes of longer hosts in each.
 
@@ -23,9 +23,11 @@ def items(
     properties, which hold the header's and CLUSTER, are put behind the item's; `trailing`: see `properties_text`. A DELAY inside an
     item has no effect. Nobody looks at how long the properties are together: the record's length of them may not hold it (HAZ-50).
     Raises JavaError for a body that ends too early, where the batch's own properties are too long, and where all
-    records together are larger than `limit` bytes, if there is one.
+    records together are larger than `limit` bytes, or the body is than `most`, if there is one.
     """
     data = batch.body or b""
+    if most is not None and len(data) > most:
+        raise JavaError("java.lang.RuntimeException", "message body size exceeded")
     added = utf8(properties_text(batch.properties, trailing=trailing)) if with_batch_properties else b""
     if len(added) > PROPERTIES_LIMIT:
         raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")

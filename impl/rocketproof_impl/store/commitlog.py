@@ -109,9 +109,15 @@ class CommitLog:
             return PutMessageStatus.MESSAGE_ILLEGAL
         if delay_level(batch) > 0:
             return PutMessageStatus.MESSAGE_ILLEGAL
-        limit = self._settings.max_message_size if self._profile.limits_record else None
-        more = record.longer_hosts(batch.sys_flag) if self._profile.hosts_by_flag else 0
-        found = items(batch, limit, more, with_batch_properties=self._profile.stores_parsed, trailing=self._profile.ends_properties)
+        profile, largest = self._profile, self._settings.max_message_size
+        found = items(
+            batch,
+            largest if profile.limits_record else None,
+            record.longer_hosts(batch.sys_flag) if profile.hosts_by_flag else 0,
+            most=largest if profile.throws_large_batch else None,
+            with_batch_properties=profile.stores_parsed,
+            trailing=profile.ends_properties,
+        )
         return lambda mapped: self._append_batch(mapped, batch, found)
 
     async def put(self, message: Message, append: Append, durability: Durability) -> PutResult:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from rocketproof_profiles import Profile
-from rocketproof_protocol.flags import COMMIT, NOT
+from rocketproof_protocol.flags import COMMIT, INNER_BATCH, NOT
+from rocketproof_protocol.properties import INNER_NUM
 from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
 from ..java import JavaError, length, null_pointer
@@ -31,6 +32,7 @@ from .recovery import recover
 from .result import PutMessageStatus, PutResult
 from .settings import StoreSettings
 from .threads import StoreThreads
+from .timers import TimerMessageStore, to_timer_topic
 from .transient import TransientStorePool
 
 TOPIC_LIMIT = 127
@@ -87,6 +89,17 @@ class MessageStore:
             f"{root}/config/delayOffset.json", profile, clock, disk, self.queues.find, self.look_message_by_offset, self.put_message
         )
 
+        self.timers = TimerMessageStore(
+            f"{root}/config/timercheck",
+            settings,
+            clock,
+            disk,
+            self.queues.find,
+            self.look_message_by_offset,
+            self.put_message,
+            trailing=profile.ends_properties,
+        )
+
     @property
     def flush(self) -> Flush:
         return self.durability.flush
@@ -130,7 +143,7 @@ class MessageStore:
 
     async def _put(self, message: Message, check: Check, prepare: Callable[[Message], Append | PutMessageStatus]) -> PutResult:
         """Refuse a message, or put it, with statistics (STO-05)."""
-        refusal = self._refusal(message, check)
+        refusal = self._refusal(message, check) or self._of_later(message)
         if refusal is not None:
             return PutResult(refusal)
         began = self._clock.now()
@@ -156,6 +169,15 @@ class MessageStore:
             return self._check_busy() or check(message)
         return check(message) or self._check_busy()
 
+    def _of_later(self, message: Message) -> PutMessageStatus | None:
+        """What later releases look at before anything is put, of batches in the header's properties alone: inner batches, for which no
+        topic here is made, and timers. Raises JavaError."""
+        if self._profile.refuses_inner and (INNER_NUM in message.properties or message.sys_flag & INNER_BATCH):
+            return PutMessageStatus.MESSAGE_ILLEGAL
+        if self._profile.timers:
+            return to_timer_topic(message, self._settings, self._clock.now(), trailing=self._profile.ends_properties)
+        return None
+
     def _check_busy(self) -> PutMessageStatus | None:
         return PutMessageStatus.OS_PAGECACHE_BUSY if self.is_os_page_cache_busy() else None
 
@@ -172,7 +194,7 @@ class MessageStore:
             return PutMessageStatus.MESSAGE_ILLEGAL
         if batch.body is None:
             raise null_pointer()
-        if len(batch.body) > self._settings.max_message_size:
+        if len(batch.body) > self._settings.max_message_size and not self._profile.throws_large_batch:
             return PutMessageStatus.MESSAGE_ILLEGAL
         return None
 
@@ -248,7 +270,7 @@ class MessageStore:
         if self._threads is not None:
             await self._threads.shutdown()
         if self._settings.broker_role != "SLAVE":
-            self.schedule.persist()
+            self.persist_delays()
         self.flush_now()
         self._flush_checkpoint()
         if self.flags.writable and self.behind() == 0:
@@ -334,8 +356,14 @@ class MessageStore:
                 self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
 
     async def deliver_delayed(self) -> int:
-        """Put again the delayed messages that are due; how many (REC-05)."""
-        return await self.schedule.deliver_due()
+        """Put again the delayed messages that are due, and later releases' timers; how many (REC-05)."""
+        return await self.schedule.deliver_due() + (await self.timers.deliver_due() if self._profile.timers else 0)
+
+    def persist_delays(self) -> None:
+        """Write how far that is. Raises OSError."""
+        self.schedule.persist()
+        if self._profile.timers and self._settings.timer_wheel_enable:
+            self.timers.persist()
 
     def flush_now(self) -> None:
         """Bring the log and the consume queues to the device."""
@@ -365,6 +393,8 @@ class MessageStore:
             self._recover_topic_queue_table()
             if not self.schedule.load():
                 return False
+            if self._profile.timers and self._settings.timer_wheel_enable:
+                self.timers.load()
             self.dispatched_to = self._first_dispatched()
             self.dispatch()
         except (OSError, JavaError) as problem:

@@ -38,6 +38,8 @@ class StoreSettings:
     os_page_cache_busy_time_out_mills: int = 1000
     mapped_file_size_commit_log: int = 1024 * 1024 * 1024
     mapped_file_size_consume_queue: int = 300_000 * 20
+    timer_wheel_enable: bool = True  # since 5.0
+    timer_max_delay_sec: int = 3 * 24 * 3600  # since 5.0
     message_index_enable: bool = True
     message_index_safe: bool = False
     max_hash_slot_num: int = 5_000_000

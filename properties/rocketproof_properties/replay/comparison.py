@@ -81,7 +81,7 @@ class Comparison:
         return name in counted or (name == "msgId" and self.drift is None)
 
     def _same(self, name: str, before: str | None, after: str | None) -> bool:
-        if masks.varies(name, self.version) and masks.made_up(before, after):
+        if (masks.varies(name, self.version) and masks.made_up(before, after)) or masks.same_time(name, before, after):
             return True
         return (before if name != "msgId" or before is None else self._moved(before)) == after
 
@@ -118,6 +118,8 @@ class Comparison:
         for name in dict.fromkeys((*recorded, *found)):
             before, after = recorded.get(name), found.get(name)
             if (masks.varies(name, self.version) or self.drift is None) and masks.made_up(before, after):
+                continue
+            if masks.same_time(name, before, after):
                 continue
             if is_short(before) and after is not None:
                 after = shorten(after)

@@ -1,12 +1,15 @@
 """What may differ between two runs of one broker, put to one side of a comparison and the other.
 
 A caller's port, how full disks are, the line of code that threw, what a Java machine adds to the text of
-a null-pointer error, and in which time zone a broker gives the time from which it serves.
+a null-pointer error, in which time zone a broker gives the time from which it serves, and the second in which a timer is due.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode
+
+from rocketproof_protocol.properties import TIMER_OUT_MS
 
 _PORT = re.compile(r"(Producer: [^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
@@ -41,6 +44,18 @@ def same_remark(recorded: str | None, found: str | None) -> bool:
 def varies(name: str, version: str) -> bool:
     """Whether a broker of this version makes up the value of an extField or property anew each time, if the sender gave none."""
     return version.startswith("5.") and name in ("transactionId", "__transactionId__", "UNIQ_KEY")
+
+
+def same_time(name: str, recorded: str | None, found: str | None) -> bool:
+    """Whether these are a timer's second, or a handle to take it back that says the same but for its second and a made up id."""
+    if recorded is None or found is None:
+        return False
+    if name == TIMER_OUT_MS:
+        return recorded.endswith("000") and found.endswith("000")
+    if name != "recallHandle":
+        return False
+    (*before, due, key), (*after, later, other) = (urlsafe_b64decode(text).decode().split(" ") for text in (recorded, found))
+    return before == after and (key == other or made_up(key, other)) and due[-3:] == later[-3:]
 
 
 def made_up(*values: str | None) -> bool:

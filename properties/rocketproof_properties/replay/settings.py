@@ -15,6 +15,9 @@ OWN: dict[str, dict[str, str]] = {
     "N": {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
     "M": {"brokerRole": "SYNC_MASTER", "flushDiskType": "SYNC_FLUSH"},
     "L": {"brokerRole": "SLAVE", "brokerId": "1"},
+    "S": {"brokerRole": "SLAVE", "brokerId": "1", "timerWheelEnable": "false"},
+    "T": {"timerWheelEnable": "true"},
+    "W": {"timerWheelEnable": "false"},
 }
 """What is not the default, in each `cfg` and by `cfg`; one that is not named here is the default broker."""
 

@@ -1,0 +1,182 @@
+"""Messages for a time of their own: into the timer topic, and out of it when they are due (TimerMessageStore of 5.x).
+
+A delay in milliseconds is kept to the second. What a put turns into a message of the timer topic is read from there again, in order, and
+lies in the wheel until its second is over. Which messages were delivered follows from two numbers in a file: how far the topic was read, and
+up to which second the wheel was emptied. Rolls of more than two days, flow control and the files of the real wheel are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from struct import Struct
+
+from rocketproof_protocol.flags import COMMIT, NOT
+from rocketproof_protocol.properties import (
+    REAL_QID,
+    REAL_TOPIC,
+    TIMER_DEL_UNIQKEY,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_DEQUEUE_MS,
+    TIMER_ENQUEUE_MS,
+    TIMER_OUT_MS,
+    UNIQ_KEY,
+)
+from rocketproof_protocol.topics import WHEEL_TIMER_TOPIC
+
+from ..java import JavaError, parse_long, wrap_long
+from ..message import Message, properties_text
+from ..ports import Clock, Disk, Region
+from .consumequeue import ConsumeQueue
+from .delay import delay_level, from_schedule_topic
+from .log import log
+from .result import PutMessageStatus, PutResult
+from .settings import StoreSettings
+
+PRECISION_MILLIS = 1000
+_TIMES = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)  # the first that is there counts
+_NUMBERS = Struct(">qqqq")  # emptied, how far the real wheel's own log is flushed, read entries of the topic, those of the master
+_FILE_SIZE = 4096
+
+
+def to_timer_topic(message: Message, settings: StoreSettings, now: int, *, trailing: bool) -> PutMessageStatus | None:
+    """Turn a message with a time of its own that lies ahead into one of the timer topic; why it is refused, if it is.
+
+    Half messages of a client's flag are left alone; one of TRAN_MSG is an ordinary message of the half topic here, and loses the topic
+    that it is for (HAZ-54). A delay level takes the time away. Raises JavaError for a level that is no number.
+    """
+    if message.transaction not in (NOT, COMMIT) or message.topic == WHEEL_TIMER_TOPIC:
+        return None
+    if delay_level(message) > 0:
+        for name in _TIMES:
+            message.properties.pop(name, None)
+        return None
+    named = next((name for name in _TIMES if name in message.properties), None)
+    if named is None or TIMER_OUT_MS in message.properties:
+        return None
+    if not settings.timer_wheel_enable:
+        return PutMessageStatus.WHEEL_TIMER_NOT_ENABLE
+    try:
+        value = parse_long(message.properties[named])
+    except JavaError:
+        return PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL
+    at = value if named == TIMER_DELIVER_MS else wrap_long(now + wrap_long(value * (1000 if named == TIMER_DELAY_SEC else 1)))
+    if at <= now:
+        return PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL if TIMER_DEL_UNIQKEY in message.properties else None
+    if wrap_long(at - now) > settings.timer_max_delay_sec * 1000:
+        return PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL
+    message.properties[TIMER_OUT_MS] = str(_second(at - 1))
+    message.properties[REAL_TOPIC] = message.topic
+    message.properties[REAL_QID] = str(message.queue_id)
+    message.properties_text = properties_text(message.properties, trailing=trailing)
+    message.topic, message.queue_id = WHEEL_TIMER_TOPIC, 0
+    return None
+
+
+class TimerMessageStore:
+    """Reads the timer topic's queue, and puts again what is due.
+
+    `read_to`: entries of the queue that the wheel has had; `emptied`: every second before it is done with (milliseconds). The wheel has
+    places in the log, and the time at which it got each, by the second that is the message's.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        settings: StoreSettings,
+        clock: Clock,
+        disk: Disk,
+        queue: Callable[[str, int], ConsumeQueue | None],
+        look: Callable[[int], Message | None],
+        put: Callable[[Message], Awaitable[PutResult]],
+        *,
+        trailing: bool,
+    ) -> None:
+        self.read_to = 0
+        self.emptied = 0
+        self.wheel: dict[int, list[tuple[int, int]]] = {}
+        self._path = path
+        self._settings = settings
+        self._clock = clock
+        self._disk = disk
+        self._queue = queue
+        self._look = look
+        self._put = put
+        self._trailing = trailing
+        self._region: Region | None = None
+
+    async def deliver_due(self) -> int:
+        """Read what is new, and put what is due; the number of messages put. What could not be put is tried again next time."""
+        if not self._settings.timer_wheel_enable or self._settings.broker_role == "SLAVE":
+            return 0
+        self._read()
+        now = _second(self._clock.now())
+        delivered = 0
+        for second in sorted(second for second in self.wheel if second < now):
+            delivered += await self._empty(second)
+            if second in self.wheel:
+                return delivered
+        self.emptied = max(self.emptied, now)
+        return delivered
+
+    def _read(self, until: int | None = None) -> None:
+        """Into the wheel, as far as the queue goes or until this entry. A message that does not say when it is due stays in the way of all behind it,
+        with a word in the log each time: anybody may send one to the topic (HAZ-58)."""
+        queue = self._queue(WHEEL_TIMER_TOPIC, 0)
+        if queue is None:
+            return
+        self.read_to = max(self.read_to, queue.min_offset)
+        while self.read_to != until and (entry := queue.entry(self.read_to)) is not None:
+            message = self._look(entry.physical_offset)
+            if message is not None:
+                try:
+                    due = parse_long(message.properties.get(TIMER_OUT_MS, "null"))
+                except JavaError as problem:
+                    log.error("timer message at %d is not read, nor any behind it: %s", entry.physical_offset, problem)
+                    return
+                self.wheel.setdefault(due, []).append((_second(self._clock.now()), entry.physical_offset))
+            self.read_to += 1
+
+    async def _empty(self, second: int) -> int:
+        """Put what is due in a second, without the messages that others there take back by topic and key; those are not put either."""
+        waiting = [(enqueued, message) for enqueued, place in self.wheel[second] if (message := self._look(place)) is not None]
+        taken_back = {message.properties[TIMER_DEL_UNIQKEY] for _, message in waiting if TIMER_DEL_UNIQKEY in message.properties}
+        delivered = 0
+        for enqueued, message in waiting:
+            properties = message.properties
+            key = f"{properties.get(REAL_TOPIC)}+{properties.get(UNIQ_KEY)}"
+            if TIMER_DEL_UNIQKEY not in properties and key not in taken_back:
+                properties |= {TIMER_ENQUEUE_MS: str(enqueued), TIMER_DEQUEUE_MS: str(self._clock.now())}
+                try:
+                    returning = from_schedule_topic(message, trailing=self._trailing)
+                except JavaError as problem:
+                    log.error("timer message at %d is not delivered: %s", message.physical_offset, problem)
+                    return delivered
+                if (await self._put(returning)).status is not PutMessageStatus.PUT_OK:
+                    return delivered
+                delivered += 1
+            self.wheel[second] = self.wheel[second][1:]
+        del self.wheel[second]
+        return delivered
+
+    def persist(self) -> None:
+        """Write how far everything is. Raises OSError."""
+        self._mapped().write(0, _NUMBERS.pack(self.emptied, 0, self.read_to, self.read_to))
+
+    def load(self) -> None:
+        """Read that, and fill the wheel with what had been read and was not delivered. Raises OSError."""
+        self.wheel, self.read_to = {}, 0
+        self.emptied, _, before, _ = _NUMBERS.unpack(self._mapped().read(0, _NUMBERS.size))
+        self._read(before)
+        for second in [second for second in self.wheel if second < self.emptied]:
+            del self.wheel[second]
+
+    def _mapped(self) -> Region:
+        if self._region is None:
+            self._region = self._disk.map(self._path, _FILE_SIZE)
+        return self._region
+
+
+def _second(millis: int) -> int:
+    return millis // PRECISION_MILLIS * PRECISION_MILLIS

@@ -1,0 +1,60 @@
+"""What 5.x made otherwise, as both releases answered it: consumers' offsets, large and inner batches, timers, slaves, topics registered
+without a version. The implementation answers the same under both profiles, and each switch shows in a case."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rocketproof_profiles import PROFILES, Profile
+from rocketproof_properties.replay.cases import Recorded, read
+from rocketproof_properties.replay.recording import SimulatedReplay
+from rocketproof_properties.replay.settings import settings_of
+
+DATA = Path(__file__).parents[1] / "data"
+P494, P533 = PROFILES["P494"], PROFILES["P533"]
+CASE = re.compile(r"[PBTWSR]-\d+")
+SWITCHES = [name for name, reason in P533.reasons.items() if "later-5.3.3" in reason]
+
+
+@cache
+def recorded(version: str, folder: Path) -> tuple[Recorded, ...]:
+    path = folder / f"{version}.jsonl"
+    path.write_bytes(gzip.decompress((DATA / f"later-{version}.jsonl.gz").read_bytes()))
+    return read(path).cases
+
+
+def different(profile: Profile, cases: tuple[Recorded, ...]) -> list[str]:
+    """The cases that are not as recorded, such as T-5."""
+    found = []
+    for cfg in dict.fromkeys(case.cfg for case in cases):
+        mine = [case for case in cases if case.cfg == cfg]
+        played = SimulatedReplay(profile, mine, settings_of(cfg, mine, {}, ())).play()
+        found += [f"{cfg}-{case.number}" for case, seen in zip(mine, played, strict=True) if seen]
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("later")
+
+
+@pytest.mark.behaviour("BAT-04", "CL-02", "NS-04", "STO-02", "TCM-30", "TCM-31", "TCM-34", "DLQ-02")
+@pytest.mark.parametrize(("version", "profile"), [("4.9.4", P494), ("5.3.3", P533)])
+def test_all_cases_are_alike(version: str, profile: Profile, folder: Path) -> None:
+    cases = recorded(version, folder)
+    assert len(cases) == 129
+    assert different(profile, cases) == []
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_a_switch_that_is_turned_back_shows_in_the_cases_that_are_its_reason(switch: str, folder: Path) -> None:
+    named = set(CASE.findall(P533.reasons[switch]))
+    back = replace(P533, **{switch: getattr(P494, switch)})
+    cases = tuple(case for case in recorded("5.3.3", folder) if any(name.startswith(f"{case.cfg}-") for name in named))
+    assert named and named <= set(different(back, cases))

@@ -245,7 +245,7 @@ class Profile:
     """Topics have attributes (TCM-01)."""
 
     slave_creates: bool = switch(
-        False, since("P533", True, "L-341: a topic is made on a slave; S-0, S-4 and S-5 of later-5.3.3: so are groups, and both are deleted")
+        False, since("P533", True, "L-341: a topic is made on a slave; S-0, S-4 and S-5 of later-5.3.3: groups too, and both are deleted")
     )
     """A slave takes what an administrator changes of topics and groups (TCM-30)."""
 

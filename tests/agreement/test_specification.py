@@ -101,6 +101,7 @@ GOLDEN = {
     ("registrations", "P49", ""): (2044, 5132, 10),
     ("registrations", "P494", "two=True"): (24303, 76118, 14),
     ("registrations", "P533", "restart=True"): (7230, 21973, 13),
+    ("registrations", "P533", "bare=True,restart=True"): (5899, 17944, 11),
     ("backs", "P49", ""): (29, 41, 12),
     ("backs", "P49", "group_known=False,limit=16"): (120, 171, 51),
     ("backs", "P49", "way='either',limit=16,change_budget=2"): (3387, 9844, 54),

@@ -226,7 +226,9 @@ def _registrations(r: Registrations) -> list[Noticed]:
     newer = ~r.live[n] | (r.letter[n, s].version > r.stored[n])
     first_knows = r.live[0] & (r.stored[0] == r.version)
     again, asks, wiped = {"restart": True}, {"asks": True}, {"wipe": True}
+    bare: dict[str, Any] = {"profile": "P533", "settings": {"bare": True, "restart": True}}
     late: dict[str, Any] = {"profile": "P533"}
+    nothing_put = Mutant("C-743", "a topic without a version is left out", "put", lambda u: u.target, sets="route")
     no_news = Mutant("C-192", "what is not known of the stored version is left out", "ignore", lambda u: u.target, sets="route")
     return [
         guard("C-185", "AUX-50", "take", "not refused", dropped, "a first registration of one topic is taken", settings=again, **late),
@@ -239,6 +241,11 @@ def _registrations(r: Registrations) -> list[Noticed]:
         guard("C-191", "LIV-01.all", "register_timer", "needed", ~r.constant["asks"], "a timer that asks never registers", settings=asks),
         Noticed(no_news, ("LIV-01.created",), "holds", {}, "P533"),
         sets("C-193", "REA-121", "take", "stored", const(0, r.version.type), "the version is not stored"),
+        guard("C-740", "AUX-81", "put", "known broker", dropped, "a topic without a version comes from whomever", **bare),
+        guard("C-741", "AUX-82", "take", "with a version", dropped, "a topic without a version has the version 0", **bare),
+        guard("C-742", "AUX-82", "ignore", "with a version", dropped, "a topic without a version may be known already", **bare),
+        Noticed(nothing_put, ("AUX-82",), "holds", bare["settings"], "P533"),
+        guard("C-744", "AUX-53", "put", "without a version", dropped, "what names a version is put too", settings=wiped, **late),
     ]  # fmt: skip
 
 

@@ -106,6 +106,18 @@ def test_a_release_that_registers_one_topic_alone_does_what_the_specification_al
     assert found("registrations", profile, given) is None
 
 
+@behaviour("TCM-34", "NS-04")
+def test_so_does_one_whose_single_topics_name_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name server that takes them from any broker is found."""
+    given = {"bare": True, "loss": True, "restart": True}
+    assert found("registrations", "P533", given) is None
+    steps = ["create(t=A)", "restart(n=first)", "register(s=message)"]
+    replay("registrations", "P533", [*steps, "refuse(n=first, s=message)"], given)
+    monkeypatch.setattr(nameserver.NameServer, "register_topic", lambda self, topic, queues: self._update_queue_data(topic, queues[0]))
+    with pytest.raises(Finding, match="route"):
+        replay("registrations", "P533", [*steps, "refuse(n=first, s=message)"], given)
+
+
 FOLLOWED = ["register_slave()", "connect()"]
 
 

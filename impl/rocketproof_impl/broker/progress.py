@@ -49,7 +49,7 @@ class ConsumerManageProcessor:
         self._broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
 
     def _unknown(self, header: UpdateConsumerOffsetRequestHeader, request: Command) -> tuple[int, str] | None:
-        """Code and remark for a group, a topic, a queue or an offset that there is not. Raises JavaError for a known group without topic."""
+        """Code and remark for a group, topic, queue or offset that there is not. Raises JavaError for a known group without a topic."""
         broker, told = self._broker, request.ext_fields or {}
         group = "null" if is_null(header.consumer_group) else header.consumer_group
         if group not in broker.groups.table:

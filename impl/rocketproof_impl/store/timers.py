@@ -1,8 +1,8 @@
 """Messages for a time of their own: into the timer topic, and out of it when they are due (TimerMessageStore of 5.x).
 
 A delay in milliseconds is kept to the second. What a put turns into a message of the timer topic is read from there again, in order, and
-lies in the wheel until its second is over. Which messages were delivered follows from two numbers in a file: how far the topic was read, and
-up to which second the wheel was emptied. Rolls of more than two days, flow control and the files of the real wheel are left out.
+lies in the wheel until its second is over. What was delivered follows from two numbers in a file: how far the topic was read, and up to
+which second the wheel was emptied. Rolls of more than two days, flow control and the files of the real wheel are left out.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class TimerMessageStore:
         return delivered
 
     def _read(self, until: int | None = None) -> None:
-        """Into the wheel, as far as the queue goes or until this entry. A message that does not say when it is due stays in the way of all behind it,
-        with a word in the log each time: anybody may send one to the topic (HAZ-58)."""
+        """Into the wheel, as far as the queue goes or until this entry. A message that does not say when it is due stays in the way of
+        all behind it, with a word in the log each time: anybody may send one to the topic (HAZ-58)."""
         queue = self._queue(WHEEL_TIMER_TOPIC, 0)
         if queue is None:
             return

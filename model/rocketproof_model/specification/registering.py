@@ -23,7 +23,11 @@ _SWITCHES = {
     "takes_unknown_topics": "a registration of the stored version brings topics that the name server does not have",
     "skips_equal_topic": "an update that changes nothing is not carried out",
 }
-_CONDITIONS = {"asks": "the timer asks for the stored versions first: forceRegister is off", "two": "there are two name servers"}
+_CONDITIONS = {
+    "asks": "the timer asks for the stored versions first: forceRegister is off",
+    "two": "there are two name servers",
+    "bare": "what is registered alone names no version: enableSingleTopicRegister of 5.x is on",
+}
 _FAULTS = {"loss": "a registration may be lost", "restart": "a name server may start again", "wipe": "a name server may wipe permissions"}
 
 
@@ -61,7 +65,7 @@ def specify(name: str, *, changes: int = 2) -> Registrations:
         due="whether it is to be registered", topic="which topic it has changed", content="what it has made of the topic"
     )
     letter = Record(sent=Bool, alone=Bool, version=version).described(
-        sent="whether it is on its way", alone="whether it has one topic alone", version="the version that it names"
+        sent="whether it is on its way", alone="whether it has one topic alone", version="the version that it names, 0 for none"
     )
     r = Registrations(
         changes=changes,
@@ -148,7 +152,7 @@ def _registers(r: Registrations) -> None:
             a.bound(f"none in flight to {n.args[0]}", ~r.letter[n, s].sent, "no earlier one of this sender is on its way")
             a.set(r.letter[n, s].sent, there)
             a.set(r.letter[n, s].alone, there & alone)
-            a.set(r.letter[n, s].version, ite(there, r.version, 0))
+            a.set(r.letter[n, s].version, ite(there & ~(alone & r.constant["bare"]), r.version, 0))
             for t in r.Topic:
                 sent = ite(alone, ite(only.topic == t, only.content, coerce("none", Content)), r.config[t])
                 a.set(r.carried[n, s, t], ite(there, sent, "none"))
@@ -186,6 +190,10 @@ def _serves(r: Registrations) -> None:
             a.set(r.carried[n, s, t], "none")
         return row
 
+    def is_bare(row: Row) -> Expr:
+        bare: Expr = row.alone & constant["bare"]
+        return bare
+
     def takes(a: Body, n: Expr, s: Expr, known: Expr | bool, unknown: Expr | bool) -> None:
         for t in r.Topic:
             wanted = ite(r.route[n, t] == "none", unknown, known)
@@ -199,6 +207,7 @@ def _serves(r: Registrations) -> None:
     def take(a: Body, n: Expr, s: Expr) -> None:
         """A registration of another version arrives, older or newer: its topics replace those of the route."""
         row = arrives(a, n, s, n)
+        a.guard("with a version", ~is_bare(row), "it names a version")
         refused = ~r.live[n] & constant["refuses_single_topic"] & row.alone
         a.guard("not refused", ~refused, "the broker is known, all topics are registered, or the release refuses none")
         a.guard("version differs", ~r.live[n] | (r.stored[n] != row.version), "it is the first or its version is not the stored one")
@@ -210,12 +219,21 @@ def _serves(r: Registrations) -> None:
     def ignore(a: Body, n: Expr, s: Expr) -> None:
         """A registration of the stored version arrives: nothing changes, but in later releases for topics that are not there."""
         row = arrives(a, n, s, n)
+        a.guard("with a version", ~is_bare(row), "it names a version")
         a.guard("same version", r.live[n] & (r.stored[n] == row.version), "its version is the stored one")
         takes(a, n, s, False, constant["takes_unknown_topics"])
 
+    @m.action(actor=NAME_SERVER, rules="NS-04 TCM-34", fair="weak", n=r.Server, s=r.Sender)
+    def put(a: Body, n: Expr, s: Expr) -> None:
+        """A topic arrives without a version: it replaces that of the route, and the stored version stays."""
+        row = arrives(a, n, s, n)
+        a.guard("without a version", is_bare(row), "it names no version")
+        a.guard("known broker", r.live[n], "the name server knows the broker")
+        takes(a, n, s, True, True)
+
     @m.action(actor=NAME_SERVER, rules="NS-02", fair="weak", n=r.Server, s=r.Sender)
     def refuse(a: Body, n: Expr, s: Expr) -> None:
-        """A name server that does not know the broker refuses one topic alone."""
+        """A name server that does not know the broker refuses one topic alone, with a version or without."""
         row = arrives(a, n, s, n)
         a.guard("unknown broker", ~r.live[n], "the name server does not know the broker")
         a.guard("refuses", constant["refuses_single_topic"] & row.alone, "it has one topic alone, which the release refuses")

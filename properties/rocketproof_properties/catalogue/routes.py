@@ -128,6 +128,17 @@ def _news(r: Registrations, n: Expr, s: Expr) -> Expr:
     return exists(r.Topic, lambda t: (r.carried[n, s, t] != "none") & (r.carried[n, s, t] != r.route[n, t]))
 
 
+def _arrives_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
+    row = r.letter[n, s]
+    arrives: Expr = r.constant["bare"] & r.live[n] & after(r.live[n]) & row.sent & row.alone & ~after(row.sent)
+    return arrives
+
+
+def _takes_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
+    taken = all_of((r.carried[n, s, t] == "none") | (after(r.route[n, t]) == r.carried[n, s, t]) for t in r.Topic)
+    return taken & (after(r.stored[n]) == r.stored[n])
+
+
 def _arriving(body: Any) -> Any:
     """A registration is on its way, of which this is true."""
     return lambda r: exists(r.Server, lambda n: exists(r.Sender, lambda s: r.letter[n, s].sent & body(r, n, s)))
@@ -176,6 +187,20 @@ WIPED_SAME = Claim(
     "a permission that a name server has wiped stays wiped while it is registered with the same version",
     "step",
     _servers(lambda r, n: implies(_given_back(r, n), ~after(r.live[n]) | (after(r.stored[n]) != r.stored[n]))),
+    part=Registrations,
+)
+STRANGER = Claim(
+    "AUX-81",
+    "a name server that does not know the broker has none of its topics",
+    "always",
+    _servers(lambda r, n: r.live[n] | all_of(r.route[n, t] == "none" for t in r.Topic)),
+    part=Registrations,
+)
+BARE = Claim(
+    "AUX-82",
+    "a topic that arrives without a version is taken as it is, and the stored version stays",
+    "step",
+    lambda r: all_of(implies(_arrives_bare(r, n, s), _takes_bare(r, n, s)) for n in r.Server for s in r.Sender),
     part=Registrations,
 )
 IGNORED = Claim(
@@ -246,7 +271,7 @@ HISTORY = _tables()
 
 CLAIMS = [
     READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED, SAME, ALL, CREATED, FIRST, FORWARD, WIPED, WIPED_SAME,
-    IGNORED, LATE, FORGOTTEN, UNKNOWN,
+    STRANGER, BARE, IGNORED, LATE, FORGOTTEN, UNKNOWN,
 ]  # fmt: skip
 _ENDLESS = {"sends": 0}
 
@@ -256,12 +281,24 @@ _ALONE = {**_WHOLE, "P494": "violated", "P533": "violated"}
 _REPAIRED = {**_WHOLE, "P494": "violated", "P533": "holds"}
 _HIDES = "HAZ-55: one topic alone is registered with the version of the whole table"
 _RESTARTED = "HAZ-56: the first registration of a name server that was restarted has one topic; 5.x refuses it"
+_OVERTAKEN = "HAZ-37: what names no version is taken whenever it arrives, also behind a later one, and nothing repairs that"
+_SEPARATE = "what names no version hides no other change: the timer's registration has a version that is not stored"
 _PLAIN: dict[str, Any] = {"condition": "two topics change"}
 _ASKS: dict[str, Any] = {"condition": "two topics change, the timer asks first", "given": {"asks": True}}
 _TWO: dict[str, Any] = {"condition": "two topics change, two name servers", "given": {"two": True}}
 _LOSS: dict[str, Any] = {"condition": "two topics change, a registration is lost", "given": {"loss": True}}
 _AGAIN: dict[str, Any] = {"condition": "two topics change, a name server is restarted", "given": {"restart": True}}
 _WIPE: dict[str, Any] = {"condition": "two topics change, a permission is wiped", "given": {"wipe": True}}
+_BARE: dict[str, dict[str, Any]] = {
+    what: {"condition": f"two topics change, one alone names no version{also}", "given": {"bare": True} | given}
+    for what, also, given in (
+        ("plain", "", {}),
+        ("two", ", two name servers", {"two": True}),
+        ("loss", ", a registration is lost", {"loss": True}),
+        ("again", ", a name server is restarted", {"restart": True}),
+    )
+}
+"""The setting enableSingleTopicRegister of 5.x."""
 _FIRST_TWO = {"P494": "holds", "P533": "holds"}
 
 CASES: list[Case] = [
@@ -337,6 +374,15 @@ CASES: list[Case] = [
         for case in cases(CREATED, "registrations", _REPAIRED, profiles=_RELEASES, **on, reason=_HIDES)
     ],
     *cases(CREATED, "registrations", _REPAIRED, profiles=_RELEASES, **_AGAIN, reason=_RESTARTED),
+    *[
+        case
+        for claim, verdict, reason in ((SAME, "violated", _OVERTAKEN), (ALL, "violated", _OVERTAKEN), (CREATED, "holds", _SEPARATE))
+        for on in _BARE.values()
+        for case in cases(claim, "registrations", verdict, profiles=("P533",), **on, reason=reason)
+    ],
+    *cases(STRANGER, "registrations", "holds", profiles=_RELEASES, **_AGAIN, reason="NS-01, NS-02: it learns them with the broker"),
+    *cases(STRANGER, "registrations", "holds", profiles=("P533",), **_BARE["again"], reason="R-12 of later-5.3.3"),
+    *cases(BARE, "registrations", "holds", profiles=("P533",), **_BARE["again"], reason="R-8 to R-18 of later-5.3.3"),
     *cases(FIRST, "registrations", _REPAIRED, profiles=_RELEASES, **_AGAIN, reason=_RESTARTED),
     *cases(FORWARD, "registrations", dict.fromkeys(_RELEASES, "violated"), profiles=_RELEASES, **_PLAIN, reason="HAZ-37"),
     *cases(WIPED, "registrations", dict.fromkeys(_RELEASES, "violated"), profiles=_RELEASES, **_WIPE, reason="NS-04: any other version"),

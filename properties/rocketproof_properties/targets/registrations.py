@@ -6,7 +6,7 @@ after 6 s, so that the next one may write, and what is on the wire arrives whene
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,12 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.topics import UNIT
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.route import QueueData
+from rocketproof_impl.route import QueueData, decode_queues
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Work
-from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data
 from rocketproof_model import Instance
 from rocketproof_model.specification.registering import MESSAGE, TIMER, Registrations
 from rocketproof_profiles import Profile
@@ -59,6 +59,7 @@ class RegistrationsTarget(ModelTarget):
         node = self.cluster.add(BrokerSettings(broker_name="broker-a", name_servers=ADDRESSES))
         if not self.constants["two"]:
             node.settings.name_servers = ADDRESSES[:1]
+        node.settings.enable_single_topic_register = bool(self.constants["bare"])
         self.cluster.scheduler.stops = lambda _, pause: pause is WANTED
         self.cluster.network.plan = self._plan
         self.changes: dict[int, _Change] = {}
@@ -75,7 +76,7 @@ class RegistrationsTarget(ModelTarget):
         return made
 
     def _plan(self, packet: Packet) -> Sequence[int] | str:
-        return HOLD if packet.command.code == codes.REGISTER_BROKER and not packet.answer else [0]
+        return HOLD if packet.command.code in (codes.REGISTER_BROKER, codes.REGISTER_TOPIC) and not packet.answer else [0]
 
     # Actions: changes
 
@@ -143,7 +144,7 @@ class RegistrationsTarget(ModelTarget):
         self.cluster.network.deliver(self.packets.pop((n, s)))
         self.cluster.scheduler.settle()
 
-    _do_ignore = _do_refuse = _do_take
+    _do_ignore = _do_put = _do_refuse = _do_take
 
     def _do_lose(self, n: int, s: int) -> None:
         self.cluster.network.drop(self.packets.pop((n, s)))
@@ -192,10 +193,18 @@ class RegistrationsTarget(ModelTarget):
 
     def _see_letter(self, n: int, s: int, found: Seen) -> None:
         packet = self.packets.get((n, s))
-        body = loads(packet.command.body or b"{}")["topicConfigSerializeWrapper"] if packet else {}
-        table, version = table_from_data(body)
+        table, version = _registered(packet.command) if packet else ({}, None)
         found["letter.sent", n, s] = packet is not None
         found["letter.alone", n, s] = len(table) == 1
         found["letter.version", n, s] = version.counter if version else 0
         for t, topic in enumerate(TOPICS):
             found["carried", n, s, t] = self._content(table.get(topic))
+
+
+def _registered(request: Command) -> tuple[Mapping[str, TopicConfig | QueueData], DataVersion | None]:
+    """The topics that a registration has, and the version that it names, if it names one."""
+    body = loads(request.body or b"{}")
+    if request.code == codes.REGISTER_TOPIC:
+        (queues,) = decode_queues(body)
+        return {(request.ext_fields or {})["topic"]: queues}, None
+    return table_from_data(body["topicConfigSerializeWrapper"])

@@ -136,7 +136,8 @@ def _arrives_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
 
 def _takes_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
     taken = all_of((r.carried[n, s, t] == "none") | (after(r.route[n, t]) == r.carried[n, s, t]) for t in r.Topic)
-    return taken & (after(r.stored[n]) == r.stored[n])
+    kept: Expr = taken & (after(r.stored[n]) == r.stored[n])
+    return kept
 
 
 def _arriving(body: Any) -> Any:

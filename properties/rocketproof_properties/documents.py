@@ -12,7 +12,12 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Begin": ("README.md",),
     "To understand": ("traces/docs/counterexamples.md", "model/docs/specification.md", "model/docs/glossary.md", "traces/docs/explorer.md"),
     "To run in CI": ("properties/docs/suite.md", "properties/docs/ci.md", "properties/docs/imperfect-targets.md"),
-    "To port a broker": ("properties/docs/porting.md", "properties/README.md", "properties/docs/validated/other-releases.md"),
+    "To port a broker": (
+        "properties/docs/porting.md",
+        "properties/README.md",
+        "properties/docs/releases.md",
+        "properties/docs/validated/other-releases.md",
+    ),
     "To write a model": (
         "model/docs/tutorial.md",
         "model/docs/language.md",

@@ -214,7 +214,7 @@ class _Validation:
 
             whole = False
             try:
-                alone = [one for one in programs if needs == ALONE or _looks(one)]
+                alone = [one for one in programs if needs == ALONE or looks(one)]
                 runner.run([one for one in programs if one not in alone], done)
                 runner.run(alone, done, workers=1)
                 whole = True
@@ -312,7 +312,7 @@ class _Validation:
         report.write(self.report, self.request.folder)
 
 
-def _looks(program: Program) -> bool:
+def looks(program: Program) -> bool:
     """Whether it looks at routes of topics that its requests may make or change: what others make meanwhile can hide that (NS-03)."""
     names = {name for name, _ in program.steps}
     return "route" in names and bool(names & {"send", "topic", "back"}) and not program.concurrent

@@ -1,0 +1,85 @@
+"""Commands about releases: which switches describe one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ..choices import InputError
+from .common import Count, Json, Natural, NotNegative, Profile, Seconds, write
+
+
+def profile(
+    target: str | None = None,
+    /,
+    *,
+    base: Annotated[Profile | None, Parameter(name="--from")] = None,
+    again: Path | None = None,
+    programs: Count = 300,
+    seed: Natural = 0,
+    report: Path | None = None,
+    shrink: NotNegative = 20.0,
+    time: Seconds | None = None,
+    workers: Count = 4,
+    json: Json = None,
+) -> int:
+    """Find which switches of a profile describe a release or a broker: what it does otherwise, each with the request that shows it.
+
+    Programs run on the target, among them for each switch those that tell its values. What it does otherwise is explained by other
+    values of switches as far as any does; the rest is listed by its cause. What to do with it, a person decides.
+
+    Parameters
+    ----------
+    target
+        What to start: apache:VERSION, served, inprocess, or a TOML file that describes it; or the address of a broker.
+    base
+        The profile to begin with, such as P533; the target's own unless given.
+    again
+        Explain what is in this folder instead, of a run of this command or of validate: no broker is needed.
+    programs
+        How many general programs to perform besides those that tell switches.
+    seed
+        Seed of the programs.
+    report
+        The folder for the report and the histories, which must be new or empty; .rocketproof/validation with a number unless given.
+    shrink
+        Seconds for making each program smaller on the target; 0 leaves them as they are.
+    time
+        Seconds after which no further program is begun.
+    workers
+        Programs at a time.
+    json
+        Write the report to this file too.
+    """
+    from .. import output
+    from ..deployments.choose import choose_named
+    from ..releases import profiling, show
+    from ..validation.report import next_folder
+
+    if (target is None) == (again is None):
+        raise InputError("give either a target, such as apache:5.4.0, or --again FOLDER of an earlier run")
+    chosen = None if target is None else choose_named(target, None)
+    named = base or (chosen.profile if chosen is not None else None)
+    if named is None:
+        raise InputError(f"--again {again}: give the profile to begin with too, such as --from P533")
+    folder = again or report or next_folder()
+    with output.phases() as progress:
+        found = profiling.profile(
+            profiling.ProfileRequest(
+                named,
+                folder,
+                chosen,
+                programs=programs,
+                seed=seed,
+                workers=workers,
+                seconds=time,
+                shrink=shrink,
+            ),
+            progress,
+        )
+    profiling.write_report(found, folder)
+    write(json, found.data(folder))
+    show.render(found, folder)
+    return found.exit_code

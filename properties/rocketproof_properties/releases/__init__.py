@@ -1,0 +1,1 @@
+"""What releases do otherwise: which switches describe one, and in which programs two differ."""

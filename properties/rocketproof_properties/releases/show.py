@@ -1,0 +1,74 @@
+"""What `profile` and `validate --against` print."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from rocketproof_profiles import PROFILES
+
+from ..generators.programs import Program
+from ..output import Page, counted
+from .profiling import REPORT, ProfileReport, Shown
+from .switching import shown
+
+
+def render(report: ProfileReport, folder: Path) -> None:
+    """Print the proposed switches with what shows each, then what nothing explains, then what no program tells."""
+    page = Page()
+    base = PROFILES[report.base]
+    if report.proposals:
+        page.line(f"Switches that describe {report.name} otherwise than {report.base}, each with a program that shows it:")
+    for change, count, example, instead in report.proposals:
+        before = shown(getattr(base, change.switch))
+        page.wrapped(f"\n! {change.switch}: {shown(change.value)}, not {before}, in {counted(count, 'program')}", "bold")
+        if instead:
+            page.wrapped("explained as well by " + ", or by ".join(str(one) for one in instead), first="    ", indent=6)
+        _print_example(example, page)
+    if report.unexplained:
+        page.line("\nWhat no switch explains:", "bold red" if report.unexplained else "")
+    for cause, count, example in report.unexplained:
+        rules = f" ({', '.join(cause.rules)})" if cause.rules else ""
+        page.wrapped(f"\n? {cause.about}{rules} in {counted(count, 'program')}", "bold red")
+        _print_example(example, page)
+    agreed = sorted({change.switch for change in report.agreed})
+    page.wrapped(f"\n{counted(len(agreed), 'switch', 'switches')} as in {report.base}, told by a program: {', '.join(agreed) or 'none'}")
+    if report.untold:
+        page.wrapped(
+            f"{counted(len(report.untold), 'switch', 'switches')} of which no program tells the values: {', '.join(report.untold)}", "dim"
+        )
+    if report.stopped:
+        page.line(f"stopped: {report.stopped}", "bold yellow")
+    found = f"{counted(len(report.proposals), 'switch', 'switches')} proposed, {counted(len(report.unexplained), 'difference')} unexplained"
+    ran = f"{report.programs} programs, {report.compared} of them compared, {report.requests:,} requests"
+    page.line(f"\n{report.name} from {report.base}: {found}; {ran}, {report.seconds:.0f} s", "bold")
+    page.line(f"report: {folder / REPORT}; explain it again: rocketproof profile --again {shlex.quote(str(folder))}", "dim")
+
+
+def _print_example(example: Shown, page: Page) -> None:
+    one = example.difference
+    print_program(example.recorded.program, page)
+    page.wrapped(f"{_plain(one.where, example)}: {one.field}", first="    ", indent=6)
+    for who, value in (("release", one.recorded), ("profile", one.found)):
+        page.wrapped(f"{who}: {_short(value, example)}", first="      ", indent=8)
+
+
+def print_program(program: Program, page: Page) -> None:
+    """The steps of a program, and what its broker needs."""
+    for name, args in program.steps:
+        text = ", ".join(f"{key}={value!r}" for key, value in args.items())
+        page.line("    " + textwrap.shorten(f"{name}({text})", page.width - 4, placeholder="…"), "dim")
+    if program.needs:
+        page.line(f"    on a broker with {program.needs}")
+
+
+def _short(value: Any, example: Shown) -> str:
+    return textwrap.shorten(_plain(str(value), example), 300, placeholder="…")
+
+
+def _plain(text: str, example: Shown) -> str:
+    """A text without the names' beginning, which is each run's own."""
+    prefix = example.recorded.history.names.prefix
+    return text.replace(prefix, "") if prefix else text

@@ -1,0 +1,107 @@
+"""Profiles that differ in single switches, and what each of them says of recorded programs.
+
+A program is recorded once. What a broker with another switch would have answered, the reference implementation says: it is asked the same
+again under each profile, so that no broker is needed to try one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rocketproof_profiles import PROFILES, Profile
+
+from ..generators.programs import Program
+from ..replay.comparison import Difference
+from ..replay.differences import differences
+from ..replay.program import Reference
+from ..runs.parsed import ParsedHistory, load
+from ..runs.transport import faults
+
+
+class Change(NamedTuple):
+    """A switch with another value."""
+
+    switch: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.switch} = {shown(self.value)}"
+
+
+def shown(value: Any) -> str:
+    """A switch's value as a report has it."""
+    return ", ".join(sorted(value)) or "none" if isinstance(value, frozenset) else str(value)
+
+
+@cache
+def values() -> dict[str, tuple[Any, ...]]:
+    """Every switch with the values that some profile has; one that is true or false has both."""
+    found = {}
+    for each in fields(Profile):
+        if "changes" in each.metadata:
+            known = dict.fromkeys(getattr(profile, each.name) for profile in PROFILES.values())
+            found[each.name] = (True, False) if set(known) <= {True, False} else tuple(known)
+    return found
+
+
+def changes(profile: Profile) -> list[Change]:
+    """All switches with all values that the profile does not have."""
+    return [Change(name, value) for name, all_ in values().items() for value in all_ if value != getattr(profile, name)]
+
+
+def distance(profile: Profile, change: Change) -> int:
+    """How far from the profile's the value is, in the order of the profiles that have them: releases beside each other are alike."""
+    all_ = values()[change.switch]
+    return abs(all_.index(change.value) - all_.index(getattr(profile, change.switch)))
+
+
+def changed(profile: Profile, given: Sequence[Change]) -> Profile:
+    """The profile with other values; without any it is the same one."""
+    return replace(profile, **{one.switch: one.value for one in given}) if given else profile
+
+
+@dataclass
+class Recorded:
+    """A program's history, and what was found out of it so far, by the changes that its profile had."""
+
+    program: Program
+    path: Path
+    history: ParsedHistory
+    _found: dict[tuple[str, frozenset[Change]], list[Difference]] = field(default_factory=dict)
+    _whole: dict[tuple[str, str], list[Difference]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Recorded:
+        """The history in a file. Raises TraceError."""
+        history = load(path)
+        return cls(history.program, path, history)
+
+    @property
+    def tells(self) -> bool:
+        """Whether it can be compared at all: one client at a time, nothing refused or lost for want of time, and read to its end."""
+        one = self.history
+        return one.whole and not (one.concurrent or self.program.concurrent or one.busy or any(each.leaves_doubt for each in faults(one)))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Steps, and what they say."""
+        return len(self.program.steps), sum(len(args) for _, args in self.program.steps)
+
+    def differences(self, profile: Profile, given: Sequence[Change] = ()) -> list[Difference]:
+        """Where the broker and the reference implementation of the changed profile differ, in order."""
+        key = profile.name, frozenset(given)
+        if key not in self._found:
+            self._found[key] = self._compared(changed(profile, given)) if self.tells else []
+        return self._found[key]
+
+    def _compared(self, profile: Profile) -> list[Difference]:
+        """What differs over all orders and moments; where the order as it was asked shows the same as before, so do the others."""
+        plainly = list(Reference(self.history, profile, self.history.items).compare())
+        key = profile.name, repr(plainly)
+        if key not in self._whole:
+            self._whole[key] = differences(self.history, profile) if plainly else []
+        return self._whole[key]

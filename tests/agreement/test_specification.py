@@ -9,32 +9,25 @@ import oracle
 import pytest
 
 from rocketproof_model import Enum, Instance, Int, Property, liveness, search, symbolic
-from rocketproof_model.specification import (
-    SCOPES,
-    Part,
-    Scope,
-    answering,
-    constants,
-    controller,
-    deadlines,
-    delays,
-    device,
-    dispatching,
-    flushing,
-    meeting,
-    pairs,
-    part,
-    persistence,
-    progress,
-    recovery,
-    registering,
-    sendbacks,
-    sizes,
-    specify,
-    starting,
-    transactions,
-    waiting,
-)
+from rocketproof_model.specification import SCOPES, Part, Scope, constants, part, specify
+from rocketproof_model.specification.answering import Answering
+from rocketproof_model.specification.controller import Controller
+from rocketproof_model.specification.deadlines import Expiry, News, Patience
+from rocketproof_model.specification.delays import Delays
+from rocketproof_model.specification.device import Device
+from rocketproof_model.specification.dispatching import Dispatching
+from rocketproof_model.specification.flushing import Flushing
+from rocketproof_model.specification.meeting import Meeting
+from rocketproof_model.specification.pairs import Pair
+from rocketproof_model.specification.persistence import Persistence
+from rocketproof_model.specification.progress import Progress
+from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.registering import Registrations
+from rocketproof_model.specification.sendbacks import sendbacks
+from rocketproof_model.specification.sizes import Sizes
+from rocketproof_model.specification.starting import Starting
+from rocketproof_model.specification.transactions import Transactions
+from rocketproof_model.specification.waiting import Waiting
 from rocketproof_properties import catalogue
 
 OFF = {"auto_create": False, "template_in_file": True}
@@ -156,64 +149,64 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     ),
     "store": (replace(SCOPES["store"], sizes=Int(1, 3), queue_ids=Int(0, 0)), {"existing": True, "sends": 1}),
     "persistence": (
-        lambda: persistence.specify(persistence.PersistenceScope("two topics", topics=2)),
+        lambda: Persistence("two topics", topics=2),
         {"crash_budget": 1, "error_budget": 1, "power_budget": 1},
     ),
     "persistence in place": (
-        lambda: persistence.specify(persistence.PersistenceScope("two topics", topics=2)),
+        lambda: Persistence("two topics", topics=2),
         {"overwrites_in_place": True, "crash_budget": 2},
     ),
-    "answers": (lambda: answering.specify(answering.AnsweringScope("two requests", requests=2)), {}),
-    "locks": (lambda: waiting.specify(waiting.WaitingScope("two requests", requests=2)), {}),
-    "expiry": (lambda: deadlines.expiry("soon", expire=6, scan=2, period=3), {}),
-    "news": (lambda: deadlines.news("soon", period=4, request=2), {}),
-    "patience": (lambda: deadlines.patience("patience"), {}),
-    "flush": (lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)), {"throws": True}),
+    "answers": (lambda: Answering("two requests", requests=2), {}),
+    "locks": (lambda: Waiting("two requests", requests=2), {}),
+    "expiry": (lambda: Expiry("soon", expire=6, scan=2, period=3), {}),
+    "news": (lambda: News("soon", period=4, request=2), {}),
+    "patience": (lambda: Patience("patience"), {}),
+    "flush": (lambda: Flushing("small files", file_size=1), {"throws": True}),
     "flush-P45": (
-        lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)),
+        lambda: Flushing("small files", file_size=1),
         {"throws": True, "rechecks_after_flush": False, "resets_lock_time": False},
     ),
-    "dispatch": (lambda: dispatching.specify("dispatch"), {}),
-    "producers": (lambda: starting.specify("few", Enum("fine", "long"), Enum("fine", "no body")), {}),
-    "sizes": (lambda: sizes.specify(sizes.SizesScope("three places", places=3)), {"names": False, "flags": False}),
-    "delays": (lambda: delays.specify(delays.DelaysScope("delays")), {"records_each_delivery": False, "end_budget": 1, "power": True}),
-    "delays, halves": (lambda: delays.specify(delays.DelaysScope("one entry", entries=1)), {"transactional": True, "fails": True}),
+    "dispatch": (lambda: Dispatching("dispatch"), {}),
+    "producers": (lambda: Starting("few", Enum("fine", "long"), Enum("fine", "no body")), {}),
+    "sizes": (lambda: Sizes("three places", places=3), {"names": False, "flags": False}),
+    "delays": (lambda: Delays("delays"), {"records_each_delivery": False, "end_budget": 1, "power": True}),
+    "delays, halves": (lambda: Delays("one entry", entries=1), {"transactional": True, "fails": True}),
     "transactions": (
-        lambda: transactions.specify(transactions.TransactionsScope("one check", checks=1)),
+        lambda: Transactions("one check", checks=1),
         {"gathers_operations": True, "steady": False},
     ),
-    "meeting": (lambda: meeting.specify("two copies", copies=2), {"may_delay": True, "discards_delayed_halves": False}),
-    "backs": (lambda: sendbacks.sendbacks("two rounds", rounds=2), {"way": "either", "change_budget": 1}),
+    "meeting": (lambda: Meeting("two copies", copies=2), {"may_delay": True, "discards_delayed_halves": False}),
+    "backs": (lambda: sendbacks("two rounds", rounds=2), {"way": "either", "change_budget": 1}),
     "backs-P45": (
-        lambda: sendbacks.sendbacks("two rounds", rounds=2),
+        lambda: sendbacks("two rounds", rounds=2),
         {"way": "either", "null_limit": False, "names_limit": False, "dlq_clears_delay": False, "dlq_perm": 2, "version": 120},
     ),
-    "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
-    "device": (lambda: device.specify(device.DeviceScope("small files", units=2)), {"fails": True, "power_budget": 1}),
+    "recovery": (lambda: Recovery("three records", records=3), {"crash_budget": 1, "power_budget": 1}),
+    "device": (lambda: Device("small files", units=2), {"fails": True, "power_budget": 1}),
     "device, a pool": (
-        lambda: device.specify(device.DeviceScope("small files", units=2)),
+        lambda: Device("small files", units=2),
         {"sync": False, "buffers": 2, "crash_budget": 1, "closes": True},
     ),
     "progress": (
-        lambda: progress.specify(progress.ProgressScope("one fault", faults=1)),
+        lambda: Progress("one fault", faults=1),
         {"power_budget": 1, "crash_budget": 1, "stop_budget": 1, "resets": True},
     ),
     "controller": (
-        lambda: controller.specify(controller.ControllerScope("two epochs", records=1, epochs=2, symmetric=False)),
+        lambda: Controller("two epochs", records=1, epochs=2, symmetric=False),
         {"crash_budget": 1, "widens": False},
     ),
     "controller, elected again": (
-        lambda: controller.specify(controller.ControllerScope("two epochs", epochs=2, symmetric=False)),
+        lambda: Controller("two epochs", epochs=2, symmetric=False),
         {"counts_log": False, "keeps_offset": False},
     ),
-    "pair": (lambda: pairs.specify("two records", records=2), {"lags": True}),
-    "registrations": (lambda: registering.specify("one change", changes=1), {"two": True, "loss": True, "restart": True}),
+    "pair": (lambda: Pair("two records", records=2), {"lags": True}),
+    "registrations": (lambda: Registrations("one change", changes=1), {"two": True, "loss": True, "restart": True}),
     "registrations, alone": (
-        lambda: registering.specify("one change", changes=1),
+        lambda: Registrations("one change", changes=1),
         {"registers_updated_alone": True, "registers_created_alone": True, "refuses_single_topic": True, "restart": True, "wipe": True},
     ),
     "recovery, not rebuilt": (
-        lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)),
+        lambda: Recovery("three records", records=3),
         {"sync": False, "rebuilds": False, "crash_budget": 1, "power_budget": 1},
     ),
 }

@@ -16,6 +16,7 @@ from rocketproof_model import (
     Enum,
     EvaluationError,
     Expr,
+    Field,
     Int,
     Maybe,
     Model,
@@ -156,6 +157,9 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "record with unknown fields": (lambda d: d.Row(k=True, n=0, z=1), "missing or unknown fields z"),
     "record with a wrong value": (lambda d: d.Row(k=True, n=7), "7 is not a value of Int(0, 3)"),
     "variable of a Python type": (lambda d: d.m.var("v", int, init=0), "has type"),
+    "record without starts": (lambda d: d.m.var("v", Record(k=Field(Bool, False, "k"), n=Bool)), "field n of a Record"),
+    "field of no type": (lambda d: Record(k=Field(3, 0, "k")), "field k of a Record is 3"),  # type: ignore[arg-type]
+    "field that starts out of its type": (lambda d: d.m.var("v", Record(k=Field(Int(0, 3), 4, "k"))), "4 is not a value"),
     "variable without initial value": (lambda d: d.m.var("v", Bool), "no initial value"),
     "variable without name": (lambda d: d.m.var("", Bool, init=False), "named ''"),
     "variable declared twice": (lambda d: d.m.var("x", Bool, init=False), "declared twice"),
@@ -292,6 +296,8 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "variable written twice": (lambda d: act(d, lambda a: [a.set(d.x, 0), a.set(d.x, 1)]), "x is written twice in act"),
     "element written twice": (lambda d: act(d, lambda a: [a.set(d.arr[1], 0), a.set(d.arr[1], 1)]), "written twice"),
     "one parameter's element twice": (lambda d: act(d, lambda a, i: [a.set(d.arr[i], 0), a.set(d.arr[i], 1)], i=d.A), "written twice"),
+    "unknown field of a row updated": (lambda d: act(d, lambda a: a.update(d.t[0], k=True, z=1)), "no field z"),
+    "fields of what is no row": (lambda d: act(d, lambda a: a.update(d.x, k=True)), "'x' updated in act is no row"),
     "row and its field": (lambda d: act(d, lambda a: [a.set(d.t[0], d.t[1]), a.set(d.t[0].k, True)]), "t[0].k is written twice"),
     # Properties
     "property without sentence": (lambda d: d.m.always("p", d.f), "no sentence"),
@@ -497,6 +503,24 @@ def test_updates_read_the_state_before() -> None:
         a.set(y, x)
 
     assert [step.state for step in successors(m.given(), (0, 1))] == [(1, 0)]
+
+
+def test_a_record_says_what_its_fields_are_and_start_with() -> None:
+    m = Model("two")
+    inner = Record(most=Field(Int(0, 3), 3, "how much it takes"))
+    row = Record(n=Field(Int(0, 3), 1, "how many"), on=Field(Bool, False, "whether it is on"), inner=Field(inner, inner.start, "more"))
+    t = m.var("t", row, over=m.index("A", 2), sentence="each")
+
+    @m.action()
+    def fill(a: Any) -> None:
+        """The first is switched on, and filled if it was off; the second begins anew."""
+        a.update(t[0], when=~t[0].on, n=t[0].inner.most, on=True)
+        a.set(t[1], row.start)
+
+    assert [v.meaning for v in m.variables] == ["each: how many", "each: whether it is on", "each: more"]
+    assert initial(m.given()) == (1, 1, 0, 0, 3, 3)
+    assert [step.state for step in successors(m.given(), (1, 2, 0, 1, 3, 0))] == [(3, 1, 1, 0, 3, 3)]
+    assert [step.state for step in successors(m.given(), (1, 2, 1, 1, 3, 0))] == [(1, 1, 1, 0, 3, 3)]
 
 
 def test_guards_are_asked_in_order() -> None:

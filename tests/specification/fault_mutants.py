@@ -115,7 +115,7 @@ def _news(n: News) -> list[Noticed]:
 
 
 def _patience(p: Patience) -> list[Noticed]:
-    attempting, in_time = p.doing == "attempt", p.constant["timeout"] < p.cost
+    attempting, in_time = p.doing == "attempt", p.timeout < p.cost
     return [
         guard("M-113.time", "LIV-07", "second", "waits", lambda c: c | attempting, "an attempt takes as long as it likes"),
         guard("C-60", "LIV-07", "attempt", "in time", dropped, "an attempt begins though the time is over"),
@@ -125,7 +125,7 @@ def _patience(p: Patience) -> list[Noticed]:
 
 def _flushing(f: Flushing) -> list[Noticed]:
     unserved, thrown, seen = {"serves": False}, {"throws": True}, "not seen on the device"
-    serves = lambda c: c & f.constant["serves"]  # noqa: E731
+    serves = lambda c: c & f.serves  # noqa: E731
     endless = "a put waits for the group commit without a limit"
     return [
         guard("C-62", "LIV-09.denied", "deny", seen, dropped, "the record is not looked for again after the second flush"),
@@ -236,9 +236,9 @@ def _registrations(r: Registrations) -> list[Noticed]:
         guard("C-187", "AUX-53", "take", "version differs", dropped, "the stored version is taken too", settings=wiped),
         sets("C-188", "REA-123", "restart", "live", const(1, Bool), "a name server that starts again knows its brokers", settings=again),
         sets("C-189", "INV-18.stored", "update", "version", r.version, "an update is no new version"),
-        guard("C-190", "LIV-01.all", "register_timer", "needed", ~(r.constant["asks"] & first_knows), "the timer asks but one name server",
+        guard("C-190", "LIV-01.all", "register_timer", "needed", ~(r.asks & first_knows), "the timer asks but one name server",
               settings={"asks": True, "two": True}),
-        guard("C-191", "LIV-01.all", "register_timer", "needed", ~r.constant["asks"], "a timer that asks never registers", settings=asks),
+        guard("C-191", "LIV-01.all", "register_timer", "needed", ~r.asks, "a timer that asks never registers", settings=asks),
         Noticed(no_news, ("LIV-01.created",), "holds", {}, "P533"),
         sets("C-193", "REA-121", "take", "stored", const(0, r.version.type), "the version is not stored"),
         guard("C-740", "AUX-81", "put", "known broker", dropped, "a topic without a version comes from whomever", **bare),
@@ -269,7 +269,7 @@ def _delays(d: Delays) -> list[Noticed]:
     level = Expr("par", ("level",), d.model.named("send").parameters["level"])
     return [
         sets("C-120", "INV-45.state INV-45.clamp", "send", "entry.level", level, "a level above the last stays"),
-        guard("C-121", "INV-45.state", "send", "this queue", level == d.scope.levels - 1, "the queue is the level"),
+        guard("C-121", "INV-45.state", "send", "this queue", level == d.levels - 1, "the queue is the level"),
         guard("C-122", "AUX-28", "deliver", "due", dropped, "a message is delivered before its time"),
         sets("C-123", "AUX-25", "fail", "queue.next", q.next + 1, "a delivery that fails is passed over", **fails),
         sets("C-124", "AUX-27", "start", "queue.next", q.stored, "the offset that was read is not corrected", **power),

@@ -7,7 +7,7 @@ described system vanishes. Ids without M are ours; M ids are the behaviour's lis
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -224,4 +224,6 @@ def mutated(scope: str) -> tuple[Part, tuple[Noticed, ...]]:
     """The specification of a scope with all its mutants, and what notices each: mutant number k is the k-th, from 1."""
     s = part(scope)
     made = tuple(_MADE[scope](s) if isinstance(s, Specification) else of_fault(s))
-    return replace(s, model=with_mutants(s.model, [one.mutant for one in made])), made
+    changed = copy(s)
+    changed.model = with_mutants(s.model, [one.mutant for one in made])
+    return changed, made

@@ -22,7 +22,7 @@ from .operations import (
 )
 from .properties import Kind, Property, told
 from .quantifiers import count, exists, forall, total
-from .records import Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
+from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .shown import Container, Shown
 from .traverse import children, generalise, rewrite, walk
 from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, MaybeType, SetType, Type, held
@@ -42,6 +42,7 @@ __all__ = [
     "EnumType",
     "Expr",
     "Fairness",
+    "Field",
     "Guard",
     "HoldingType",
     "Index",

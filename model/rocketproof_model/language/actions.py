@@ -195,6 +195,13 @@ class Body:
                 )
         self.updates.append(Update(target, new, caller()))
 
+    def update(self, row: Row, /, when: Any = True, **fields: Any) -> None:
+        """Assign some fields of a row: `a.update(job[p], step="answered", answer="SUCCESS")`."""
+        if not isinstance(row, Row):
+            raise ModelError(f"'{row}' updated in {self._action} is no row", "give a row, such as table[i], and fields by their names")
+        for name, value in fields.items():
+            self.set(getattr(row, name), value, when)
+
     def add(self, target: Many | Expr, value: Any, when: Any = True) -> None:
         """Put a value into a set or a bag, after what this action has added and removed before; a full bag is an error of the model."""
         self._change(target, value, when, 1)

@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 from ..errors import ModelError, caller
 from . import symmetry
@@ -24,7 +24,7 @@ from .expr import Expr, Index, coerce, const, index
 from .operations import all_of, any_of
 from .properties import Kind, Property, claimed
 from .quantifiers import Members
-from .records import MaybeShape, Record, Shape, made_of, parts_in, parts_of, proper
+from .records import MaybeShape, Record, Row, Shape, made_of, parts_in, parts_of, proper
 from .shown import Container, Shown, shown
 from .traverse import walk
 from .types import Bool, ContainerType, IndexType, SetType, Type, indexed
@@ -91,6 +91,34 @@ class Model:
             self.sentences[name] = sentence
         return Expr("given", (name,), type_)
 
+    @overload
+    def var(self, name: str, type_: Type, *, init: Any = ..., sentence: str = "", part: str = "") -> Expr: ...
+
+    @overload
+    def var(
+        self, name: str, type_: Type, *, over: Type | tuple[Type, ...], init: Any = ..., sentence: str = "", part: str = ""
+    ) -> Variable: ...
+
+    @overload
+    def var(self, name: str, type_: Record, *, init: Any = ..., sentence: str = "", part: str = "") -> Row: ...
+
+    @overload
+    def var(
+        self, name: str, type_: Record, *, over: Type | tuple[Type, ...], init: Any = ..., sentence: str = "", part: str = ""
+    ) -> Table: ...
+
+    @overload
+    def var(
+        self,
+        name: str,
+        type_: Shape | ContainerType,
+        *,
+        over: Type | tuple[Type, ...] = ...,
+        init: Any = ...,
+        sentence: str = "",
+        part: str = "",
+    ) -> Any: ...
+
     def var(
         self,
         name: str,
@@ -104,12 +132,15 @@ class Model:
         """Declare a variable and return the term (or the array to index).
 
         `init` is a value, a term over constants, `one_of(...)` or `ANY` where the model starts in several states, or a function of the
-        element's indices that gives one; for a Record a row, for a Maybe of one a row or None, for a set, bag or sequence its members.
+        element's indices that gives one; for a Record a row (by default its `start`), for a Maybe of one a row or None, for a set, bag or
+        sequence its members.
         `over` is an index or another type of few values, or several. `sentence` says what it is, `part` whose it is, where that is not
         the first index's element.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
+        if init is _NOTHING and isinstance(type_, Record):
+            init = type_.start
         if init is _NOTHING:
             raise ModelError(f"variable {name} has no initial value", "give init=: a value, or a function of the element's indices")
         axes = over if isinstance(over, tuple) else (over,)

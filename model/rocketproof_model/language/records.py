@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from ..errors import ModelError
 from .expr import Choice, Compared, Expr, Whole, choose, coerce, some
@@ -17,15 +17,36 @@ from .traverse import rewrite
 from .types import Bool, ContainerType, MaybeType, Type, maybe_of
 
 
-class Record:
-    """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row."""
+class Field(NamedTuple):
+    """A field of a Record with the value that it starts with and a sentence that says what it is."""
 
-    def __init__(self, **fields: Shape | ContainerType) -> None:
-        for name, type_ in fields.items():
+    type: Shape | ContainerType
+    start: Any
+    sentence: str
+
+
+class Record:
+    """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row.
+
+    A field may be told in full, `known=Field(Bool, False, "whether it is known")`: where all are, the record has a `start`.
+    """
+
+    def __init__(self, **fields: Shape | ContainerType | Field) -> None:
+        told = {name: field for name, field in fields.items() if isinstance(field, Field)}
+        self.fields: dict[str, Any] = {name: field.type if isinstance(field, Field) else field for name, field in fields.items()}
+        for name, type_ in self.fields.items():
             if not isinstance(type_, Type | Record | MaybeShape | ContainerType):
                 raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
-        self.fields: dict[str, Any] = fields
-        self.sentences: dict[str, str] = {}
+        self.sentences: dict[str, str] = {name: field.sentence for name, field in told.items()}
+        self._starts = {name: field.start for name, field in told.items()}
+
+    @property
+    def start(self) -> Row:
+        """What it starts as: the row of what its fields start with. Raises ModelError where one does not say."""
+        if silent := [name for name in self.fields if name not in self._starts]:
+            words = f"field {silent[0]} of a Record does not say what it starts with"
+            raise ModelError(words, "write Field(type, start, sentence), or give the variable init=")
+        return self(**self._starts)
 
     def described(self, **sentences: str) -> Record:
         """The record with a sentence for some of its fields, which says what a field is. Raises ModelError for an unknown field."""

@@ -17,101 +17,57 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
-from . import (
-    answering,
-    controller,
-    deadlines,
-    delays,
-    device,
-    dispatching,
-    flushing,
-    meeting,
-    pairs,
-    persistence,
-    progress,
-    recovery,
-    registering,
-    sendbacks,
-    sizes,
-    starting,
-    transactions,
-    waiting,
-)
-from .answering import Answering, AnsweringScope
+from .answering import Answering
 from .broker import checks, failures, queue_check, registration
-from .controller import Controller, ControllerScope
+from .controller import Controller
 from .creation import creation
 from .deadlines import Expiry, News, Patience
-from .delays import Delays, DelaysScope
-from .device import Device, DeviceScope
+from .delays import Delays
+from .device import Device
 from .dispatching import Dispatching
-from .flushing import Flushing, FlushingScope
+from .flushing import Flushing
 from .meeting import Meeting
 from .nameserver import administrator, nameserver
 from .pairs import Pair
-from .persistence import Persistence, PersistenceScope
+from .part import Part
+from .persistence import Persistence
 from .placed import placed_requests
 from .producer import answers, clients, routes, sending
-from .progress import Progress, ProgressScope
-from .recovery import Recovery, RecoveryScope
+from .progress import Progress
+from .recovery import Recovery
 from .registering import Registrations
 from .scope import SCOPES, Scope
-from .sendbacks import Sendbacks
-from .sizes import Sizes, SizesScope
+from .sendbacks import sendbacks
+from .sizes import Sizes
 from .starting import Starting
 from .store import limits, log, memory
-from .transactions import Transactions, TransactionsScope
-from .vocabulary import Specification, declare
-from .waiting import Waiting, WaitingScope
+from .transactions import Transactions
+from .vocabulary import Specification
+from .waiting import Waiting
 
 __all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Scope", "Specification", "build", "constants", "part", "specify"]
 
-Part = (
-    Specification
-    | Persistence
-    | Answering
-    | Waiting
-    | Expiry
-    | News
-    | Patience
-    | Flushing
-    | Recovery
-    | Controller
-    | Starting
-    | Dispatching
-    | Sizes
-    | Registrations
-    | Pair
-    | Delays
-    | Transactions
-    | Meeting
-    | Device
-    | Progress
-    | Sendbacks
-)
-"""A model with its vocabulary."""
-
-FAULTS: dict[str, Callable[[], Part]] = {
-    "persistence": lambda: persistence.specify(PersistenceScope("persistence")),
-    "answers": lambda: answering.specify(AnsweringScope("answers")),
-    "locks": lambda: waiting.specify(WaitingScope("locks")),
-    "expiry": lambda: deadlines.expiry("expiry"),
-    "news": lambda: deadlines.news("news"),
-    "patience": lambda: deadlines.patience("patience"),
-    "flush": lambda: flushing.specify(FlushingScope("flush")),
-    "recovery": lambda: recovery.specify(RecoveryScope("recovery")),
-    "controller": lambda: controller.specify(ControllerScope("controller")),
-    "dispatch": lambda: dispatching.specify("dispatch"),
-    "producers": lambda: starting.specify("producers"),
-    "sizes": lambda: sizes.specify(SizesScope("sizes")),
-    "pair": lambda: pairs.specify("pair"),
-    "registrations": lambda: registering.specify("registrations"),
-    "delays": lambda: delays.specify(DelaysScope("delays")),
-    "transactions": lambda: transactions.specify(TransactionsScope("transactions")),
-    "meeting": lambda: meeting.specify("meeting"),
-    "device": lambda: device.specify(DeviceScope("device")),
-    "progress": lambda: progress.specify(ProgressScope("progress")),
-    "backs": lambda: sendbacks.sendbacks("backs"),
+FAULTS: dict[str, Callable[[str], Part]] = {
+    "persistence": Persistence,
+    "answers": Answering,
+    "locks": Waiting,
+    "expiry": Expiry,
+    "news": News,
+    "patience": Patience,
+    "flush": Flushing,
+    "recovery": Recovery,
+    "controller": Controller,
+    "dispatch": Dispatching,
+    "producers": Starting,
+    "sizes": Sizes,
+    "pair": Pair,
+    "registrations": Registrations,
+    "delays": Delays,
+    "transactions": Transactions,
+    "meeting": Meeting,
+    "device": Device,
+    "progress": Progress,
+    "backs": sendbacks,
 }
 """The scopes of the faults, each with what makes its model."""
 
@@ -120,7 +76,7 @@ NAMES = (*SCOPES, *FAULTS)
 
 def specify(scope: Scope) -> Specification:
     """The specification in a scope of one's own."""
-    s = declare(scope)
+    s = Specification(scope)
     if scope.routes:
         routes(s)
         sending(s)
@@ -156,7 +112,7 @@ def build(name: str) -> Specification:
 def part(name: str) -> Part:
     """The model of a named scope, of sending or of a fault; raises RocketproofError for an unknown name."""
     if name in FAULTS:
-        return FAULTS[name]()
+        return FAULTS[name](name)
     if name not in SCOPES:
         raise RocketproofError(_unknown("scope", name, NAMES))
     return build(name)

@@ -6,11 +6,9 @@ task answers when it ends, or hands over to a future, whose completion is a task
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, coerce, count, exists, ite
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, Row, any_of, coerce, count, exists, ite
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 Stage = Enum(
     "new",
@@ -26,59 +24,34 @@ Stage = Enum(
 WAITING, RUNNING = ("queued", "reply queued", "end queued"), ("runs", "replies", "ends")
 
 
-@dataclass(frozen=True)
-class AnsweringScope:
-    """`requests`: how many ever come."""
+class Answering(Part):
+    """So many `requests` ever come."""
 
-    name: str
-    requests: int = 3
+    switches = ("asynchronous",)
 
-
-@dataclass(frozen=True, eq=False)
-class Answering:
-    """The model and its vocabulary. A request's `place` in the queue counts from 1; `answers` are counted up to 2."""
-
-    scope: AnsweringScope
-    model: Model
-    Request: Index
-    constant: dict[str, Expr]
-    job: Table
-    busy: Expr
-    switches: ClassVar[tuple[str, ...]] = ("asynchronous",)
-
-
-def specify(scope: AnsweringScope) -> Answering:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    request = m.index("Request", [f"request {r}" for r in range(scope.requests)])
-    m.acting(
-        request, "executor", "store", "fast failure", "page cache", handler="executor", service="fast failure", environment="page cache"
-    )
-    places = Int(0, scope.requests)
-    constant = {
-        "asynchronous": m.constant("asynchronous", Bool, True, "the processor is asynchronous"),
-        "capacity": m.constant("capacity", places, 1, "places in the executor's queue"),
-        "refuses": m.constant("refuses", Bool, True, "requests may be refused before a thread serves them"),
-        "future_throws": m.constant("future_throws", Bool, True, "a future may end with an exception"),
-    }
-    job = Record(stage=Stage, one_way=Bool, place=places, answers=Int(0, 2)).described(
-        stage="where it stands",
-        one_way="whether its caller wants no answer",
-        place="its place in the executor's queue, counted from 1; 0 if it is not there",
-        answers="how often it was answered, counted up to 2",
-    )
-    v = Answering(
-        scope=scope,
-        model=m,
-        Request=request,
-        constant=constant,
-        job=m.var("job", job, over=request, init=job(stage="new", one_way=False, place=0, answers=0), sentence="the request"),
-        busy=m.var("busy", Bool, init=False, sentence="whether the page cache is busy", part="page cache"),
-    )
-    _receiving(v)
-    _fast_failure(v)
-    _tasks(v)
-    return v
+    def __init__(self, name: str, *, requests: int = 3) -> None:
+        super().__init__(name)
+        m, places = self.model, Int(0, requests)
+        self.Request = m.index("Request", [f"request {r}" for r in range(requests)])
+        m.acting(
+            self.Request, "executor", "store", "fast failure", "page cache",
+            handler="executor", service="fast failure", environment="page cache",
+        )  # fmt: skip
+        self.asynchronous = m.constant("asynchronous", Bool, True, "the processor is asynchronous")
+        self.capacity = m.constant("capacity", places, 1, "places in the executor's queue")
+        self.refuses = m.constant("refuses", Bool, True, "requests may be refused before a thread serves them")
+        self.future_throws = m.constant("future_throws", Bool, True, "a future may end with an exception")
+        job = Record(
+            stage=Field(Stage, "new", "where it stands"),
+            one_way=Field(Bool, False, "whether its caller wants no answer"),
+            place=Field(places, 0, "its place in the executor's queue, counted from 1; 0 if it is not there"),
+            answers=Field(Int(0, 2), 0, "how often it was answered, counted up to 2"),
+        )
+        self.job = m.var("job", job, over=self.Request, sentence="the request")
+        self.busy = m.var("busy", Bool, init=False, sentence="whether the page cache is busy", part="page cache")
+        _receiving(self)
+        _fast_failure(self)
+        _tasks(self)
 
 
 def within(row: Row, *stages: str) -> Expr:
@@ -96,7 +69,7 @@ def _taken(v: Answering) -> Expr:
 
 
 def _room(v: Answering) -> Expr:
-    room: Expr = ~_taken(v) | (_queue(v) < v.constant["capacity"])
+    room: Expr = ~_taken(v) | (_queue(v) < v.capacity)
     return room
 
 
@@ -147,7 +120,7 @@ def _receiving(v: Answering) -> None:
     def unknown_code(a: Body, r: Expr, one_way: Expr) -> None:
         """A request with a code that nobody serves: it is answered, even to a one-way caller."""
         arrives(a, r, one_way)
-        a.guard("refuses", v.constant["refuses"], "the condition allows refusals")
+        a.guard("refuses", v.refuses, "the condition allows refusals")
         _become(v, a, r, "over", answered=True)
 
     @m.action(actor=CLIENT, rules="REM-06", r=v.Request, one_way=Bool)
@@ -181,7 +154,7 @@ def _fast_failure(v: Answering) -> None:
     @m.action(actor=ENVIRONMENT, rules="STO-03")
     def turn_busy(a: Body) -> None:
         """The page cache becomes busy."""
-        a.guard("refuses", v.constant["refuses"], "the condition allows refusals")
+        a.guard("refuses", v.refuses, "the condition allows refusals")
         a.guard("not busy", ~v.busy, "the page cache is not busy")
         a.set(v.busy, True)
 
@@ -197,7 +170,7 @@ def _fast_failure(v: Answering) -> None:
         a.by("fast failure")
         a.sends_to(r)
         row = job[r]
-        a.guard("refuses", v.constant["refuses"], "the condition allows refusals")
+        a.guard("refuses", v.refuses, "the condition allows refusals")
         a.guard("head", row.place == 1, "it is the head of the queue")
         a.guard("a request", row.stage == "queued", "it is a request's task, and no completion")
         _become(v, a, r, "over", answered=True, leaves=True)
@@ -206,7 +179,7 @@ def _fast_failure(v: Answering) -> None:
 def _tasks(v: Answering) -> None:
     """What a thread does, and what comes after it (REM-08, REM-09)."""
     m, job = v.model, v.job
-    later = v.constant["asynchronous"]
+    later = v.asynchronous
 
     def running(a: Body, r: Expr, stage: str, sentence: str) -> Row:
         row = job[r]
@@ -269,7 +242,7 @@ def _tasks(v: Answering) -> None:
     def future_throws(a: Body, r: Expr) -> None:
         """An exception in the future: nobody answers (HAZ-24)."""
         finished(a, r)
-        a.guard("may throw", v.constant["future_throws"], "the condition allows an exception there")
+        a.guard("may throw", v.future_throws, "the condition allows an exception there")
         _submit_end(v, a, r, answered=False)
 
     @m.action(actor=HANDLER, rules="REM-09", fair="weak", r=v.Request)

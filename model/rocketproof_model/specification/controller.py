@@ -8,52 +8,52 @@ constants are mistakes that releases have made. Replicas that leave the SyncStat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Expr, Index, Int, Maybe, Model, SetOf, Type, forall, implies, ite, minimum, single
+from ..language import Body, Bool, Expr, Int, Maybe, SetOf, forall, implies, ite, minimum, single
 from .actors import ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 
-@dataclass(frozen=True)
-class ControllerScope:
-    """`replicas` of a broker, `records` that a log may have, `epochs`: as many elections. `symmetric`: replicas are interchangeable."""
+class Controller(Part):
+    """So many `replicas` of a broker, interchangeable if `symmetric`; logs of up to so many `records`; at most so many `epochs`: elections.
 
-    name: str
-    replicas: int = 2
-    records: int = 2
-    epochs: int = 3
-    faults: int = 2
-    symmetric: bool = True
+    `confirmed`, `entries` and `offset` count records."""
 
-
-@dataclass(frozen=True, eq=False)
-class Controller:
-    """The model and its vocabulary. `log[r, k]` is the epoch of the record at place k, 0 for none, and `length[r]` how many there are.
-    `asked` is the replica that the master has asked the controller to add. `confirmed`, `entries` and `offset` count records: up to
-    where the replica takes them for confirmed, has dispatched them, and the next queue offset. `acknowledged[k]` is the epoch of the
-    record that a client was answered for. `odd`: some record's queue offset is not its place."""
-
-    scope: ControllerScope
-    model: Model
-    Replica: Index
-    Place: Type
-    constant: dict[str, Expr]
-    up: Expr
-    log: Expr
-    length: Expr
-    confirmed: Expr
-    entries: Expr
-    offset: Expr
-    master: Expr
-    epoch: Expr
-    in_sync: Expr
-    asked: Expr
-    acknowledged: Expr
-    odd: Expr
-    crashes: Expr
-    powers: Expr
-    switches: ClassVar[tuple[str, ...]] = ()
+    def __init__(self, name: str, *, replicas: int = 2, records: int = 2, epochs: int = 3, faults: int = 2, symmetric: bool = True) -> None:
+        super().__init__(name)
+        self.records, self.epochs = records, epochs
+        m, count, epoch, budget = self.model, Int(0, records), Int(0, epochs), Int(0, faults)
+        self.Replica = replica = m.index("Replica", [f"broker-a/{r}" for r in range(replicas)], symmetric=symmetric)
+        self.Place = place = Int(0, records - 1)
+        m.acting(replica, "controller", "client", service="controller", environment="controller")
+        self.widens = m.constant("widens", Bool, True, "a replica that is being added counts for what is confirmed")
+        self.counts_log = m.constant("counts_log", Bool, True, "a new master's next offset counts what is not dispatched yet")
+        self.keeps_offset = m.constant("keeps_offset", Bool, True, "a master that is elected again keeps its next offset")
+        self.cuts_confirmed = m.constant("cuts_confirmed", Bool, True, "after a start no more is confirmed than the log has")
+        self.waits = m.constant("waits", Bool, True, "a client is answered once its record is confirmed")
+        self.crash_budget = m.constant("crash_budget", budget, 0, "how many ends of a process the run may have")
+        self.power_budget = m.constant("power_budget", budget, 0, "how many losses of power the run may have")
+        self.up = m.var("up", Bool, over=replica, init=True, sentence="whether the replica runs")
+        self.log = m.var("log", epoch, over=(replica, place), init=0, sentence="the epoch of the record at a place, 0 for none")
+        self.length = m.var("length", count, over=replica, init=0, sentence="how many records the log has")
+        self.confirmed = m.var(
+            "confirmed", count, over=replica, init=0, sentence="up to where records are confirmed, as the replica has it"
+        )
+        self.entries = m.var("entries", count, over=replica, init=0, sentence="how many entries the consume queue has")
+        self.offset = m.var("offset", count, over=replica, init=0, sentence="the queue offset of the master's next record")
+        self.master = m.var("master", Maybe(replica), init=None, sentence="the elected master", part="controller")
+        self.epoch = m.var("epoch", epoch, init=0, sentence="the master's epoch", part="controller")
+        self.in_sync = m.var("in_sync", SetOf(replica), init=tuple(range(replicas)), sentence="the SyncStateSet", part="controller")
+        self.asked = m.var("asked", Maybe(replica), init=None, sentence="the replica that the master has asked the controller to add")
+        self.acknowledged = m.var(
+            "acknowledged", epoch, over=place, init=0, sentence="the epoch of the record that was acknowledged, 0 for none", part="client"
+        )
+        self.odd = m.var("odd", Bool, init=False, sentence="whether a record has a queue offset that is not its place")
+        self.crashes = m.var("crashes", budget, init=0, sentence="how many processes have ended")
+        self.powers = m.var("powers", budget, init=0, sentence="how many losses of power there were")
+        _master(self)
+        _copies(self)
+        _elections(self)
+        _faults(self)
 
     def leads(self, r: Expr) -> Expr:
         return self.master.is_some & (self.master == r)
@@ -62,51 +62,6 @@ class Controller:
         """The replica's log is the beginning of the master's."""
         m = self.master.get
         return forall(self.Place, lambda k: (self.log[r, k] == 0) | (self.log[r, k] == self.log[m, k]))
-
-
-def specify(scope: ControllerScope) -> Controller:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    replica = m.index("Replica", [f"broker-a/{r}" for r in range(scope.replicas)], symmetric=scope.symmetric)
-    m.acting(replica, "controller", "client", service="controller", environment="controller")
-    number, epoch, budget, place = Int(0, scope.records), Int(0, scope.epochs), Int(0, scope.faults), Int(0, scope.records - 1)
-    constant = {
-        "widens": m.constant("widens", Bool, True, "a replica that is being added counts for what is confirmed"),
-        "counts_log": m.constant("counts_log", Bool, True, "a new master's next offset counts what is not dispatched yet"),
-        "keeps_offset": m.constant("keeps_offset", Bool, True, "a master that is elected again keeps its next offset"),
-        "cuts_confirmed": m.constant("cuts_confirmed", Bool, True, "after a start no more is confirmed than the log has"),
-        "waits": m.constant("waits", Bool, True, "a client is answered once its record is confirmed"),
-        "crash_budget": m.constant("crash_budget", budget, 0, "how many ends of a process the run may have"),
-        "power_budget": m.constant("power_budget", budget, 0, "how many losses of power the run may have"),
-    }
-    c = Controller(
-        scope=scope,
-        model=m,
-        Replica=replica,
-        Place=place,
-        constant=constant,
-        up=m.var("up", Bool, over=replica, init=True, sentence="whether the replica runs"),
-        log=m.var("log", epoch, over=(replica, place), init=0, sentence="the epoch of the record at a place, 0 for none"),
-        length=m.var("length", number, over=replica, init=0, sentence="how many records the log has"),
-        confirmed=m.var("confirmed", number, over=replica, init=0, sentence="up to where records are confirmed, as the replica has it"),
-        entries=m.var("entries", number, over=replica, init=0, sentence="how many entries the consume queue has"),
-        offset=m.var("offset", number, over=replica, init=0, sentence="the queue offset of the master's next record"),
-        master=m.var("master", Maybe(replica), init=None, sentence="the elected master", part="controller"),
-        epoch=m.var("epoch", epoch, init=0, sentence="the master's epoch", part="controller"),
-        in_sync=m.var("in_sync", SetOf(replica), init=tuple(range(scope.replicas)), sentence="the SyncStateSet", part="controller"),
-        asked=m.var("asked", Maybe(replica), init=None, sentence="the replica that the master has asked the controller to add"),
-        acknowledged=m.var(
-            "acknowledged", epoch, over=place, init=0, sentence="the epoch of the record that was acknowledged, 0 for none", part="client"
-        ),
-        odd=m.var("odd", Bool, init=False, sentence="whether a record has a queue offset that is not its place"),
-        crashes=m.var("crashes", budget, init=0, sentence="how many processes have ended"),
-        powers=m.var("powers", budget, init=0, sentence="how many losses of power there were"),
-    )
-    _master(c)
-    _copies(c)
-    _elections(c)
-    _faults(c)
-    return c
 
 
 def _leads(c: Controller, a: Body, r: Expr) -> None:
@@ -121,20 +76,20 @@ def _master(c: Controller) -> None:
     def append(a: Body, r: Expr) -> None:
         """The master appends a record, with the next queue offset."""
         _leads(c, a, r)
-        a.bound("records left", c.length[r] < c.scope.records, "the scope's log has room")
-        a.bound("offsets left", c.offset[r] < c.scope.records, "the scope counts that far")
+        a.bound("records left", c.length[r] < c.records, "the scope's log has room")
+        a.bound("offsets left", c.offset[r] < c.records, "the scope counts that far")
         a.set(c.odd, c.odd | (c.offset[r] != c.length[r]))
-        a.set(c.log[r, minimum(c.length[r], c.scope.records - 1)], c.epoch)
+        a.set(c.log[r, minimum(c.length[r], c.records - 1)], c.epoch)
         a.set(c.length[r], c.length[r] + 1)
         a.set(c.offset[r], c.offset[r] + 1)
 
-    @m.action(actor=SERVICE, fair="weak", r=c.Replica, upto=Int(1, c.scope.records))
+    @m.action(actor=SERVICE, fair="weak", r=c.Replica, upto=Int(1, c.records))
     def confirm(a: Body, r: Expr, upto: Expr) -> None:
         """What every replica in sync has is confirmed; one that is being added counts, or it does not."""
         _leads(c, a, r)
 
         def has(s: Expr) -> Expr:
-            counts: Expr = c.in_sync.has(s) | (c.constant["widens"] & (c.asked == s))
+            counts: Expr = c.in_sync.has(s) | (c.widens & (c.asked == s))
             return implies(counts, c.length[s] >= upto)
 
         a.guard("had by all", forall(c.Replica, has), "all that are in sync have the records")
@@ -155,7 +110,7 @@ def _master(c: Controller) -> None:
         a.sends_to("client")
         _leads(c, a, r)
         a.guard("appended", c.log[r, k] == c.epoch, "the master has appended the record")
-        a.guard("confirmed", ~c.constant["waits"] | (k < c.confirmed[r]), "nothing is waited for, or the record is confirmed")
+        a.guard("confirmed", ~c.waits | (k < c.confirmed[r]), "nothing is waited for, or the record is confirmed")
         a.guard("not answered", c.acknowledged[k] != c.epoch, "the client has no answer yet")
         a.set(c.acknowledged[k], c.epoch)
 
@@ -174,9 +129,9 @@ def _copies(c: Controller) -> None:
         slave(a, r)
         a.guard("parts", ~c.follows(r), "its log is not the beginning of the master's")
         kept: Expr = c.length[r]
-        for k in reversed(range(c.scope.records)):
+        for k in reversed(range(c.records)):
             kept = ite((c.log[r, k] != 0) & (c.log[r, k] != c.log[c.master.get, k]), k, kept)
-        for k in range(c.scope.records):
+        for k in range(c.records):
             a.set(c.log[r, k], 0, when=k >= kept)
         a.set(c.length[r], kept)
         a.set(c.entries[r], minimum(c.entries[r], kept))
@@ -213,7 +168,7 @@ def _elections(c: Controller) -> None:
         a.set(c.asked, None)
 
     def becomes(a: Body, r: Expr, offset: Expr) -> None:
-        a.bound("epochs left", c.epoch < c.scope.epochs, "the scope allows another election")
+        a.bound("epochs left", c.epoch < c.epochs, "the scope allows another election")
         a.set(c.master, r)
         a.set(c.epoch, c.epoch + 1)
         a.set(c.in_sync, single(r))
@@ -227,14 +182,14 @@ def _elections(c: Controller) -> None:
         a.guard("no master", c.master.is_none, "there is no master")
         a.guard("in sync", c.in_sync.has(r), "the replica is in the SyncStateSet")
         a.guard("runs", c.up[r], "the replica runs")
-        becomes(a, r, ite(c.constant["counts_log"], c.length[r], c.entries[r]))
+        becomes(a, r, ite(c.counts_log, c.length[r], c.entries[r]))
 
     @m.action(actor=SERVICE, rules="REC-03", weight=0.3, r=c.Replica)
     def elect_again(a: Body, r: Expr) -> None:
         """The master is elected once more while it runs: it keeps its next offset, or goes back to what is dispatched."""
         a.sends_to(r)
         a.guard("master", c.leads(r), "the replica is the master")
-        becomes(a, r, ite(c.constant["keeps_offset"], c.offset[r], c.entries[r]))
+        becomes(a, r, ite(c.keeps_offset, c.offset[r], c.entries[r]))
 
 
 def _faults(c: Controller) -> None:
@@ -253,18 +208,18 @@ def _faults(c: Controller) -> None:
     def crash(a: Body, r: Expr) -> None:
         """The process ends: log, queue and what the checkpoint says is confirmed stay."""
         ends(a, r)
-        a.bound("crashes left", c.crashes < c.constant["crash_budget"], "the scope allows another end of a process")
+        a.bound("crashes left", c.crashes < c.crash_budget, "the scope allows another end of a process")
         a.set(c.crashes, c.crashes + 1)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica, kept=Int(0, c.scope.records - 1))
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica, kept=Int(0, c.records - 1))
     def power_loss(a: Body, r: Expr, kept: Expr) -> None:
         """The power fails: the log loses its end, which was not flushed."""
         ends(a, r)
-        a.bound("losses left", c.powers < c.constant["power_budget"], "the scope allows another loss of power")
+        a.bound("losses left", c.powers < c.power_budget, "the scope allows another loss of power")
         a.guard("less", kept < c.length[r], "something is lost")
         a.set(c.powers, c.powers + 1)
         a.set(c.length[r], kept)
-        for k in range(c.scope.records):
+        for k in range(c.records):
             a.set(c.log[r, k], 0, when=k >= kept)
 
     @m.action(actor=ENVIRONMENT, rules="REC-02", r=c.Replica)
@@ -274,7 +229,7 @@ def _faults(c: Controller) -> None:
         a.guard("down", ~c.up[r], "the replica does not run")
         a.set(c.up[r], True)
         a.set(c.entries[r], minimum(c.entries[r], c.length[r]))
-        a.set(c.confirmed[r], ite(c.constant["cuts_confirmed"], minimum(c.confirmed[r], c.length[r]), c.confirmed[r]))
+        a.set(c.confirmed[r], ite(c.cuts_confirmed, minimum(c.confirmed[r], c.length[r]), c.confirmed[r]))
 
     @m.action(actor=SERVICE, fair="weak", r=c.Replica)
     def shrink(a: Body, r: Expr) -> None:

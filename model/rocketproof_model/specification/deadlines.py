@@ -7,44 +7,32 @@ may wait for (CLI-13 to CLI-17, CLI-28). Time passes only while nothing is due.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Int, Model, coerce, ite, maximum, minimum
+from ..language import Body, Bool, Enum, Expr, Int, coerce, ite, maximum, minimum
 from .actors import CLIENT, ENVIRONMENT, HANDLER, NAME_SERVER, SERVICE
+from .part import Part
 
 EXPIRE, SCAN, PERIOD = 120, 10, 30
 REQUEST, LOCK, ATTEMPTS = 3, 3, 3
 
 
-@dataclass(frozen=True, eq=False)
-class Expiry:
-    """`age`: since the name server heard of the broker; `dead`: since the broker died; `scan`: until the next scan."""
-
-    model: Model
-    alive: Expr
-    age: Expr
-    dead: Expr
-    scan: Expr
-    begun: Expr
-    listed: Expr
-    switches: ClassVar[tuple[str, ...]] = ()
-
-
-def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = PERIOD) -> Expiry:
+class Expiry(Part):
     """The scan for dead brokers: its limit, its period, and the period of registrations."""
-    m = Model(f"specification/{name}")
-    most = expire + 2 * scan
-    m.acting("broker", "name server", "clock", service="broker", environment="clock")
-    x = Expiry(
-        model=m,
-        alive=m.var("alive", Bool, init=True, sentence="whether the broker's machine lives", part="broker"),
-        age=m.var("age", Int(0, most), init=0, sentence="seconds since the name server heard of the broker", part="name server"),
-        dead=m.var("dead", Int(0, most), init=0, sentence="seconds since the broker died", part="broker"),
-        scan=m.var("scan", Int(0, scan), init=scan // 2, sentence="seconds until the next scan", part="name server"),
-        begun=m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock"),
-        listed=m.var("listed", Bool, init=True, sentence="whether the broker is in the routes", part="name server"),
-    )
+
+    def __init__(self, name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = PERIOD) -> None:
+        super().__init__(name)
+        m, seconds = self.model, Int(0, expire + 2 * scan)
+        m.acting("broker", "name server", "clock", service="broker", environment="clock")
+        self.alive = m.var("alive", Bool, init=True, sentence="whether the broker's machine lives", part="broker")
+        self.age = m.var("age", seconds, init=0, sentence="seconds since the name server heard of the broker", part="name server")
+        self.dead = m.var("dead", seconds, init=0, sentence="seconds since the broker died", part="broker")
+        self.scan = m.var("scan", Int(0, scan), init=scan // 2, sentence="seconds until the next scan", part="name server")
+        self.begun = m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock")
+        self.listed = m.var("listed", Bool, init=True, sentence="whether the broker is in the routes", part="name server")
+        _expires(self, expire, scan, period)
+
+
+def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
+    m, most = x.model, x.age.type.hi
 
     @m.action(actor=ENVIRONMENT, rules="NS-07", offset=Int(1, scan))
     def begin(a: Body, offset: Expr) -> None:
@@ -95,49 +83,32 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
         a.set(x.age, minimum(x.age + 1, most))
         a.set(x.dead, ite(x.alive, 0, minimum(x.dead + 1, most)))
 
-    return x
-
 
 Asking = Enum("nothing", "asked", "served")
 
 
-@dataclass(frozen=True, eq=False)
-class News:
-    """`since`: since the topic was created, and from then on that the name server knows it, since that. `register`, `refresh`:
-    until the timer's next. A refresh is `asking`, for `asked` seconds, and the answer on its way has the topic if `good`."""
-
-    model: Model
-    begun: Expr
-    created: Expr
-    listed: Expr
-    seen: Expr
-    since: Expr
-    register: Expr
-    refresh: Expr
-    asking: Expr
-    asked: Expr
-    good: Expr
-    switches: ClassVar[tuple[str, ...]] = ()
-
-
-def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
+class News(Part):
     """From a created topic to the name server, and on to a producer that uses it: the timers' period, and what a request takes."""
-    m = Model(f"specification/{name}")
-    most = period + request + 1
-    m.acting("producer", "broker", "name server", "clock", client="producer", handler="broker", service="broker", environment="clock")
-    n = News(
-        model=m,
-        begun=m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock"),
-        created=m.var("created", Bool, init=False, sentence="whether the topic is created", part="broker"),
-        listed=m.var("listed", Bool, init=False, sentence="whether the name server has the topic", part="name server"),
-        seen=m.var("seen", Bool, init=False, sentence="whether the producer has the topic's route", part="producer"),
-        since=m.var("since", Int(0, most), init=0, sentence="seconds since the topic was created, and then since the name server has it"),
-        register=m.var("register", Int(0, period), init=period, sentence="seconds until the broker's next registration", part="broker"),
-        refresh=m.var("refresh", Int(0, period), init=period, sentence="seconds until the producer's next refresh", part="producer"),
-        asking=m.var("asking", Asking, init="nothing", sentence="where the producer's refresh stands", part="producer"),
-        asked=m.var("asked", Int(0, request), init=0, sentence="seconds since the producer asked", part="producer"),
-        good=m.var("good", Bool, init=False, sentence="whether the answer on its way has the topic", part="name server"),
-    )
+
+    def __init__(self, name: str, *, period: int = PERIOD, request: int = REQUEST) -> None:
+        super().__init__(name)
+        m, timer, seconds = self.model, Int(0, period), Int(0, period + request + 1)
+        m.acting("producer", "broker", "name server", "clock", client="producer", handler="broker", service="broker", environment="clock")
+        self.begun = m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock")
+        self.created = m.var("created", Bool, init=False, sentence="whether the topic is created", part="broker")
+        self.listed = m.var("listed", Bool, init=False, sentence="whether the name server has the topic", part="name server")
+        self.seen = m.var("seen", Bool, init=False, sentence="whether the producer has the topic's route", part="producer")
+        self.since = m.var("since", seconds, init=0, sentence="seconds since the topic was created, and then since the name server has it")
+        self.register = m.var("register", timer, init=period, sentence="seconds until the broker's next registration", part="broker")
+        self.refresh = m.var("refresh", timer, init=period, sentence="seconds until the producer's next refresh", part="producer")
+        self.asking = m.var("asking", Asking, init="nothing", sentence="where the producer's refresh stands", part="producer")
+        self.asked = m.var("asked", Int(0, request), init=0, sentence="seconds since the producer asked", part="producer")
+        self.good = m.var("good", Bool, init=False, sentence="whether the answer on its way has the topic", part="name server")
+        _spreads(self, period, request)
+
+
+def _spreads(n: News, period: int, request: int) -> None:
+    m, most = n.model, n.since.type.hi
 
     def listing(a: Body) -> None:
         a.set(n.since, 0, when=n.created & ~n.listed)
@@ -215,53 +186,38 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
         a.set(n.asked, minimum(n.asked + 1, request), when=n.asking != "nothing")
         a.set(n.since, minimum(n.since + 1, most), when=n.created)
 
-    return n
-
 
 Doing = Enum("nothing", "lock", "ask", "choice", "attempt", "over")
 
 
-@dataclass(frozen=True, eq=False)
-class Patience:
-    """`cost`: since the send began; `now`: how long it has waited for the lock or for the name server; `look`: the second look
-    asks for the template; `inside`: the look belongs to an attempt, whose broker's address is not known."""
-
-    model: Model
-    constant: dict[str, Expr]
-    doing: Expr
-    cost: Expr
-    now: Expr
-    look: Expr
-    inside: Expr
-    attempts: Expr
-    switches: ClassVar[tuple[str, ...]] = ()
-
-
-def patience(name: str) -> Patience:
+class Patience(Part):
     """One synchronous send, whatever lock, name server and brokers do."""
-    m = Model(f"specification/{name}")
-    longest = 3
-    most = longest + 2 * (LOCK + REQUEST) + 1
-    m.acting("producer", "name server", "broker", "clock", client="producer", handler="broker", environment="clock")
-    p = Patience(
-        model=m,
-        constant={"timeout": m.constant("timeout", Int(0, longest), longest, "the send's timeout, in seconds")},
-        doing=m.var("doing", Doing, init="nothing", sentence="what the send waits for", part="producer"),
-        cost=m.var("cost", Int(0, most), init=0, sentence="seconds since the send began", part="producer"),
-        now=m.var("now", Int(0, LOCK), init=0, sentence="seconds that it has waited for the lock or the name server", part="producer"),
-        look=m.var(
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        m, longest = self.model, 3
+        m.acting("producer", "name server", "broker", "clock", client="producer", handler="broker", environment="clock")
+        self.timeout = m.constant("timeout", Int(0, longest), longest, "the send's timeout, in seconds")
+        self.doing = m.var("doing", Doing, init="nothing", sentence="what the send waits for", part="producer")
+        self.cost = m.var(
+            "cost", Int(0, longest + 2 * (LOCK + REQUEST) + 1), init=0, sentence="seconds since the send began", part="producer"
+        )
+        self.now = m.var(
+            "now", Int(0, LOCK), init=0, sentence="seconds that it has waited for the lock or the name server", part="producer"
+        )
+        self.look = m.var(
             "look", Int(1, 2), init=1, sentence="which look-up of the route it is: the second asks for the template", part="producer"
-        ),
-        inside=m.var(
-            "inside",
-            Bool,
-            init=False,
+        )
+        self.inside = m.var(
+            "inside", Bool, init=False, part="producer",
             sentence="whether the look-up belongs to an attempt whose broker's address is not known",
-            part="producer",
-        ),
-        attempts=m.var("attempts", Int(0, ATTEMPTS), init=0, sentence="how many attempts were made", part="producer"),
-    )
-    late = p.constant["timeout"] < p.cost
+        )  # fmt: skip
+        self.attempts = m.var("attempts", Int(0, ATTEMPTS), init=0, sentence="how many attempts were made", part="producer")
+        _sends(self)
+
+
+def _sends(p: Patience) -> None:
+    m, late = p.model, p.timeout < p.cost
 
     def doing(a: Body, name: str, sentence: str) -> None:
         a.guard("at it", p.doing == name, sentence)
@@ -363,9 +319,7 @@ def patience(name: str) -> Patience:
     def second(a: Body) -> None:
         """A second passes: in the wait for the lock, for the name server, or for the broker."""
         waits = ((p.doing == "lock") & (p.now < LOCK)) | ((p.doing == "ask") & (p.now < REQUEST))
-        attempt_goes_on = (p.doing == "attempt") & (p.cost < p.constant["timeout"])
+        attempt_goes_on = (p.doing == "attempt") & (p.cost < p.timeout)
         a.guard("waits", waits | attempt_goes_on, "it waits, and what it waits for is not due")
-        a.set(p.cost, minimum(p.cost + 1, most))
+        a.set(p.cost, minimum(p.cost + 1, p.cost.type.hi))
         a.set(p.now, p.now + 1, when=p.doing != "attempt")
-
-    return p

@@ -7,103 +7,62 @@ A delivery waits for no flush. A loss of power takes from the log what was not f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Expr, Index, Int, Model, Record, Row, Table, ite, maximum, minimum
+from ..language import Body, Bool, Expr, Field, Int, Record, Row, ite, maximum, minimum
 from .actors import CLIENT, ENVIRONMENT, SERVICE
 from .bounds import capped_level, level_queue
+from .part import Part
 
 NOWHERE = HALF = -1
 
 
-@dataclass(frozen=True)
-class DelaysScope:
-    """`entries` of the queue, that of the last of `levels`. `sends`: clients fill it; otherwise a model that has this one in it does,
-    with half messages. `ends`: of the process or of the power."""
+class Delays(Part):
+    """So many `entries` of the queue, that of the last of `levels`. If it `sends`, clients fill it; otherwise a model that has this one in
+    it does, with half messages. `ends`: of the process or of the power. Of the `out` deliveries of an entry `kept` are on the device."""
 
-    name: str
-    entries: int = 2
-    levels: int = 2
-    sends: bool = True
-    ends: int = 1
+    switches = ("records_each_delivery", "corrects_delay_offsets", "discards_delayed_halves")
 
-
-@dataclass(frozen=True, eq=False)
-class Delays:
-    """The model and its vocabulary. The first `come` entries of the `queue` have waited their time, the first `due` count as such; the
-    scan stands at `next`. Of the `out` deliveries of an entry `kept` are on the device. `halves` came into the half topic."""
-
-    scope: DelaysScope
-    model: Model
-    Entry: Index
-    constant: dict[str, Expr]
-    entry: Table
-    queue: Row
-    up: Expr
-    scanning: Expr
-    halves: Expr
-    ended: Expr
-    switches: ClassVar[tuple[str, ...]] = ("records_each_delivery", "corrects_delay_offsets", "discards_delayed_halves")
-
-
-def specify(scope: DelaysScope) -> Delays:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    m.acting("client", "delivery", "clock", client="client", service="delivery", environment="clock")
-    index, count, few = m.index("Entry", scope.entries), Int(0, scope.entries), Int(0, 2)
-    flags = {
-        "records_each_delivery": (True, "each delivery is noted as it is made"),
-        "corrects_delay_offsets": (True, "a start moves the file's offset into the queue"),
-        "discards_delayed_halves": (True, "a delayed half message is not delivered"),
-        "transactional": (False, "delayed messages may be half messages"),
-        "passes_over": (False, "a delivery that fails is passed over, as in 5.0 to 5.3.2"),
-        "fails": (False, "the store may refuse a delivery"),
-        "sync": (False, "the flush is synchronous"),
-        "set_back": (False, "somebody sets the clock back"),
-        "power": (False, "the power may fail"),
-    }
-    constant = {name: m.constant(name, Bool, default, sentence) for name, (default, sentence) in flags.items()}
-    constant["end_budget"] = m.constant("end_budget", Int(0, scope.ends), 0, "how many ends of the process the run may have")
-    entry = Record(level=Int(0, scope.levels + 1), asked=Int(HALF, 1), place=Int(NOWHERE, 1), out=few, kept=few).described(
-        level="its property DELAY",
-        asked="its property REAL_QID, -1 if REAL_TOPIC is the half topic",
-        place="the queue of its own topic in which it was put, -1 if in none",
-        out="how often it was delivered",
-        kept="how many of its deliveries are on the device",
-    )
-    queue = Record(length=count, flushed=count, come=count, due=count, next=count, offset=count, stored=count).described(
-        length="how many entries it has",
-        flushed="how many of them are on the device",
-        come="how many have waited their time",
-        due="how many count as due",
-        next="the entry at which the scan stands",
-        offset="how far it is delivered, in the service's table",
-        stored="how far it is delivered, in delayOffset.json",
-    )
-    nothing = (
-        entry(level=0, asked=0, place=NOWHERE, out=0, kept=0)
-        if scope.sends
-        else entry(level=scope.levels, asked=HALF, place=NOWHERE, out=0, kept=0)
-    )
-    zero = queue(length=0, flushed=0, come=0, due=0, next=0, offset=0, stored=0)
-    d = Delays(
-        scope=scope,
-        model=m,
-        Entry=index,
-        constant=constant,
-        entry=m.var("entry", entry, over=index, init=nothing, sentence="an entry of the queue"),
-        queue=m.var("queue", queue, init=zero, sentence="the schedule topic's queue"),
-        up=m.var("up", Bool, init=True, sentence="whether the broker runs"),
-        scanning=m.var("scanning", Bool, init=False, sentence="whether a scan is about to deliver its next entry"),
-        halves=m.var("halves", count, init=0, sentence="how many half messages came into the half topic"),
-        ended=m.var("ended", Int(0, scope.ends), init=0, sentence="how many ends of the process there were"),
-    )
-    if scope.sends:
-        _sending(d)
-    _delivery(d)
-    _time_and_ends(d)
-    return d
+    def __init__(self, name: str, *, entries: int = 2, levels: int = 2, sends: bool = True, ends: int = 1) -> None:
+        super().__init__(name)
+        self.entries, self.levels, self.sends = entries, levels, sends
+        m, count, few = self.model, Int(0, entries), Int(0, 2)
+        m.acting("client", "delivery", "clock", client="client", service="delivery", environment="clock")
+        self.Entry = m.index("Entry", entries)
+        self.records_each_delivery = m.constant("records_each_delivery", Bool, True, "each delivery is noted as it is made")
+        self.corrects_delay_offsets = m.constant("corrects_delay_offsets", Bool, True, "a start moves the file's offset into the queue")
+        self.discards_delayed_halves = m.constant("discards_delayed_halves", Bool, True, "a delayed half message is not delivered")
+        self.transactional = m.constant("transactional", Bool, False, "delayed messages may be half messages")
+        self.passes_over = m.constant("passes_over", Bool, False, "a delivery that fails is passed over, as in 5.0 to 5.3.2")
+        self.fails = m.constant("fails", Bool, False, "the store may refuse a delivery")
+        self.sync = m.constant("sync", Bool, False, "the flush is synchronous")
+        self.set_back = m.constant("set_back", Bool, False, "somebody sets the clock back")
+        self.power = m.constant("power", Bool, False, "the power may fail")
+        self.end_budget = m.constant("end_budget", Int(0, ends), 0, "how many ends of the process the run may have")
+        entry = Record(
+            level=Field(Int(0, levels + 1), 0 if sends else levels, "its property DELAY"),
+            asked=Field(Int(HALF, 1), 0 if sends else HALF, "its property REAL_QID, -1 if REAL_TOPIC is the half topic"),
+            place=Field(Int(NOWHERE, 1), NOWHERE, "the queue of its own topic in which it was put, -1 if in none"),
+            out=Field(few, 0, "how often it was delivered"),
+            kept=Field(few, 0, "how many of its deliveries are on the device"),
+        )
+        queue = Record(
+            length=Field(count, 0, "how many entries it has"),
+            flushed=Field(count, 0, "how many of them are on the device"),
+            come=Field(count, 0, "how many have waited their time"),
+            due=Field(count, 0, "how many count as due"),
+            next=Field(count, 0, "the entry at which the scan stands"),
+            offset=Field(count, 0, "how far it is delivered, in the service's table"),
+            stored=Field(count, 0, "how far it is delivered, in delayOffset.json"),
+        )
+        self.entry = m.var("entry", entry, over=self.Entry, sentence="an entry of the queue")
+        self.queue = m.var("queue", queue, sentence="the schedule topic's queue")
+        self.up = m.var("up", Bool, init=True, sentence="whether the broker runs")
+        self.scanning = m.var("scanning", Bool, init=False, sentence="whether a scan is about to deliver its next entry")
+        self.halves = m.var("halves", count, init=0, sentence="how many half messages came into the half topic")
+        self.ended = m.var("ended", Int(0, ends), init=0, sentence="how many ends of the process there were")
+        if sends:
+            _sending(self)
+        _delivery(self)
+        _time_and_ends(self)
 
 
 def _runs(d: Delays, a: Body) -> None:
@@ -117,7 +76,7 @@ def _flushes(d: Delays, a: Body, length: Expr, when: Expr | bool = True) -> None
 
 
 def _sending(d: Delays) -> None:
-    top, q = d.scope.levels, d.queue
+    top, q = d.levels, d.queue
 
     @d.model.action(actor=CLIENT, rules="CL-02", level=Int(-1, top + 1), asked=Int(HALF, 1), e=d.Entry)
     def send(a: Body, level: Expr, asked: Expr, e: Expr) -> None:
@@ -128,11 +87,11 @@ def _sending(d: Delays) -> None:
         a.guard("delayed", level > 0, "the level is positive")
         a.guard("this queue", level_queue(capped) == top - 1, "its queue is the one that is looked at")
         a.guard("next place", e == q.length, "the entry is the queue's next")
-        a.guard("may be half", (asked != HALF) | d.constant["transactional"], "the condition has half messages, or this is none")
+        a.guard("may be half", (asked != HALF) | d.transactional, "the condition has half messages, or this is none")
         a.set(row.level, capped)
         a.set(row.asked, asked)
         a.set(q.length, q.length + 1)
-        _flushes(d, a, q.length + 1, when=d.constant["sync"])
+        _flushes(d, a, q.length + 1, when=d.sync)
 
 
 def _delivery(d: Delays) -> None:
@@ -151,22 +110,22 @@ def _delivery(d: Delays) -> None:
         """What is due is put under its own topic and queue. A half message is put into the half topic, or discarded."""
         row, more = begins(a, e), q.next + 1 < minimum(q.due, q.length)
         half = row.asked == HALF
-        keeps = ~half | ~d.constant["discards_delayed_halves"]
+        keeps = ~half | ~d.discards_delayed_halves
         a.bound("copies left", row.out < 2, "the scope counts that many deliveries")
-        a.bound("room for halves", ~(half & keeps) | (d.halves < d.scope.entries), "the scope's half topic has room")
+        a.bound("room for halves", ~(half & keeps) | (d.halves < d.entries), "the scope's half topic has room")
         a.set(row.out, row.out + 1, when=keeps)
         a.set(row.place, row.asked)
         a.set(d.halves, d.halves + 1, when=keeps & half)
         a.set(q.next, q.next + 1)
         a.set(d.scanning, more)
-        a.set(q.offset, q.next + 1, when=d.constant["records_each_delivery"] | ~more)
+        a.set(q.offset, q.next + 1, when=d.records_each_delivery | ~more)
 
     @d.model.action(actor=SERVICE, rules="REC-05", e=d.Entry)
     def fail(a: Body, e: Expr) -> None:
         """The store refuses it: the scan is over, and the next one begins there, in some releases behind it."""
         begins(a, e)
-        a.guard("may fail", d.constant["fails"], "the condition lets a delivery fail")
-        then = q.next + ite(d.constant["passes_over"], 1, 0)
+        a.guard("may fail", d.fails, "the condition lets a delivery fail")
+        then = q.next + ite(d.passes_over, 1, 0)
         a.set(q.next, then)
         a.set(d.scanning, False)
         a.set(q.offset, then)
@@ -197,15 +156,15 @@ def _time_and_ends(d: Delays) -> None:
     @m.action(actor=ENVIRONMENT, rules="REC-05")
     def set_clock_back(a: Body) -> None:
         """Every entry lies further ahead than the delay now, and so counts as due."""
-        a.guard("may be set back", d.constant["set_back"], "the condition lets the clock be set back")
+        a.guard("may be set back", d.set_back, "the condition lets the clock be set back")
         a.set(q.due, q.length)
 
     @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, power=Bool)
     def end(a: Body, power: Expr) -> None:
         """The process ends, and what was written is in the files; or the power fails, and what was not flushed is gone."""
         _runs(d, a)
-        a.guard("may fail", ~power | d.constant["power"], "the condition lets the power fail, or it does not")
-        a.bound("ends left", d.ended < d.constant["end_budget"], "the scope allows another end of the process")
+        a.guard("may fail", ~power | d.power, "the condition lets the power fail, or it does not")
+        a.bound("ends left", d.ended < d.end_budget, "the scope allows another end of the process")
         a.set(d.ended, d.ended + 1)
         a.set(d.up, False)
         a.set(d.scanning, False)
@@ -224,7 +183,7 @@ def _time_and_ends(d: Delays) -> None:
     def start(a: Body) -> None:
         """The level is delivered as far as the file says, in some releases no further than the queue goes."""
         a.guard("broker down", ~d.up, "the broker does not run")
-        found = ite(d.constant["corrects_delay_offsets"], minimum(q.stored, q.length), q.stored)
+        found = ite(d.corrects_delay_offsets, minimum(q.stored, q.length), q.stored)
         a.set(d.up, True)
         a.set(q.next, found)
         a.set(q.offset, found)

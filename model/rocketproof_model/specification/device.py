@@ -7,11 +7,9 @@ without a gap. One put at a time; the looks of the group commit are in `flushing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Int, Model, any_of, coerce, ite, maximum, minimum
+from ..language import Body, Bool, Enum, Expr, Int, any_of, coerce, ite, maximum, minimum
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 LATE, NO_SLAVE, CLOSED, BUSY, ILLEGAL = (
     "FLUSH_DISK_TIMEOUT", "SLAVE_NOT_AVAILABLE", "SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY", "MESSAGE_ILLEGAL",
@@ -19,79 +17,50 @@ LATE, NO_SLAVE, CLOSED, BUSY, ILLEGAL = (
 Answer = Enum("none", "PUT_OK", LATE, NO_SLAVE, CLOSED, BUSY, ILLEGAL, "found", "not found")
 
 
-@dataclass(frozen=True)
-class DeviceScope:
-    """`files` of so many `units`, the last of which is the blank; at most `faults` ends of the process or losses of power."""
+class Device(Part):
+    """A log of so many `files`, each of so many `units`, the last of which is the blank; at most `faults` ends of the process or losses of
+    power."""
 
-    name: str
-    units: int = 3
-    files: int = 2
-    faults: int = 2
+    switches = ("trusts_failed_force", "counts_replicas")
 
-
-@dataclass(frozen=True, eq=False)
-class Device:
-    """The model and its vocabulary; `acknowledged`: where the last record ends whose put was answered PUT_OK."""
-
-    scope: DeviceScope
-    model: Model
-    constant: dict[str, Expr]
-    written: Expr
-    committed: Expr
-    flushed: Expr
-    forced: Expr
-    free: Expr
-    writable: Expr
-    waits: Expr
-    answer: Expr
-    acknowledged: Expr
-    failed: Expr
-    faults: Expr
-    switches: ClassVar[tuple[str, ...]] = ("trusts_failed_force", "counts_replicas")
-
-
-def specify(scope: DeviceScope) -> Device:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    m.acting("client", "broker", "disk", handler="broker", service="broker", environment="disk")
-    log, budget, buffers = Int(0, scope.units * scope.files - 1), Int(0, scope.faults), Int(0, 2)
-    constant = {
-        "trusts_failed_force": m.constant("trusts_failed_force", Bool, True, "a force that fails moves the flushed position all the same"),
-        "counts_replicas": m.constant("counts_replicas", Bool, False, "the master itself is the replica that is waited for"),
-        "sync": m.constant("sync", Bool, True, "the flush is synchronous"),
-        "buffers": m.constant("buffers", buffers, 0, "how many buffers the transient pool has; 0 is no pool"),
-        "fails": m.constant("fails", Bool, False, "a force may fail"),
-        "slave_missing": m.constant("slave_missing", Bool, False, "the broker is a SYNC_MASTER without a slave"),
-        "closes": m.constant("closes", Bool, False, "the disk may fill up"),
-        "crash_budget": m.constant("crash_budget", budget, 0, "after how many faults the process ends no more"),
-        "power_budget": m.constant("power_budget", budget, 0, "after how many faults the power fails no more"),
-    }
-    d = Device(
-        scope=scope,
-        model=m,
-        constant=constant,
-        written=m.var("written", log, init=0, sentence="the position up to which the log is written", part="broker"),
-        committed=m.var("committed", log, init=0, sentence="the position up to which it is in the files", part="disk"),
-        flushed=m.var("flushed", log, init=0, sentence="the position up to which the store believes it flushed", part="broker"),
-        forced=m.var("forced", log, init=0, sentence="the position up to which the device has all of it", part="disk"),
-        free=m.var("free", buffers, init=constant["buffers"], sentence="how many buffers of the pool nobody has", part="broker"),
-        writable=m.var("writable", Bool, init=True, sentence="whether the running flags let the store be written", part="broker"),
-        waits=m.var("waits", Bool, init=False, sentence="whether the last record's put waits for the flush", part="broker"),
-        answer=m.var("answer", Answer, init="none", sentence="the client's last answer", part="client"),
-        acknowledged=m.var("acknowledged", log, init=0, sentence="where the last record ends that was answered PUT_OK", part="client"),
-        failed=m.var("failed", Int(0, 1), init=0, sentence="how many puts the store has counted as failed", part="broker"),
-        faults=m.var("faults", budget, init=0, sentence="how often the process has ended, or the power failed"),
-    )
-    _requests(d)
-    _answers(d)
-    _services(d)
-    _faults(d)
-    return d
+    def __init__(self, name: str, *, units: int = 3, files: int = 2, faults: int = 2) -> None:
+        super().__init__(name)
+        self.units, self.files = units, files
+        m, log, budget, buffers = self.model, Int(0, units * files - 1), Int(0, faults), Int(0, 2)
+        m.acting("client", "broker", "disk", handler="broker", service="broker", environment="disk")
+        self.trusts_failed_force = m.constant(
+            "trusts_failed_force", Bool, True, "a force that fails moves the flushed position all the same"
+        )
+        self.counts_replicas = m.constant("counts_replicas", Bool, False, "the master itself is the replica that is waited for")
+        self.sync = m.constant("sync", Bool, True, "the flush is synchronous")
+        self.buffers = m.constant("buffers", buffers, 0, "how many buffers the transient pool has; 0 is no pool")
+        self.fails = m.constant("fails", Bool, False, "a force may fail")
+        self.slave_missing = m.constant("slave_missing", Bool, False, "the broker is a SYNC_MASTER without a slave")
+        self.closes = m.constant("closes", Bool, False, "the disk may fill up")
+        self.crash_budget = m.constant("crash_budget", budget, 0, "after how many faults the process ends no more")
+        self.power_budget = m.constant("power_budget", budget, 0, "after how many faults the power fails no more")
+        self.written = m.var("written", log, init=0, sentence="the position up to which the log is written", part="broker")
+        self.committed = m.var("committed", log, init=0, sentence="the position up to which it is in the files", part="disk")
+        self.flushed = m.var("flushed", log, init=0, sentence="the position up to which the store believes it flushed", part="broker")
+        self.forced = m.var("forced", log, init=0, sentence="the position up to which the device has all of it", part="disk")
+        self.free = m.var("free", buffers, init=self.buffers, sentence="how many buffers of the pool nobody has", part="broker")
+        self.writable = m.var("writable", Bool, init=True, sentence="whether the running flags let the store be written", part="broker")
+        self.waits = m.var("waits", Bool, init=False, sentence="whether the last record's put waits for the flush", part="broker")
+        self.answer = m.var("answer", Answer, init="none", sentence="the client's last answer", part="client")
+        self.acknowledged = m.var(
+            "acknowledged", log, init=0, sentence="where the last record ends that was answered PUT_OK", part="client"
+        )
+        self.failed = m.var("failed", Int(0, 1), init=0, sentence="how many puts the store has counted as failed", part="broker")
+        self.faults = m.var("faults", budget, init=0, sentence="how often the process has ended, or the power failed")
+        _requests(self)
+        _answers(self)
+        _services(self)
+        _faults(self)
 
 
 def has_pool(d: Device) -> Expr:
     """Only an asynchronous flush uses the transient pool."""
-    pool: Expr = ~d.constant["sync"] & (d.constant["buffers"] > 0)
+    pool: Expr = ~d.sync & (d.buffers > 0)
     return pool
 
 
@@ -102,14 +71,14 @@ def is_deficient(d: Device) -> Expr:
 
 def _until(d: Device, position: Expr, end: Expr) -> Expr:
     """How far one commit or flush gets from a position: to its file's end, or to that of what there is (FLU-05, FLU-06)."""
-    for border in range((d.scope.files - 1) * d.scope.units, 0, -d.scope.units):
+    for border in range((d.files - 1) * d.units, 0, -d.units):
         end = ite(position < border, minimum(end, border), end)
     return end
 
 
 def _status(d: Device, flushed: str) -> Expr:
     """FLU-08: the replica's failure overwrites what came of the flush."""
-    missing = d.constant["slave_missing"] & ~d.constant["counts_replicas"]
+    missing = d.slave_missing & ~d.counts_replicas
     status: Expr = ite(missing, coerce(NO_SLAVE, Answer), flushed)
     return status
 
@@ -120,7 +89,7 @@ def _answer(d: Device, a: Body, answer: Expr, end: Expr) -> None:
 
 
 def _requests(d: Device) -> None:
-    m, units, sync = d.model, d.scope.units, d.constant["sync"]
+    m, units, sync = d.model, d.units, d.sync
 
     def enters(a: Body, *, writable: bool) -> None:
         a.bound("nobody waits", ~d.waits, "the scope has one request at a time")
@@ -131,9 +100,9 @@ def _requests(d: Device) -> None:
     def put(a: Body) -> None:
         """A record is written to the last file, or its buffer; with synchronous flush its put waits, otherwise it is answered at once."""
         enters(a, writable=True)
-        a.bound("room left", d.written < units * d.scope.files - 1, "the scope's log has room")
+        a.bound("room left", d.written < units * d.files - 1, "the scope's log has room")
         a.bound("new files", ~has_pool(d) | (d.faults == 0), "a start opens its last file without a buffer, which the scope leaves out")
-        over = any_of(d.written == border - 1 for border in range(units, units * d.scope.files, units))
+        over = any_of(d.written == border - 1 for border in range(units, units * d.files, units))
         end = d.written + ite(over, 2, 1)
         a.set(d.written, end)
         a.set(d.committed, end, when=~has_pool(d))
@@ -193,7 +162,7 @@ def _answers(d: Device) -> None:
 
 
 def _services(d: Device) -> None:
-    m, units = d.model, d.scope.units
+    m, units = d.model, d.units
     flushed = _until(d, d.flushed, d.committed)
 
     @m.action(actor=SERVICE, rules="FLU-06", fair="weak")
@@ -202,7 +171,7 @@ def _services(d: Device) -> None:
         a.guard("in a buffer", d.committed < d.written, "something is in a buffer only")
         end = _until(d, d.committed, d.written)
         a.set(d.committed, end)
-        a.set(d.free, d.free + 1, when=any_of(end == file * units for file in range(1, d.scope.files)))
+        a.set(d.free, d.free + 1, when=any_of(end == file * units for file in range(1, d.files)))
 
     def flushes(a: Body) -> None:
         a.by("disk")
@@ -212,7 +181,7 @@ def _services(d: Device) -> None:
     def flush(a: Body) -> None:
         """The service of this kind of flush forces one file. The device has no gap if it has all of the files before."""
         flushes(a)
-        gap = any_of((d.flushed >= file * units) & (d.forced < file * units) for file in range(1, d.scope.files))
+        gap = any_of((d.flushed >= file * units) & (d.forced < file * units) for file in range(1, d.files))
         a.set(d.flushed, flushed)
         a.set(d.forced, flushed, when=~gap)
 
@@ -220,29 +189,29 @@ def _services(d: Device) -> None:
     def flush_fails(a: Body) -> None:
         """The force fails. Before 5.4.0 that is logged, and the flushed position moves on."""
         flushes(a)
-        a.guard("may fail", d.constant["fails"], "the condition lets the device fail")
-        a.set(d.flushed, flushed, when=d.constant["trusts_failed_force"])
+        a.guard("may fail", d.fails, "the condition lets the device fail")
+        a.set(d.flushed, flushed, when=d.trusts_failed_force)
 
 
 def _faults(d: Device) -> None:
-    m, constant = d.model, d.constant
+    m = d.model
 
     @m.action(actor=ENVIRONMENT, rules="STO-04", full=Bool)
     def set_flag(a: Body, full: Expr) -> None:
         """The disk is full, or has room again."""
-        a.bound("may close", constant["closes"], "the condition lets the disk fill up")
+        a.bound("may close", d.closes, "the condition lets the disk fill up")
         a.guard("changes", d.writable == full, "that is news")
         a.set(d.writable, ~full)
 
-    def ends(a: Body, left: Expr, budget: str) -> None:
+    def ends(a: Body, left: Expr, budget: Expr) -> None:
         """Memory is gone: buffers, flags, whoever waits. The start ends the log at its last whole record, takes it for flushed, and forces
         nothing."""
-        a.bound("faults left", d.faults < constant[budget], "the condition allows another one")
+        a.bound("faults left", d.faults < budget, "the condition allows another one")
         a.bound("begun", d.written > 0, "the log has begun")
         a.set(d.faults, d.faults + 1)
         for position in (d.written, d.committed, d.flushed):
             a.set(position, left)
-        a.set(d.free, constant["buffers"])
+        a.set(d.free, d.buffers)
         a.set(d.writable, True)
         a.set(d.waits, False)
         a.set(d.answer, "none")
@@ -252,11 +221,11 @@ def _faults(d: Device) -> None:
     def crash(a: Body) -> None:
         """The process ends, and starts again: what was committed is in the files."""
         a.by("broker")
-        ends(a, d.committed, "crash_budget")
+        ends(a, d.committed, d.crash_budget)
 
     @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, kept=d.written.type)
     def power_loss(a: Body, kept: Expr) -> None:
         """The power fails, and the broker starts again: the device has what was forced, and perhaps more of what was committed."""
         a.guard("kept", (d.forced <= kept) & (kept <= d.committed), "no less than was forced is left, and no more than was committed")
-        ends(a, kept, "power_budget")
+        ends(a, kept, d.power_budget)
         a.set(d.forced, kept)

@@ -6,11 +6,9 @@ One request, a topic that an administrator may delete meanwhile, and two hooks. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Int, Model, Record, Row, coerce, ite
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, coerce, ite
 from .actors import ADMINISTRATOR, CLIENT, HANDLER
+from .part import Part
 
 Kind = Enum("send", "send back", "no header")
 Step = Enum("none", "received", "entered", "checked", "over")
@@ -20,62 +18,58 @@ Stats = Enum("none", "SEND_SUCCESS", "SEND_FAILURE")
 HOOKS = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Dispatching:
-    """The model and its vocabulary. `early`: the broker's time has not come."""
+class Dispatching(Part):
+    """One request."""
 
-    model: Model
-    constant: dict[str, Expr]
-    request: Row
-    answer: Row
-    seen: Row
-    stored: Expr
-    topic: Expr
-    switches: ClassVar[tuple[str, ...]] = ("asynchronous", "after_hooks", "always_traced", "null_fields")
+    switches = ("asynchronous", "after_hooks", "always_traced", "null_fields")
 
-
-def specify(name: str) -> Dispatching:
-    """The model of one request."""
-    m = Model(f"specification/{name}")
-    m.acting("client", "broker", "administrator", client="client", handler="broker", administrator="administrator")
-    sentences = {
-        "asynchronous": "behind the put all is in a future", "after_hooks": "hooks are called after a send too",
-        "always_traced": "what hooks see is made without hooks too", "null_fields": "a missing field is read as null",
-        "hooks": "send hooks are registered", "early": "the broker's time has not come",
-    }  # fmt: skip
-    request = Record(kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool, step=Step).described(
-        kind="what its code asks for", one_way="whether nobody waits", batch="whether its header says batch",
-        whole="whether no field is missing", body="whether it has a body", step="where it stands",
-    )  # fmt: skip
-    answer = Record(code=Code, own=Bool, ext=Bool, place=Bool, written=Int(0, 2)).described(
-        code="its code", own="whether it has the request's opaque", ext="whether it names region and trace switch",
-        place="whether it names the message's place", written="how often it was written",
-    )  # fmt: skip
-    seen = Record(before=Int(0, HOOKS), stats=Stats, after=Int(0, HOOKS)).described(
-        before="hooks called before", stats="what they see of the end", after="hooks called after"
-    )
-    new = request(kind="send", one_way=False, batch=False, whole=True, body=True, step="none")
-    d = Dispatching(
-        m, {each: m.constant(each, Bool, each == "hooks", sentence) for each, sentence in sentences.items()},
-        m.var("request", request, init=new, sentence="the request"),
-        m.var("answer", answer, init=answer(code="none", own=False, ext=False, place=False, written=0), sentence="the answer"),
-        m.var("seen", seen, init=seen(before=0, stats="none", after=0), sentence="what hooks are told"),
-        m.var("stored", Stored, init="nothing", sentence="what is stored, with what hooks see or without, or a batch's items"),
-        m.var("topic", Bool, init=True, sentence="whether the topic is there"),
-    )  # fmt: skip
-    _actions(d)
-    return d
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        m = self.model
+        m.acting("client", "broker", "administrator", client="client", handler="broker", administrator="administrator")
+        self.asynchronous = m.constant("asynchronous", Bool, False, "behind the put all is in a future")
+        self.after_hooks = m.constant("after_hooks", Bool, False, "hooks are called after a send too")
+        self.always_traced = m.constant("always_traced", Bool, False, "what hooks see is made without hooks too")
+        self.null_fields = m.constant("null_fields", Bool, False, "a missing field is read as null")
+        self.hooks = m.constant("hooks", Bool, True, "send hooks are registered")
+        self.early = m.constant("early", Bool, False, "the broker's time has not come")
+        request = Record(
+            kind=Field(Kind, "send", "what its code asks for"),
+            one_way=Field(Bool, False, "whether nobody waits"),
+            batch=Field(Bool, False, "whether its header says batch"),
+            whole=Field(Bool, True, "whether no field is missing"),
+            body=Field(Bool, True, "whether it has a body"),
+            step=Field(Step, "none", "where it stands"),
+        )
+        answer = Record(
+            code=Field(Code, "none", "its code"),
+            own=Field(Bool, False, "whether it has the request's opaque"),
+            ext=Field(Bool, False, "whether it names region and trace switch"),
+            place=Field(Bool, False, "whether it names the message's place"),
+            written=Field(Int(0, 2), 0, "how often it was written"),
+        )
+        seen = Record(
+            before=Field(Int(0, HOOKS), 0, "hooks called before"),
+            stats=Field(Stats, "none", "what they see of the end"),
+            after=Field(Int(0, HOOKS), 0, "hooks called after"),
+        )
+        self.request = m.var("request", request, sentence="the request")
+        self.answer = m.var("answer", answer, sentence="the answer")
+        self.seen = m.var("seen", seen, sentence="what hooks are told")
+        self.stored = m.var("stored", Stored, init="nothing", sentence="what is stored, with what hooks see or without, or a batch's items")
+        self.topic = m.var("topic", Bool, init=True, sentence="whether the topic is there")
+        _actions(self)
 
 
 def traced(d: Dispatching) -> Expr:
     """A context for hooks is made (SEND-03)."""
-    made: Expr = d.constant["hooks"] | d.constant["always_traced"]
+    made: Expr = d.hooks | d.always_traced
     return made
 
 
 def _actions(d: Dispatching) -> None:
-    m, request, answer, constant = d.model, d.request, d.answer, d.constant
-    unread = ~request.whole | (constant["always_traced"] & ~request.body)
+    m, request, answer = d.model, d.request, d.answer
+    unread = ~request.whole | (d.always_traced & ~request.body)
 
     def stands(a: Body, step: str, sentence: str) -> None:
         a.guard(step, request.step == step, sentence)
@@ -89,14 +83,12 @@ def _actions(d: Dispatching) -> None:
         a.sends_to("client")
         heard = ~request.one_way & written
         a.set(request.step, "over")
-        a.set(answer.code, ite(heard, coerce(code, Code), "none"))
-        for field, value in ((answer.own, True), (answer.ext, ext), (answer.place, place)):
-            a.set(field, heard & value)
+        a.update(answer, code=ite(heard, coerce(code, Code), "none"), own=heard, ext=heard & ext, place=heard & place)
         a.set(answer.written, answer.written + 1, when=heard & (answer.written < 2))
 
     def told(a: Body, stats: Expr | str, when: Expr | bool = True) -> None:
-        a.set(d.seen.stats, stats, when=constant["hooks"] & when)
-        a.set(d.seen.after, HOOKS, when=constant["hooks"] & constant["after_hooks"] & when)
+        a.set(d.seen.stats, stats, when=d.hooks & when)
+        a.set(d.seen.after, HOOKS, when=d.hooks & d.after_hooks & when)
 
     @m.action(actor=CLIENT, rules="REM-12", kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool)
     def receive(a: Body, kind: Expr, one_way: Expr, batch: Expr, whole: Expr, body: Expr) -> None:
@@ -106,11 +98,8 @@ def _actions(d: Dispatching) -> None:
         a.guard(
             "a header", ((kind == "send") & (~batch | body)) | (~batch & whole & body), "only a send has such a header, and a batch a body"
         )
-        a.bound("known field", whole | ~constant["null_fields"], "no null is read where a field is missing")
-        for field, value in ((request.kind, kind), (request.one_way, one_way), (request.batch, batch), (request.whole, whole)):
-            a.set(field, value)
-        a.set(request.body, body)
-        a.set(request.step, "received")
+        a.bound("known field", whole | ~d.null_fields, "no null is read where a field is missing")
+        a.update(request, kind=kind, one_way=one_way, batch=batch, whole=whole, body=body, step="received")
 
     @m.action(actor=HANDLER, rules="SEND-01")
     def give_back(a: Body) -> None:
@@ -136,25 +125,25 @@ def _actions(d: Dispatching) -> None:
         """The header is read, and all hooks see it, whatever the first one throws."""
         received(a, "send")
         a.guard("read", ~unread, "nothing is missing")
-        a.guard("a hook", constant["hooks"] | ~throws, "there is a hook that may throw")
-        a.set(d.seen.before, HOOKS, when=constant["hooks"])
+        a.guard("a hook", d.hooks | ~throws, "there is a hook that may throw")
+        a.set(d.seen.before, HOOKS, when=d.hooks)
         a.set(request.step, "entered")
 
     @m.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-46 SEND-06")
     def refuse(a: Body) -> None:
         """The answer is made, and says that it is too early, before anything is checked; or a check refuses."""
         stands(a, "entered", "the header is read")
-        ends(a, ite(constant["early"], coerce("too early", Code), "refused"), True)
+        ends(a, ite(d.early, coerce("too early", Code), "refused"), True)
         told(a, "none")
 
     @m.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-13")
     def check(a: Body) -> None:
         """The checks leave the answer undecided, with the mark -1."""
         stands(a, "entered", "the header is read")
-        a.guard("its time", ~constant["early"], "the broker's time has come")
+        a.guard("its time", ~d.early, "the broker's time has come")
         a.guard("topic", d.topic, "the topic is there")
-        for field, value in ((answer.code, "undecided"), (answer.own, True), (answer.ext, True), (request.step, "checked")):
-            a.set(field, value)
+        a.update(answer, code="undecided", own=True, ext=True)
+        a.set(request.step, "checked")
 
     @m.action(actor=ADMINISTRATOR, rules="TCM-31")
     def delete_topic(a: Body) -> None:
@@ -180,5 +169,5 @@ def _actions(d: Dispatching) -> None:
         one = ite(traced(d), coerce("traced", Stored), "plain")
         a.set(d.stored, ite(request.batch, coerce("items", Stored), one), when=well)
         code = ite(well, coerce("SUCCESS", Code), ite(thrown, coerce("exception", Code), "not stored"))
-        ends(a, code, ~thrown, ~(thrown & constant["asynchronous"]), well)
+        ends(a, code, ~thrown, ~(thrown & d.asynchronous), well)
         told(a, ite(well, coerce("SEND_SUCCESS", Stats), "SEND_FAILURE"), ~thrown)

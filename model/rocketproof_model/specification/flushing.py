@@ -8,11 +8,9 @@ counts no longer after 10 000 s is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, count, exists, forall, ite, minimum
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, Row, any_of, count, exists, forall, ite, minimum
 from .actors import ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 Step = Enum("idle", "locks", "requested", "read", "answered")
 Answer = Enum("none", "PUT_OK", "not awaited", "denied", "too late", "UNKNOWN_ERROR", "OS_PAGECACHE_BUSY")
@@ -22,79 +20,43 @@ message that does not wait for its flush, as PUT_OK."""
 Age = Enum("none", "fresh", "busy")
 
 
-@dataclass(frozen=True)
-class FlushingScope:
-    """`puts`: threads; a file has `file_size` records, and there are `files`."""
+class Flushing(Part):
+    """So many `puts`: threads, over `files` that have `file_size` records each, and so `units` with the blank.
 
-    name: str
-    puts: int = 2
-    file_size: int = 2
-    files: int = 3
+    A put is "requested" in the list that is written, "read" in the one that the service reads."""
 
-    @property
-    def units(self) -> int:
-        """Of a file: its records and the blank."""
-        return self.file_size + 1
+    switches = ("resets_lock_time", "rechecks_after_flush")
 
-
-@dataclass(frozen=True, eq=False)
-class Flushing:
-    """The model and its vocabulary. A put waits for the flushed position `next`; `passes` counts the service's flushes for the
-    request that it looks at. A put is "requested" in the list that is written, "read" in the one that the service reads."""
-
-    scope: FlushingScope
-    model: Model
-    Put: Index
-    constant: dict[str, Expr]
-    put: Table
-    written: Expr
-    flushed: Expr
-    passes: Expr
-    age: Expr
-    switches: ClassVar[tuple[str, ...]] = ("resets_lock_time", "rechecks_after_flush")
-
-
-def specify(scope: FlushingScope) -> Flushing:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    index = m.index("Put", [f"put {p}" for p in range(scope.puts)])
-    m.acting(index, "group commit", "clock", service="group commit", environment="clock")
-    log = Int(0, scope.units * scope.files - 1)
-    constant = {
-        "resets_lock_time": m.constant("resets_lock_time", Bool, True, "an exception in the put lock resets its time"),
-        "rechecks_after_flush": m.constant("rechecks_after_flush", Bool, True, "the group commit looks again after its second flush"),
-        "throws": m.constant("throws", Bool, False, "an append may throw"),
-        "serves": m.constant("serves", Bool, True, "the group commit's thread runs"),
-    }
-    put = Record(step=Step, next=log, answer=Answer).described(
-        step="where it stands", next="the flushed position that it waits for", answer="its answer"
-    )
-    f = Flushing(
-        scope=scope,
-        model=m,
-        Put=index,
-        constant=constant,
-        put=m.var("put", put, over=index, init=put(step="idle", next=0, answer="none"), sentence="the put"),
-        written=m.var("written", log, init=0, sentence="the position up to which the log is written"),
-        flushed=m.var("flushed", log, init=0, sentence="the position up to which the log is flushed", part="group commit"),
-        passes=m.var(
+    def __init__(self, name: str, *, puts: int = 2, file_size: int = 2, files: int = 3) -> None:
+        super().__init__(name)
+        self.file_size, self.units, self.files = file_size, file_size + 1, files
+        m, log = self.model, Int(0, self.units * files - 1)
+        self.Put = m.index("Put", [f"put {p}" for p in range(puts)])
+        m.acting(self.Put, "group commit", "clock", service="group commit", environment="clock")
+        self.resets_lock_time = m.constant("resets_lock_time", Bool, True, "an exception in the put lock resets its time")
+        self.rechecks_after_flush = m.constant("rechecks_after_flush", Bool, True, "the group commit looks again after its second flush")
+        self.throws = m.constant("throws", Bool, False, "an append may throw")
+        self.serves = m.constant("serves", Bool, True, "the group commit's thread runs")
+        put = Record(
+            step=Field(Step, "idle", "where it stands"),
+            next=Field(log, 0, "the flushed position that it waits for"),
+            answer=Field(Answer, "none", "its answer"),
+        )
+        self.idle = put.start
+        self.put = m.var("put", put, over=self.Put, sentence="the put")
+        self.written = m.var("written", log, init=0, sentence="the position up to which the log is written")
+        self.flushed = m.var("flushed", log, init=0, sentence="the position up to which the log is flushed", part="group commit")
+        self.passes = m.var(
             "passes", Int(0, 2), init=0, sentence="how many flushes were made for the request that is looked at", part="group commit"
-        ),
-        age=m.var("age", Age, init="none", sentence="the age of the put lock's time"),
-    )
-    _puts(f)
-    _service(f)
-    return f
+        )
+        self.age = m.var("age", Age, init="none", sentence="the age of the put lock's time")
+        _puts(self)
+        _service(self)
 
 
 def in_lock(f: Flushing) -> Expr:
     """Some put has the put lock."""
     return exists(f.Put, lambda p: f.put[p].step == "locks")
-
-
-def _answer(f: Flushing, a: Body, row: Row, code: str) -> None:
-    a.set(row.step, "answered")
-    a.set(row.answer, code)
 
 
 def _puts(f: Flushing) -> None:
@@ -111,7 +73,7 @@ def _puts(f: Flushing) -> None:
         row = at(a, p, "idle", "the thread has no put")
         a.guard("not busy", f.age != "busy", "the page cache is not busy")
         a.guard("lock free", ~in_lock(f), "no put has the lock")
-        a.bound("room left", f.written < f.scope.units * f.scope.files - 1, "the scope's log has room")
+        a.bound("room left", f.written < f.units * f.files - 1, "the scope's log has room")
         a.set(row.step, "locks")
         a.set(f.age, "fresh")
 
@@ -120,7 +82,7 @@ def _puts(f: Flushing) -> None:
         """The page cache is busy: the put is refused."""
         row = at(a, p, "idle", "the thread has no put")
         a.guard("busy", f.age == "busy", "the page cache is busy")
-        _answer(f, a, row, "OS_PAGECACHE_BUSY")
+        a.update(row, step="answered", answer="OS_PAGECACHE_BUSY")
 
     def appends(a: Body, p: Expr) -> tuple[Row, Expr]:
         row = at(a, p, "locks", "the put has the lock")
@@ -133,22 +95,21 @@ def _puts(f: Flushing) -> None:
     def append(a: Body, p: Expr) -> None:
         """The record is appended, the lock is released, and the group commit is asked for it."""
         row, end = appends(a, p)
-        a.set(row.next, end)
-        a.set(row.step, "requested")
+        a.update(row, next=end, step="requested")
 
     @m.action(actor=HANDLER, rules="FLU-04", p=f.Put)
     def append_only(a: Body, p: Expr) -> None:
         """The record is of a message that does not wait: it is appended, and answered at once."""
         row, _ = appends(a, p)
-        _answer(f, a, row, "not awaited")
+        a.update(row, step="answered", answer="not awaited")
 
     @m.action(actor=HANDLER, rules="CL-05", p=f.Put)
     def throw(a: Body, p: Expr) -> None:
         """The append throws: the lock is released, and its time reset only where that stands in a finally."""
         row = at(a, p, "locks", "the put has the lock")
-        a.guard("may throw", f.constant["throws"], "the condition lets an append throw")
-        _answer(f, a, row, "UNKNOWN_ERROR")
-        a.set(f.age, "none", when=f.constant["resets_lock_time"])
+        a.guard("may throw", f.throws, "the condition lets an append throw")
+        a.update(row, step="answered", answer="UNKNOWN_ERROR")
+        a.set(f.age, "none", when=f.resets_lock_time)
 
     @m.action(actor=ENVIRONMENT, rules="STO-03", fair="weak")
     def grow_old(a: Body) -> None:
@@ -161,21 +122,18 @@ def _puts(f: Flushing) -> None:
         """The put has waited 5 s and is answered FLUSH_DISK_TIMEOUT; what becomes of its request is of no interest any more."""
         row = f.put[p]
         a.guard("waits", (row.step == "requested") | (row.step == "read"), "the put waits for the group commit")
-        _answer(f, a, row, "too late")
+        a.update(row, step="answered", answer="too late")
         a.set(f.passes, 0, when=_looked_at(f, p))
 
     @m.action(actor=HANDLER, rules="SEND-41", p=f.Put)
     def finish(a: Body, p: Expr) -> None:
         """The caller has its answer, and may put again."""
-        row = at(a, p, "answered", "the put is answered")
-        a.set(row.step, "idle")
-        a.set(row.next, 0)
-        a.set(row.answer, "none")
+        a.set(at(a, p, "answered", "the put is answered"), f.idle)
 
 
 def _is_file_over(f: Flushing) -> Expr:
     """The file has all its records, and the next one makes it get its blank."""
-    return any_of(f.written == file * f.scope.units + f.scope.file_size for file in range(f.scope.files - 1))
+    return any_of(f.written == file * f.units + f.file_size for file in range(f.files - 1))
 
 
 def _reads(f: Flushing) -> Expr:
@@ -193,8 +151,8 @@ def _looked_at(f: Flushing, p: Expr) -> Expr:
 def _flush(f: Flushing, a: Body) -> None:
     """FLU-05: the file in which the flushed position is, as far as it is written."""
     end = f.written
-    for file in reversed(range(1, f.scope.files)):
-        border = file * f.scope.units
+    for file in reversed(range(1, f.files)):
+        border = file * f.units
         end = ite(f.flushed < border, minimum(f.written, border), end)
     a.set(f.flushed, end)
 
@@ -204,7 +162,7 @@ def _service(f: Flushing) -> None:
     m = f.model
 
     def serves(a: Body) -> None:
-        a.guard("service runs", f.constant["serves"], "the group commit's thread is not stuck")
+        a.guard("service runs", f.serves, "the group commit's thread is not stuck")
 
     @m.action(actor=SERVICE, rules="FLU-03", fair="weak")
     def exchange(a: Body) -> None:
@@ -235,9 +193,9 @@ def _service(f: Flushing) -> None:
         """The log is on the device up to there: the put is answered."""
         a.sends_to(p)
         row = looks(a, p)
-        a.guard("a look is due", (f.passes < 2) | f.constant["rechecks_after_flush"], "the release looks again after the second flush")
+        a.guard("a look is due", (f.passes < 2) | f.rechecks_after_flush, "the release looks again after the second flush")
         a.guard("on the device", f.flushed >= row.next, "the flushed position has reached the record's end")
-        _answer(f, a, row, "PUT_OK")
+        a.update(row, step="answered", answer="PUT_OK")
         a.set(f.passes, 0)
 
     @m.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak", p=f.Put)
@@ -255,7 +213,7 @@ def _service(f: Flushing) -> None:
         a.sends_to(p)
         row = looks(a, p)
         a.guard("two flushes", f.passes == 2, "two flushes were made for it")
-        there = f.constant["rechecks_after_flush"] & (f.flushed >= row.next)
+        there = f.rechecks_after_flush & (f.flushed >= row.next)
         a.guard("not seen on the device", ~there, "nobody looks again, or it is still not on the device")
-        _answer(f, a, row, "denied")
+        a.update(row, step="answered", answer="denied")
         a.set(f.passes, 0)

@@ -7,44 +7,39 @@ it, and a delay level: for the gate it is a transactional message with a delay, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Expr, Model, ite
+from ..language import Body, Bool, Expr, ite
 from ..language.composition import include
-from . import delays, transactions
 from .actors import HANDLER
-from .delays import HALF, Delays, DelaysScope
-from .transactions import Transactions, TransactionsScope
+from .delays import HALF, Delays
+from .part import Part
+from .transactions import Transactions
 
 SHARED = {"log.scheduled": "delay_queue.length", "log.written": "delay_halves"}
 
 
-@dataclass(frozen=True, eq=False)
-class Meeting:
-    """The model, its two parts, and what a term of each is in it."""
+class Meeting(Part):
+    """Both models with so many checks, and room for so many copies in either queue; `delay` and `half` say what a term of each is here."""
 
-    model: Model
-    delays: Delays
-    transactions: Transactions
-    delay: Callable[[Expr], Expr]
-    half: Callable[[Expr], Expr]
-    switches: ClassVar[tuple[str, ...]] = (*Delays.switches, *Transactions.switches, "retries_are_ordinary")
+    switches = (*Delays.switches, *Transactions.switches, "retries_are_ordinary")
+
+    def __init__(self, name: str, *, checks: int = 1, copies: int = 3) -> None:
+        super().__init__(name)
+        m = self.model
+        m.acting(
+            "producer", "broker", "delivery", "check", "clock", client="producer", handler="broker", service="delivery", environment="clock"
+        )
+        self.delays = Delays("delays", entries=copies, sends=False)
+        self.transactions = Transactions("transactions", checks=checks, copies=copies)
+        self.delay = include(m, self.delays.model, "delay")
+        self.half = include(m, self.transactions.model, "half", SHARED)
+        self.retries_are_ordinary = m.constant("retries_are_ordinary", Bool, False, "a retry with TRAN_MSG and a delay is no half message")
+        _retries(self)
 
 
-def specify(name: str, checks: int = 1, copies: int = 3) -> Meeting:
-    """The model with so many checks, and room for so many copies in either queue."""
-    m = Model(f"specification/{name}")
-    m.acting(
-        "producer", "broker", "delivery", "check", "clock", client="producer", handler="broker", service="delivery", environment="clock"
-    )
-    d = delays.specify(DelaysScope("delays", entries=copies, sends=False))
-    t = transactions.specify(TransactionsScope("transactions", checks, copies))
-    meeting = Meeting(m, d, t, include(m, d.model, "delay"), include(m, t.model, "half", SHARED))
-    ordinary = m.constant("retries_are_ordinary", Bool, False, "a retry with TRAN_MSG and a delay is no half message")
+def _retries(meeting: Meeting) -> None:
+    d, t = meeting.delays, meeting.transactions
 
-    @m.action(actor=HANDLER, rules="TRX-01 CL-02", e=d.Entry)
+    @meeting.model.action(actor=HANDLER, rules="TRX-01 CL-02", e=d.Entry)
     def retry(a: Body, e: Expr) -> None:
         """The message that was committed before it was asked for is sent to the retry topic, with TRAN_MSG and a delay level."""
         delay, half, log, length = meeting.delay, meeting.half, t.log, meeting.delay(d.queue.length)
@@ -55,7 +50,5 @@ def specify(name: str, checks: int = 1, copies: int = 3) -> Meeting:
         a.guard("next place", e == length, "the entry is the schedule queue's next")
         a.set(half(t.message.delayed), True)
         a.set(half(log.asked), 0)
-        a.set(delay(d.entry[e].asked), ite(ordinary, 0, HALF))
+        a.set(delay(d.entry[e].asked), ite(meeting.retries_are_ordinary, 0, HALF))
         a.set(length, length + 1)
-
-    return meeting

@@ -6,82 +6,49 @@ can hide. The master's machine is lost with its disk, and the slave starts again
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Int, Model, coerce, ite, maximum
+from ..language import Body, Bool, Enum, Expr, Int, coerce, ite, maximum
 from .actors import ADMINISTRATOR, ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 Answer = Enum("none", "waits", "PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE", "SERVICE_NOT_AVAILABLE")
 LAG = 2
 """Records in place of 256 MiB: a slave that is so far behind does not count."""
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """The model and its vocabulary, in counts of records: `written` by the master, `copied` by the slave, `pushed` as far as the master
-    knows, `acknowledged` up to the last one that was answered PUT_OK. `late`: the last put's flush missed its time."""
+class Pair(Part):
+    """A master's log of at most so many `records`, and its slave's; all counts are of these."""
 
-    records: int
-    model: Model
-    constant: dict[str, Expr]
-    alive: Expr
-    promoted: Expr
-    connected: Expr
-    written: Expr
-    copied: Expr
-    pushed: Expr
-    acknowledged: Expr
-    answer: Expr
-    late: Expr
-    topic: Expr
-    copied_topic: Expr
-    listed: Expr
-    routed: Expr
-    switches: ClassVar[tuple[str, ...]] = ("counts_replicas",)
+    switches = ("counts_replicas",)
 
-
-def specify(name: str, *, records: int = 3) -> Pair:
-    """The model, whose log has so many records at most."""
-    m = Model(f"specification/{name}")
-    m.acting("client", "administrator", "master", "slave", "name server", handler="master", service="slave", environment="master")
-    count = Int(0, records)
-    flags = {
-        "counts_replicas": "a SYNC_MASTER waits for inSyncReplicas copies, of which its own is one, and one is enough by default",
-        "sync": "the broker is a SYNC_MASTER",
-        "lags": "a flush may miss its time",
-    }
-
-    def has(name: str, init: bool, sentence: str, part: str) -> Expr:
-        term: Expr = m.var(name, Bool, init=init, sentence=f"whether {sentence}", part=part)
-        return term
-
-    def counts(name: str, sentence: str, part: str) -> Expr:
-        term: Expr = m.var(name, count, init=0, sentence=f"how many records {sentence}", part=part)
-        return term
-
-    p = Pair(
-        records=records,
-        model=m,
-        constant={flag: m.constant(flag, Bool, flag == "sync", sentence) for flag, sentence in flags.items()},
-        alive=has("alive", True, "the master runs", "master"),
-        promoted=has("promoted", False, "the slave has become the master", "slave"),
-        connected=has("connected", False, "the slave follows the master", "slave"),
-        written=counts("written", "the master has", "master"),
-        copied=counts("copied", "the slave has", "slave"),
-        pushed=counts("pushed", "the slave has as it has told the master", "master"),
-        acknowledged=counts("acknowledged", "there are up to the last one that was answered PUT_OK", "client"),
-        answer=m.var("answer", Answer, init="none", sentence="the last put's answer", part="client"),
-        late=has("late", False, "the last put's flush missed its time", "master"),
-        topic=has("topic", False, "the master has the topic", "master"),
-        copied_topic=has("copied_topic", False, "the slave has the topic", "slave"),
-        listed=has("listed", False, "the name server knows the slave", "name server"),
-        routed=has("routed", False, "the topic has a route", "name server"),
-    )
-    _puts(p)
-    _copies(p)
-    _fails(p)
-    return p
+    def __init__(self, name: str, *, records: int = 3) -> None:
+        super().__init__(name)
+        self.records = records
+        m, count = self.model, Int(0, records)
+        m.acting("client", "administrator", "master", "slave", "name server", handler="master", service="slave", environment="master")
+        self.counts_replicas = m.constant(
+            "counts_replicas", Bool, False,
+            "a SYNC_MASTER waits for inSyncReplicas copies, of which its own is one, and one is enough by default",
+        )  # fmt: skip
+        self.sync = m.constant("sync", Bool, True, "the broker is a SYNC_MASTER")
+        self.lags = m.constant("lags", Bool, False, "a flush may miss its time")
+        self.alive = m.var("alive", Bool, init=True, sentence="whether the master runs", part="master")
+        self.promoted = m.var("promoted", Bool, init=False, sentence="whether the slave has become the master", part="slave")
+        self.connected = m.var("connected", Bool, init=False, sentence="whether the slave follows the master", part="slave")
+        self.written = m.var("written", count, init=0, sentence="how many records the master has", part="master")
+        self.copied = m.var("copied", count, init=0, sentence="how many records the slave has", part="slave")
+        self.pushed = m.var("pushed", count, init=0, sentence="how many records the slave has as it has told the master", part="master")
+        self.acknowledged = m.var(
+            "acknowledged", count, init=0, sentence="how many records there are up to the last one that was answered PUT_OK", part="client"
+        )
+        self.answer = m.var("answer", Answer, init="none", sentence="the last put's answer", part="client")
+        self.late = m.var("late", Bool, init=False, sentence="whether the last put's flush missed its time", part="master")
+        self.topic = m.var("topic", Bool, init=False, sentence="whether the master has the topic", part="master")
+        self.copied_topic = m.var("copied_topic", Bool, init=False, sentence="whether the slave has the topic", part="slave")
+        self.listed = m.var("listed", Bool, init=False, sentence="whether the name server knows the slave", part="name server")
+        self.routed = m.var("routed", Bool, init=False, sentence="whether the topic has a route", part="name server")
+        _puts(self)
+        _copies(self)
+        _fails(self)
 
 
 def _lives(p: Pair, a: Body) -> None:
@@ -89,7 +56,7 @@ def _lives(p: Pair, a: Body) -> None:
 
 
 def _puts(p: Pair) -> None:
-    m, sync, counts = p.model, p.constant["sync"], p.constant["counts_replicas"]
+    m = p.model
 
     def answers(a: Body, answer: Expr | str) -> None:
         a.sends_to("client")
@@ -107,9 +74,9 @@ def _puts(p: Pair) -> None:
         """A message is stored. A SYNC_MASTER lets it wait for a slave that is near, and without one its answer hides that of the flush."""
         _lives(p, a)
         a.bound("none waits", p.answer != "waits", "the put before it is answered")
-        a.bound("late", ~late | p.constant["lags"], "the condition lets flushes be late")
+        a.bound("late", ~late | p.lags, "the condition lets flushes be late")
         a.bound("records left", p.written < p.records, "the scope's log has room")
-        asks = sync & ~counts
+        asks = p.sync & ~p.counts_replicas
         near = p.connected & (p.written + 1 - p.pushed < LAG)
         answer = ite(asks, ite(near, coerce("waits", Answer), "SLAVE_NOT_AVAILABLE"), in_time(late))
         answers(a, answer)

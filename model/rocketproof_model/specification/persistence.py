@@ -8,11 +8,9 @@ Releases that overwrite the main file in place have no temporary file, and neith
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, SetOf, Type, any_of, coerce, const, ite, single
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, Row, SetOf, any_of, coerce, const, ite, single
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 Text = Enum("missing", "empty", "broken", "whole")
 Life = Enum("runs", "down", "refused")
@@ -33,51 +31,47 @@ Phase = Enum(
 WRITING = ("begun", "tmp truncated", "tmp half", "bak truncated", "bak half", "main truncated", "main half")
 
 
-@dataclass(frozen=True)
-class PersistenceScope:
-    """`topics`: how many there are; an earlier run's file has the first. `faults`: up to how many of each kind."""
+class Persistence(Part):
+    """So many `topics`, of which an earlier run's file has the first, and up to so many `faults` of each kind."""
 
-    name: str
-    topics: int = 3
-    faults: int = 2
+    switches = ("overwrites_in_place",)
 
-
-@dataclass(frozen=True, eq=False)
-class Persistence:
-    """The model of the file and its vocabulary.
-
-    `old` and `backup` are main file and backup when the last persist began, `new` is the table that it writes. `promised` are
-    the topics whose persist returned, `registered` those that the name server has; `written`: some table was once whole on
-    the disk. `dirty_main`, `dirty_bak`: the file's bytes may still be in memory only, and a power loss takes them.
-    """
-
-    scope: PersistenceScope
-    model: Model
-    Topic: Index
-    topics: Type
-    constant: dict[str, Expr]
-    life: Expr
-    phase: Expr
-    memory: Expr
-    main: Row
-    bak: Row
-    tmp: Row
-    old: Row
-    backup: Row
-    new: Expr
-    promised: Expr
-    registered: Expr
-    written: Expr
-    dirty_main: Expr
-    dirty_bak: Expr
-    crashes: Expr
-    errors: Expr
-    powers: Expr
-    switches: ClassVar[tuple[str, ...]] = ("overwrites_in_place",)
-
-    @property
-    def in_place(self) -> Expr:
-        return self.constant["overwrites_in_place"]
+    def __init__(self, name: str, *, topics: int = 3, faults: int = 2) -> None:
+        super().__init__(name)
+        m, budget = self.model, Int(0, faults)
+        self.Topic = m.index("Topic", [f"topic {t}" for t in range(topics)])
+        m.acting("client", "broker", "disk", "name server", client="client", handler="broker", service="broker", environment="broker")
+        self.earlier = m.constant("earlier", Bool, True, "there is a file from an earlier run")
+        self.timer = m.constant("timer", Bool, True, "the periodic registration waits for no persist")
+        self.overwrites_in_place = m.constant("overwrites_in_place", Bool, False, "the release overwrites the main file in place")
+        self.crash_budget = m.constant("crash_budget", budget, 0, "how many crashes the run may have")
+        self.error_budget = m.constant("error_budget", budget, 0, "how many errors of the disk the run may have")
+        self.power_budget = m.constant("power_budget", budget, 0, "how many losses of power the run may have")
+        self.topics = some = SetOf(self.Topic)
+        content = Record(text=Field(Text, "missing", "what it holds"), topics=Field(some, frozenset(), "the topics in it"))
+        found = content(text="whole", topics=frozenset({0}))
+        first = ite(self.earlier, found.topics, content.start.topics)
+        self.life = m.var("life", Life, init="runs", sentence="whether the broker runs", part="broker")
+        self.phase = m.var("phase", Phase, init="idle", sentence="the last step of persist that was done", part="broker")
+        self.memory = m.var("memory", some, init=first, sentence="the topics in the broker's table", part="broker")
+        self.main = m.var("main", content, init=ite(self.earlier, found, content.start), sentence="the topic table's file", part="disk")
+        self.bak = m.var("bak", content, sentence="the backup of the topic table's file", part="disk")
+        self.tmp = m.var("tmp", content, sentence="the temporary file", part="disk")
+        self.old = m.var("old", content, sentence="the file as it was when persist began", part="broker")
+        self.backup = m.var("backup", content, sentence="the backup as it was when persist began", part="broker")
+        self.new = m.var("new", some, init=frozenset(), sentence="the topics that persist writes", part="broker")
+        self.promised = m.var("promised", some, init=first, sentence="the topics whose persist has returned", part="client")
+        self.registered = m.var("registered", some, init=first, sentence="the topics that the name server has", part="name server")
+        self.written = m.var("written", Bool, init=self.earlier, sentence="whether a whole table was ever in a file")
+        self.dirty_main = m.var("dirty_main", Bool, init=False, sentence="whether the file's bytes may be in memory only", part="disk")
+        self.dirty_bak = m.var("dirty_bak", Bool, init=False, sentence="whether the backup's bytes may be in memory only", part="disk")
+        self.crashes = m.var("crashes", budget, init=0, sentence="how many crashes there were")
+        self.errors = m.var("errors", budget, init=0, sentence="how many errors of the disk there were")
+        self.powers = m.var("powers", budget, init=0, sentence="how many losses of power there were")
+        _persist(self)
+        _disk_errors(self)
+        _ends(self)
+        _start(self)
 
 
 def loads(main: Row, bak: Row) -> Expr:
@@ -90,58 +84,6 @@ def loaded(main: Row, bak: Row) -> Expr:
     """PER-03, PER-04: the topics that load() finds: the main file's, else the backup's, else none. Only a whole file has topics."""
     found: Expr = ite(main.text == "whole", main.topics, bak.topics)
     return found
-
-
-def specify(scope: PersistenceScope) -> Persistence:
-    """The model in a scope."""
-    p = _declare(scope)
-    _persist(p)
-    _disk_errors(p)
-    _ends(p)
-    _start(p)
-    return p
-
-
-def _declare(scope: PersistenceScope) -> Persistence:
-    m = Model(f"specification/{scope.name}")
-    topic = m.index("Topic", [f"topic {t}" for t in range(scope.topics)])
-    m.acting("client", "broker", "disk", "name server", client="client", handler="broker", service="broker", environment="broker")
-    topics, budget = SetOf(topic), Int(0, scope.faults)
-    content = Record(text=Text, topics=topics).described(text="what it holds", topics="the topics in it")
-    constant = {
-        "earlier": m.constant("earlier", Bool, True, "there is a file from an earlier run"),
-        "timer": m.constant("timer", Bool, True, "the periodic registration waits for no persist"),
-    }
-    constant["overwrites_in_place"] = m.constant("overwrites_in_place", Bool, False, "the release overwrites the main file in place")
-    for name, faults in {"crash_budget": "crashes", "error_budget": "errors of the disk", "power_budget": "losses of power"}.items():
-        constant[name] = m.constant(name, budget, 0, f"how many {faults} the run may have")
-    earlier = constant["earlier"]
-    absent, found = content(text="missing", topics=frozenset()), content(text="whole", topics=frozenset({0}))
-    first = ite(earlier, found.topics, absent.topics)
-    return Persistence(
-        scope=scope,
-        model=m,
-        Topic=topic,
-        topics=topics,
-        constant=constant,
-        life=m.var("life", Life, init="runs", sentence="whether the broker runs", part="broker"),
-        phase=m.var("phase", Phase, init="idle", sentence="the last step of persist that was done", part="broker"),
-        memory=m.var("memory", topics, init=first, sentence="the topics in the broker's table", part="broker"),
-        main=m.var("main", content, init=ite(earlier, found, absent), sentence="the topic table's file", part="disk"),
-        bak=m.var("bak", content, init=absent, sentence="the backup of the topic table's file", part="disk"),
-        tmp=m.var("tmp", content, init=absent, sentence="the temporary file", part="disk"),
-        old=m.var("old", content, init=absent, sentence="the file as it was when persist began", part="broker"),
-        backup=m.var("backup", content, init=absent, sentence="the backup as it was when persist began", part="broker"),
-        new=m.var("new", topics, init=frozenset(), sentence="the topics that persist writes", part="broker"),
-        promised=m.var("promised", topics, init=first, sentence="the topics whose persist has returned", part="client"),
-        registered=m.var("registered", topics, init=first, sentence="the topics that the name server has", part="name server"),
-        written=m.var("written", Bool, init=earlier, sentence="whether a whole table was ever in a file"),
-        dirty_main=m.var("dirty_main", Bool, init=False, sentence="whether the file's bytes may be in memory only", part="disk"),
-        dirty_bak=m.var("dirty_bak", Bool, init=False, sentence="whether the backup's bytes may be in memory only", part="disk"),
-        crashes=m.var("crashes", budget, init=0, sentence="how many crashes there were"),
-        errors=m.var("errors", budget, init=0, sentence="how many errors of the disk there were"),
-        powers=m.var("powers", budget, init=0, sentence="how many losses of power there were"),
-    )
 
 
 def _running(p: Persistence, a: Body) -> None:
@@ -188,9 +130,9 @@ def _persist(p: Persistence) -> None:
         def step(a: Body) -> None:
             _running(p, a)
             if row is p.tmp:
-                a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+                a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
             if row is p.main:
-                a.guard("in place", p.in_place, "the release overwrites the file in place")
+                a.guard("in place", p.overwrites_in_place, "the release overwrites the file in place")
                 a.set(p.dirty_main, True)
             if row is p.bak:
                 a.set(p.dirty_bak, True)
@@ -209,7 +151,7 @@ def _persist(p: Persistence) -> None:
         m.action(name=name, actor=HANDLER, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
 
     turns = {
-        "truncate_bak": p.phase == ite(p.in_place, coerce("begun", Phase), "tmp written"),
+        "truncate_bak": p.phase == ite(p.overwrites_in_place, coerce("begun", Phase), "tmp written"),
         "truncate_main": (p.phase == "bak written") | ((p.phase == "begun") & (p.main.text == "missing")),
     }
     empty, broken = _holding(p, "empty"), _holding(p, "broken")
@@ -229,7 +171,7 @@ def _persist(p: Persistence) -> None:
     def delete_main(a: Body) -> None:
         """The main file is deleted; if there was none, the backup was left as it is."""
         _running(p, a)
-        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
         a.set(p.main, _holding(p, "missing"))
         a.set(p.dirty_main, False)
@@ -239,7 +181,7 @@ def _persist(p: Persistence) -> None:
     def rename_tmp(a: Body) -> None:
         """The temporary file becomes the main file, and persist returns."""
         _running(p, a)
-        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
         a.set(p.main, p.tmp)
         a.set(p.tmp, _holding(p, "missing"))
@@ -251,7 +193,7 @@ def _persist(p: Persistence) -> None:
         """The broker registers its table; the name server adds what is new and keeps what it has. The timer waits for no persist."""
         a.sends_to("name server")
         _running(p, a)
-        a.guard("after persist", (p.phase == "idle") | p.constant["timer"], "no persist is under way, or it is the timer's registration")
+        a.guard("after persist", (p.phase == "idle") | p.timer, "no persist is under way, or it is the timer's registration")
         a.guard("something new", (p.registered | p.memory) != p.registered, "the name server lacks a topic of the table")
         a.set(p.registered, p.registered | p.memory)
 
@@ -267,7 +209,7 @@ def _disk_errors(p: Persistence) -> None:
 
     def error(a: Body) -> None:
         _running(p, a)
-        a.bound("errors left", p.errors < p.constant["error_budget"], "the scope allows another error")
+        a.bound("errors left", p.errors < p.error_budget, "the scope allows another error")
         a.set(p.errors, p.errors + 1)
 
     @m.action(actor=ENVIRONMENT, rules="PER-01 TCM-18", weight=0.3)
@@ -276,7 +218,7 @@ def _disk_errors(p: Persistence) -> None:
         a.by("disk")
         error(a)
         backs_up = (p.phase == "tmp written") & (p.main.text != "missing")
-        writes = any_of(p.phase == phase for phase in WRITING) | backs_up | ((p.phase == "bak written") & p.in_place)
+        writes = any_of(p.phase == phase for phase in WRITING) | backs_up | ((p.phase == "bak written") & p.overwrites_in_place)
         a.guard("writes next", writes, "the next step of persist is one of a write")
         _return(p, a)
 
@@ -285,7 +227,7 @@ def _disk_errors(p: Persistence) -> None:
         """The delete fails, its result is ignored, and persist goes on."""
         a.by("disk")
         error(a)
-        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
         a.set(p.phase, "main deleted")
 
@@ -294,7 +236,7 @@ def _disk_errors(p: Persistence) -> None:
         """The rename fails, its result is ignored, and persist returns."""
         a.by("disk")
         error(a)
-        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
         _return(p, a)
 
@@ -312,14 +254,14 @@ def _ends(p: Persistence) -> None:
     def crash(a: Body) -> None:
         """The process ends: its memory is gone, the files stay as they are."""
         ends(a)
-        a.bound("crashes left", p.crashes < p.constant["crash_budget"], "the scope allows another crash")
+        a.bound("crashes left", p.crashes < p.crash_budget, "the scope allows another crash")
         a.set(p.crashes, p.crashes + 1)
 
     @m.action(actor=ENVIRONMENT, rules="PER-05 PER-06", weight=0.3, main=Fate, bak=Fate)
     def power_loss(a: Body, main: Expr, bak: Expr) -> None:
         """The power fails: what was never forced to the device may be there, be empty, or be garbage."""
         ends(a)
-        a.bound("losses left", p.powers < p.constant["power_budget"], "the scope allows another loss of power")
+        a.bound("losses left", p.powers < p.power_budget, "the scope allows another loss of power")
         a.guard("main at risk", (main == "kept") | p.dirty_main, "a main file that the device has is kept")
         a.guard("backup at risk", (bak == "kept") | p.dirty_bak, "a backup that the device has is kept")
         a.set(p.powers, p.powers + 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..language import Body, Expr, Row, all_of, any_of, const, ite, minimum, rem, total
 from .arithmetic import has_bit
-from .vocabulary import Kind, Specification, idle
+from .vocabulary import Kind, Specification
 
 RETRIABLE = ("TOPIC_NOT_EXIST", "SYSTEM_ERROR", "NO_PERMISSION", "lost")
 
@@ -155,7 +155,7 @@ def answers(s: Specification) -> None:
         a.takes_from(row.broker)
         a.guard("answered", s.at(row, "answered"), "the request is answered")
         a.guard("final", ~_retriable(row) | (row.tries >= s.given("retries")), "there is nothing to retry")
-        a.set(row, idle(s.job_record, s.scope))
+        a.set(row, s.idle)
 
     if s.scope.routes:
 

@@ -6,82 +6,55 @@ device once it is written (else: `persistence`), and so is what a start has read
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Expr, Int, Model, ite, maximum
+from ..language import Body, Bool, Expr, Int, ite, maximum
 from .actors import ADMINISTRATOR, CLIENT, ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 
-@dataclass(frozen=True)
-class ProgressScope:
-    """`records`: how many the queue has at most; `faults`: ends of a process or losses of power."""
+class Progress(Part):
+    """A queue of at most so many `records`, and up to so many `faults`: ends of a process or losses of power."""
 
-    name: str
-    records: int = 2
-    faults: int = 2
+    switches = ("dispatches_flushed",)
 
-
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """The model and its vocabulary. `delivered`: the end of the last record that the consumer was given."""
-
-    scope: ProgressScope
-    model: Model
-    constant: dict[str, Expr]
-    written: Expr
-    flushed: Expr
-    entries: Expr
-    committed: Expr
-    saved: Expr
-    running: Expr
-    place: Expr
-    delivered: Expr
-    marked: Expr
-    got: Expr
-    moved: Expr
-    faults: Expr
-    switches: ClassVar[tuple[str, ...]] = ("dispatches_flushed",)
-
-
-def specify(scope: ProgressScope) -> Progress:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    m.acting(
-        "consumer", "broker", "disk", client="consumer", handler="broker", service="broker", environment="broker", administrator="broker"
-    )
-    records, budget = Int(0, scope.records), Int(0, scope.faults)
-    constant = {
-        "dispatches_flushed": m.constant("dispatches_flushed", Bool, False, "with synchronous flush only what is flushed is dispatched"),
-        "sync": m.constant("sync", Bool, True, "the flush is synchronous"),
-        "crash_budget": m.constant("crash_budget", budget, 0, "after how many faults the broker's process ends no more"),
-        "power_budget": m.constant("power_budget", budget, 0, "after how many faults the power fails no more"),
-        "stop_budget": m.constant("stop_budget", budget, 0, "after how many faults the consumer stops no more"),
-        "resets": m.constant("resets", Bool, False, "an administrator may set the offset"),
-    }
-    p = Progress(
-        scope=scope,
-        model=m,
-        constant=constant,
-        written=m.var("written", records, init=0, sentence="how many records the log has", part="disk"),
-        flushed=m.var("flushed", records, init=0, sentence="how many of them are on the device", part="disk"),
-        entries=m.var("entries", records, init=0, sentence="how many are in the consume queue: its maximal offset", part="broker"),
-        committed=m.var("committed", records, init=0, sentence="the group's offset in the broker's memory; 0 for none too", part="broker"),
-        saved=m.var("saved", records, init=0, sentence="the group's offset in the broker's file", part="disk"),
-        running=m.var("running", Bool, init=False, sentence="whether the consumer runs", part="consumer"),
-        place=m.var("place", records, init=0, sentence="the offset that it pulls from next", part="consumer"),
-        delivered=m.var("delivered", records, init=0, sentence="up to which record it was given them", part="consumer"),
-        marked=m.var("marked", records, init=0, sentence="which record is the marked message; 0 is none"),
-        got=m.var("got", Bool, init=False, sentence="whether the consumer was given the marked message", part="consumer"),
-        moved=m.var(
+    def __init__(self, name: str, *, records: int = 2, faults: int = 2) -> None:
+        super().__init__(name)
+        self.records = records
+        m, count, budget = self.model, Int(0, records), Int(0, faults)
+        m.acting(
+            "consumer",
+            "broker",
+            "disk",
+            client="consumer",
+            handler="broker",
+            service="broker",
+            environment="broker",
+            administrator="broker",
+        )
+        self.dispatches_flushed = m.constant("dispatches_flushed", Bool, False, "with synchronous flush only what is flushed is dispatched")
+        self.sync = m.constant("sync", Bool, True, "the flush is synchronous")
+        self.crash_budget = m.constant("crash_budget", budget, 0, "after how many faults the broker's process ends no more")
+        self.power_budget = m.constant("power_budget", budget, 0, "after how many faults the power fails no more")
+        self.stop_budget = m.constant("stop_budget", budget, 0, "after how many faults the consumer stops no more")
+        self.resets = m.constant("resets", Bool, False, "an administrator may set the offset")
+        self.written = m.var("written", count, init=0, sentence="how many records the log has", part="disk")
+        self.flushed = m.var("flushed", count, init=0, sentence="how many of them are on the device", part="disk")
+        self.entries = m.var("entries", count, init=0, sentence="how many are in the consume queue: its maximal offset", part="broker")
+        self.committed = m.var(
+            "committed", count, init=0, sentence="the group's offset in the broker's memory; 0 for none too", part="broker"
+        )
+        self.saved = m.var("saved", count, init=0, sentence="the group's offset in the broker's file", part="disk")
+        self.running = m.var("running", Bool, init=False, sentence="whether the consumer runs", part="consumer")
+        self.place = m.var("place", count, init=0, sentence="the offset that it pulls from next", part="consumer")
+        self.delivered = m.var("delivered", count, init=0, sentence="up to which record it was given them", part="consumer")
+        self.marked = m.var("marked", count, init=0, sentence="which record is the marked message; 0 is none")
+        self.got = m.var("got", Bool, init=False, sentence="whether the consumer was given the marked message", part="consumer")
+        self.moved = m.var(
             "moved", Bool, init=False, sentence="whether the offset was set, and no consumer has asked for it since", part="broker"
-        ),
-        faults=m.var("faults", budget, init=0, sentence="how often a process has ended, or the power failed"),
-    )
-    _broker(p)
-    _consumer(p)
-    _faults(p)
-    return p
+        )
+        self.faults = m.var("faults", budget, init=0, sentence="how often a process has ended, or the power failed")
+        _broker(self)
+        _consumer(self)
+        _faults(self)
 
 
 def _consumes(p: Progress, a: Body) -> None:
@@ -90,12 +63,12 @@ def _consumes(p: Progress, a: Body) -> None:
 
 
 def _broker(p: Progress) -> None:
-    m, constant = p.model, p.constant
+    m = p.model
 
     @m.action(actor=HANDLER, rules="APP-03 APP-10", marks=Bool)
     def append(a: Body, marks: Expr) -> None:
         """A message is stored; it may be the marked one."""
-        a.bound("records left", p.written < p.scope.records, "the scope's log has room")
+        a.bound("records left", p.written < p.records, "the scope's log has room")
         a.guard("mark", ~marks | (p.marked == 0), "one message is marked")
         a.set(p.written, p.written + 1)
         a.set(p.marked, p.written + 1, when=marks)
@@ -109,7 +82,7 @@ def _broker(p: Progress) -> None:
     @m.action(actor=SERVICE, rules="REC-04", fair="weak")
     def dispatch(a: Body) -> None:
         """The next record gets its entry, and can be read: also before it is flushed, up to 5.2."""
-        end = ite(constant["dispatches_flushed"] & constant["sync"], p.flushed, p.written)
+        end = ite(p.dispatches_flushed & p.sync, p.flushed, p.written)
         a.guard("behind", p.entries < end, "a record that may be dispatched has no entry yet")
         a.set(p.entries, p.entries + 1)
 
@@ -122,7 +95,7 @@ def _broker(p: Progress) -> None:
     @m.action(actor=ADMINISTRATOR, offset=p.committed.type)
     def reset(a: Body, offset: Expr) -> None:
         """An administrator sets the group's offset (request 15), whatever the queue has, and whether consumers run or not."""
-        a.bound("allowed", constant["resets"] & ~p.moved, "the condition lets the offset be set once before a consumer asks")
+        a.bound("allowed", p.resets & ~p.moved, "the condition lets the offset be set once before a consumer asks")
         a.bound("another", offset != p.committed, "it is another one")
         a.set(p.committed, offset)
         a.set(p.moved, True)
@@ -169,7 +142,7 @@ def _consumer(p: Progress) -> None:
         """The consumer's process ends before it commits."""
         a.by("consumer")
         a.guard("consumer runs", p.running, "the consumer runs")
-        a.bound("faults left", p.faults < p.constant["stop_budget"], "the condition allows another fault")
+        a.bound("faults left", p.faults < p.stop_budget, "the condition allows another fault")
         a.set(p.faults, p.faults + 1)
         a.set(p.running, False)
         a.set(p.place, 0)
@@ -178,10 +151,10 @@ def _consumer(p: Progress) -> None:
 def _faults(p: Progress) -> None:
     m = p.model
 
-    def ends(a: Body, left: Expr, budget: str) -> None:
+    def ends(a: Body, left: Expr, budget: Expr) -> None:
         """Of the offsets those in the file are left; the start takes what it finds of the log for flushed, and dispatches it. The consumer
         goes on."""
-        a.bound("faults left", p.faults < p.constant[budget], "the condition allows another one")
+        a.bound("faults left", p.faults < budget, "the condition allows another one")
         a.set(p.faults, p.faults + 1)
         for count in (p.written, p.flushed, p.entries):
             a.set(count, left)
@@ -191,12 +164,12 @@ def _faults(p: Progress) -> None:
     @m.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3)
     def crash(a: Body) -> None:
         """The broker's process ends, and starts again: the log has what was written."""
-        ends(a, p.written, "crash_budget")
+        ends(a, p.written, p.crash_budget)
 
     @m.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3, kept=p.written.type)
     def power_loss(a: Body, kept: Expr) -> None:
         """The power fails, and the broker starts again: the log has what was flushed, and perhaps more."""
         a.guard("kept", (p.flushed <= kept) & (kept <= p.written), "no less than was flushed is left, and no more than was written")
-        ends(a, kept, "power_budget")
+        ends(a, kept, p.power_budget)
         a.set(p.marked, 0, when=p.marked > kept)
         a.set(p.got, False, when=p.marked > kept)

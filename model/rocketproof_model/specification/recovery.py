@@ -7,79 +7,42 @@ perhaps more, with a record torn at the end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Expr, Int, Model, ite, maximum, minimum
+from ..language import Body, Bool, Expr, Int, ite, maximum, minimum
 from .actors import ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 
-@dataclass(frozen=True)
-class RecoveryScope:
-    """`records`: how many the log holds at most. `faults`: ends of the process or losses of power, each."""
+class Recovery(Part):
+    """A log of at most so many `records`, and up to so many `faults`: ends of the process and losses of power, each.
 
-    name: str
-    records: int = 4
-    faults: int = 2
+    All are counts of records. Those before `turn` have their answers, or nobody waits for them any more."""
 
-
-@dataclass(frozen=True, eq=False)
-class Recovery:
-    """The model and its vocabulary, all of it counts of records: `written` and `flushed` in the log, `entries` and `forced` in the
-    consume queue; `acknowledged`: up to the last one whose put was answered. `turn`: those before it have their answers, or nobody
-    waits for them any more. `offset` is the queue offset of the next record; `odd`: some record
-    has a queue offset that is not its place. `torn`: a part of a further record is at the log's end."""
-
-    scope: RecoveryScope
-    model: Model
-    constant: dict[str, Expr]
-    up: Expr
-    written: Expr
-    flushed: Expr
-    torn: Expr
-    entries: Expr
-    forced: Expr
-    acknowledged: Expr
-    turn: Expr
-    offset: Expr
-    odd: Expr
-    crashes: Expr
-    powers: Expr
-    switches: ClassVar[tuple[str, ...]] = ()
-
-
-def specify(scope: RecoveryScope) -> Recovery:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    m.acting("client", "broker", "disk", handler="broker", service="broker", environment="broker")
-    records, budget = Int(0, scope.records), Int(0, scope.faults)
-    constant = {
-        "sync": m.constant("sync", Bool, True, "the flush is synchronous"),
-        "rebuilds": m.constant("rebuilds", Bool, True, "entries that are missing at a start are written before the next offset is known"),
-        "crash_budget": m.constant("crash_budget", budget, 0, "how many crashes the run may have"),
-        "power_budget": m.constant("power_budget", budget, 0, "how many losses of power the run may have"),
-    }
-    r = Recovery(
-        scope=scope,
-        model=m,
-        constant=constant,
-        up=m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker"),
-        written=m.var("written", records, init=0, sentence="how many records the log has", part="disk"),
-        flushed=m.var("flushed", records, init=0, sentence="how many records of the log are on the device", part="disk"),
-        torn=m.var("torn", Bool, init=False, sentence="whether a part of a further record is at the log's end", part="disk"),
-        entries=m.var("entries", records, init=0, sentence="how many entries the consume queue has", part="disk"),
-        forced=m.var("forced", records, init=0, sentence="how many entries of the consume queue are on the device", part="disk"),
-        acknowledged=m.var("acknowledged", records, init=0, sentence="up to which record clients were answered PUT_OK", part="client"),
-        turn=m.var("turn", records, init=0, sentence="the record whose put is answered next", part="broker"),
-        offset=m.var("offset", records, init=0, sentence="the queue offset of the next record", part="broker"),
-        odd=m.var("odd", Bool, init=False, sentence="whether a record has a queue offset that is not its place"),
-        crashes=m.var("crashes", budget, init=0, sentence="how many crashes there were"),
-        powers=m.var("powers", budget, init=0, sentence="how many losses of power there were"),
-    )
-    _running(r)
-    _faults(r)
-    _start(r)
-    return r
+    def __init__(self, name: str, *, records: int = 4, faults: int = 2) -> None:
+        super().__init__(name)
+        self.records = records
+        m, count, budget = self.model, Int(0, records), Int(0, faults)
+        m.acting("client", "broker", "disk", handler="broker", service="broker", environment="broker")
+        self.sync = m.constant("sync", Bool, True, "the flush is synchronous")
+        self.rebuilds = m.constant(
+            "rebuilds", Bool, True, "entries that are missing at a start are written before the next offset is known"
+        )
+        self.crash_budget = m.constant("crash_budget", budget, 0, "how many crashes the run may have")
+        self.power_budget = m.constant("power_budget", budget, 0, "how many losses of power the run may have")
+        self.up = m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker")
+        self.written = m.var("written", count, init=0, sentence="how many records the log has", part="disk")
+        self.flushed = m.var("flushed", count, init=0, sentence="how many records of the log are on the device", part="disk")
+        self.torn = m.var("torn", Bool, init=False, sentence="whether a part of a further record is at the log's end", part="disk")
+        self.entries = m.var("entries", count, init=0, sentence="how many entries the consume queue has", part="disk")
+        self.forced = m.var("forced", count, init=0, sentence="how many entries of the consume queue are on the device", part="disk")
+        self.acknowledged = m.var("acknowledged", count, init=0, sentence="up to which record clients were answered PUT_OK", part="client")
+        self.turn = m.var("turn", count, init=0, sentence="the record whose put is answered next", part="broker")
+        self.offset = m.var("offset", count, init=0, sentence="the queue offset of the next record", part="broker")
+        self.odd = m.var("odd", Bool, init=False, sentence="whether a record has a queue offset that is not its place")
+        self.crashes = m.var("crashes", budget, init=0, sentence="how many crashes there were")
+        self.powers = m.var("powers", budget, init=0, sentence="how many losses of power there were")
+        _running(self)
+        _faults(self)
+        _start(self)
 
 
 def _runs(r: Recovery, a: Body) -> None:
@@ -93,8 +56,8 @@ def _running(r: Recovery) -> None:
     def append(a: Body) -> None:
         """A record is appended with the next queue offset."""
         _runs(r, a)
-        a.bound("records left", r.written < r.scope.records, "the scope's log has room")
-        a.bound("offsets left", r.offset < r.scope.records, "the scope counts that far")
+        a.bound("records left", r.written < r.records, "the scope's log has room")
+        a.bound("offsets left", r.offset < r.records, "the scope counts that far")
         a.set(r.odd, r.odd | (r.offset != r.written))
         a.set(r.written, r.written + 1)
         a.set(r.offset, r.offset + 1)
@@ -105,7 +68,7 @@ def _running(r: Recovery) -> None:
         a.sends_to("client")
         _runs(r, a)
         a.guard("not answered", r.turn < r.written, "a record's put waits for its answer")
-        a.guard("flushed", ~r.constant["sync"] | (r.turn < r.flushed), "the flush is asynchronous, or the record is on the device")
+        a.guard("flushed", ~r.sync | (r.turn < r.flushed), "the flush is asynchronous, or the record is on the device")
         a.set(r.turn, r.turn + 1)
         a.set(r.acknowledged, maximum(r.acknowledged, r.turn + 1))
 
@@ -145,14 +108,14 @@ def _faults(r: Recovery) -> None:
     def crash(a: Body) -> None:
         """The process ends: what was written is in the files."""
         ends(a)
-        a.bound("crashes left", r.crashes < r.constant["crash_budget"], "the scope allows another crash")
+        a.bound("crashes left", r.crashes < r.crash_budget, "the scope allows another crash")
         a.set(r.crashes, r.crashes + 1)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, records=Int(0, r.scope.records), entries=Int(0, r.scope.records), torn=Bool)
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, records=Int(0, r.records), entries=Int(0, r.records), torn=Bool)
     def power_loss(a: Body, records: Expr, entries: Expr, torn: Expr) -> None:
         """The power fails: what was forced is there, of the rest some from the front, and perhaps a part of a record."""
         ends(a)
-        a.bound("losses left", r.powers < r.constant["power_budget"], "the scope allows another loss of power")
+        a.bound("losses left", r.powers < r.power_budget, "the scope allows another loss of power")
         a.guard("records", (r.flushed <= records) & (records <= r.written), "the log has what was forced, and no more than was written")
         a.guard("entries", (r.forced <= entries) & (entries <= r.entries), "the queue has what was forced, and no more than was written")
         a.guard("torn", ~torn | (records < r.written), "a record that is not whole is torn")
@@ -169,7 +132,7 @@ def _start(r: Recovery) -> None:
         that the dispatcher has written the entries that were missing, or it has not."""
         a.guard("broker down", ~r.up, "the broker does not run")
         kept = minimum(r.entries, r.written)
-        entries = ite(r.constant["rebuilds"], r.written, kept)
+        entries = ite(r.rebuilds, r.written, kept)
         a.set(r.up, True)
         a.set(r.torn, False)
         a.set(r.turn, r.written)

@@ -6,90 +6,78 @@ lost, in any order with the others. A topic is there or not, with or without its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, coerce, exists, ite
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, Row, coerce, exists, ite
 from .actors import ADMINISTRATOR, CLIENT, ENVIRONMENT, NAME_SERVER, SERVICE
+from .part import Part
 
 Content = Enum("none", "plain", "flagged", "wiped")
 """Of a topic: not there, without and with its unit flag; at a name server also without the permission to write (PERM-02)."""
 
 MESSAGE, TIMER = 0, 2  # of the senders
-_SWITCHES = {
-    "registers_updated_alone": "a topic that an administrator has changed is registered without the others",
-    "registers_created_alone": "so is one that a message creates, or whose unit flag is set",
-    "refuses_single_topic": "a name server refuses a first registration of one topic alone",
-    "takes_unknown_topics": "a registration of the stored version brings topics that the name server does not have",
-    "skips_equal_topic": "an update that changes nothing is not carried out",
-}
-_CONDITIONS = {
-    "asks": "the timer asks for the stored versions first: forceRegister is off",
-    "two": "there are two name servers",
-    "bare": "what is registered alone names no version: enableSingleTopicRegister of 5.x is on",
-}
-_FAULTS = {"loss": "a registration may be lost", "restart": "a name server may start again", "wipe": "a name server may wipe permissions"}
+FAULTS = {"loss": "a registration may be lost", "restart": "a name server may start again", "wipe": "a name server may wipe permissions"}
 
 
-@dataclass(frozen=True, eq=False)
-class Registrations:
-    """The model and its vocabulary, up to so many `changes`. A sender wants to register the topic that it has changed, the timer all;
-    `letter` is what it has on its way to a name server, `carried` what that says of a topic. `spent`: which faults the run has had."""
+class Registrations(Part):
+    """So many `changes` of the table, by whomever. A sender wants to register the topic that it has changed, the timer all."""
 
-    changes: int
-    model: Model
-    Server: Index
-    Topic: Index
-    Sender: Index
-    constant: dict[str, Expr]
-    config: Table
-    version: Expr
-    wanted: Table
-    letter: Table
-    carried: Table
-    live: Table
-    stored: Table
-    route: Table
-    spent: Table
-    switches: ClassVar[tuple[str, ...]] = tuple(_SWITCHES)
-
-
-def specify(name: str, *, changes: int = 2) -> Registrations:
-    """The model, with so many changes of the table by whomever."""
-    m = Model(f"specification/{name}")
-    server, topic = m.index("Server", ["first", "second"]), m.index("Topic", ["A", "B"])
-    sender = m.index("Sender", ["message", "administrator", "timer"])
-    m.acting("client", "administrator", "broker", server, "network", service="broker", environment="network")
-    version = Int(0, changes)
-    wanted = Record(due=Bool, topic=topic, content=Content).described(
-        due="whether it is to be registered", topic="which topic it has changed", content="what it has made of the topic"
+    switches = (
+        "registers_updated_alone",
+        "registers_created_alone",
+        "refuses_single_topic",
+        "takes_unknown_topics",
+        "skips_equal_topic",
     )
-    letter = Record(sent=Bool, alone=Bool, version=version).described(
-        sent="whether it is on its way", alone="whether it has one topic alone", version="the version that it names, 0 for none"
-    )
-    r = Registrations(
-        changes=changes,
-        model=m,
-        Server=server,
-        Topic=topic,
-        Sender=sender,
-        constant={name: m.constant(name, Bool, False, sentence) for name, sentence in (_SWITCHES | _CONDITIONS | _FAULTS).items()},
-        config=m.var("config", Content, over=topic, init="none", sentence="the topic in the broker's table", part="broker"),
-        version=m.var("version", version, init=0, sentence="the version of the broker's table", part="broker"),
-        wanted=m.var("wanted", wanted, over=sender, init=wanted(due=False, topic=0, content="none"), sentence="a change", part="broker"),
-        letter=m.var(
-            "letter", letter, over=(server, sender), init=letter(sent=False, alone=False, version=0), sentence="a registration on its way"
-        ),
-        carried=m.var("carried", Content, over=(server, sender, topic), init="none", sentence="what the registration has of the topic"),
-        live=m.var("live", Bool, over=server, init=True, sentence="whether the name server knows the broker"),
-        stored=m.var("stored", version, over=server, init=0, sentence="the version that the name server has stored"),
-        route=m.var("route", Content, over=(server, topic), init="none", sentence="the topic in the name server's route"),
-        spent=m.var("spent", Bool, over=m.index("Fault", list(_FAULTS)), init=False, sentence="whether the run has had this fault"),
-    )
-    _changes(r)
-    _registers(r)
-    _serves(r)
-    return r
+
+    def __init__(self, name: str, *, changes: int = 2) -> None:
+        super().__init__(name)
+        self.changes = changes
+        m, version = self.model, Int(0, changes)
+        self.Server = server = m.index("Server", ["first", "second"])
+        self.Topic = topic = m.index("Topic", ["A", "B"])
+        self.Sender = sender = m.index("Sender", ["message", "administrator", "timer"])
+        m.acting("client", "administrator", "broker", server, "network", service="broker", environment="network")
+        self.registers_updated_alone = m.constant(
+            "registers_updated_alone", Bool, False, "a topic that an administrator has changed is registered without the others"
+        )
+        self.registers_created_alone = m.constant(
+            "registers_created_alone", Bool, False, "so is one that a message creates, or whose unit flag is set"
+        )
+        self.refuses_single_topic = m.constant(
+            "refuses_single_topic", Bool, False, "a name server refuses a first registration of one topic alone"
+        )
+        self.takes_unknown_topics = m.constant(
+            "takes_unknown_topics", Bool, False, "a registration of the stored version brings topics that the name server does not have"
+        )
+        self.skips_equal_topic = m.constant("skips_equal_topic", Bool, False, "an update that changes nothing is not carried out")
+        self.asks = m.constant("asks", Bool, False, "the timer asks for the stored versions first: forceRegister is off")
+        self.two = m.constant("two", Bool, False, "there are two name servers")
+        self.bare = m.constant("bare", Bool, False, "what is registered alone names no version: enableSingleTopicRegister of 5.x is on")
+        self.may = {fault: m.constant(fault, Bool, False, sentence) for fault, sentence in FAULTS.items()}
+        wanted = Record(
+            due=Field(Bool, False, "whether it is to be registered"),
+            topic=Field(topic, 0, "which topic it has changed"),
+            content=Field(Content, "none", "what it has made of the topic"),
+        )
+        letter = Record(
+            sent=Field(Bool, False, "whether it is on its way"),
+            alone=Field(Bool, False, "whether it has one topic alone"),
+            version=Field(version, 0, "the version that it names, 0 for none"),
+        )
+        self.nothing, self.no_letter = wanted.start, letter.start
+        self.config = m.var("config", Content, over=topic, init="none", sentence="the topic in the broker's table", part="broker")
+        self.version = m.var("version", version, init=0, sentence="the version of the broker's table", part="broker")
+        self.wanted = m.var("wanted", wanted, over=sender, sentence="a change", part="broker")
+        self.letter = m.var("letter", letter, over=(server, sender), sentence="a registration on its way")
+        self.carried = m.var(
+            "carried", Content, over=(server, sender, topic), init="none", sentence="what the registration has of the topic"
+        )
+        self.live = m.var("live", Bool, over=server, init=True, sentence="whether the name server knows the broker")
+        self.stored = m.var("stored", version, over=server, init=0, sentence="the version that the name server has stored")
+        self.route = m.var("route", Content, over=(server, topic), init="none", sentence="the topic in the name server's route")
+        self.spent = m.var("spent", Bool, over=m.index("Fault", list(FAULTS)), init=False, sentence="whether the run has had this fault")
+        _changes(self)
+        _registers(self)
+        _serves(self)
 
 
 def _changes(r: Registrations) -> None:
@@ -104,9 +92,7 @@ def _changes(r: Registrations) -> None:
         if by and t is not None:
             say = a.guard if by == "administrator" else a.bound
             say("none due", ~r.wanted[by].due, "the change before this one is registered")
-            a.set(r.wanted[by].due, True)
-            a.set(r.wanted[by].topic, t)
-            a.set(r.wanted[by].content, content)
+            a.update(r.wanted[by], due=True, topic=t, content=content)
 
     @m.action(actor=CLIENT, rules="TCM-16", t=r.Topic)
     def create(a: Body, t: Expr) -> None:
@@ -126,7 +112,7 @@ def _changes(r: Registrations) -> None:
     def update(a: Body, t: Expr, unit: Expr) -> None:
         """An administrator creates or changes a topic, flag included."""
         content = ite(unit, coerce("flagged", Content), "plain")
-        equal = r.constant["skips_equal_topic"] & (r.config[t] == content)
+        equal = r.skips_equal_topic & (r.config[t] == content)
         a.guard("another topic", ~equal, "the table has another configuration, or the release does not look")
         changes(a, t, content, "administrator")
 
@@ -148,11 +134,9 @@ def _registers(r: Registrations) -> None:
     def send(a: Body, s: Expr | int, alone: Expr | bool, only: Row) -> None:
         """To each name server, with the version that the table has now."""
         for n in r.Server:
-            there: Expr | bool = True if n.args[0] == 0 else r.constant["two"]
+            there: Expr | bool = True if n.args[0] == 0 else r.two
             a.bound(f"none in flight to {n.args[0]}", ~r.letter[n, s].sent, "no earlier one of this sender is on its way")
-            a.set(r.letter[n, s].sent, there)
-            a.set(r.letter[n, s].alone, there & alone)
-            a.set(r.letter[n, s].version, ite(there & ~(alone & r.constant["bare"]), r.version, 0))
+            a.update(r.letter[n, s], sent=there, alone=there & alone, version=ite(there & ~(alone & r.bare), r.version, 0))
             for t in r.Topic:
                 sent = ite(alone, ite(only.topic == t, only.content, coerce("none", Content)), r.config[t])
                 a.set(r.carried[n, s, t], ite(there, sent, "none"))
@@ -162,36 +146,32 @@ def _registers(r: Registrations) -> None:
         """What has changed is registered, with the version of this moment: the whole table, or in later releases the topic alone."""
         row = r.wanted[s]
         a.guard("due", row.due, "a change is to be registered")
-        send(a, s, ite(s == MESSAGE, r.constant["registers_created_alone"], r.constant["registers_updated_alone"]), row)
-        a.set(row.due, False)
-        a.set(row.topic, 0)
-        a.set(row.content, "none")
+        send(a, s, ite(s == MESSAGE, r.registers_created_alone, r.registers_updated_alone), row)
+        a.set(row, r.nothing)
 
     @r.model.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
     def register_timer(a: Body) -> None:
         """The 30 s timer registers the whole table; if it asks first, only where a name server has another version."""
         first, second = (r.live[n] & (r.stored[n] == r.version) for n in r.Server)
-        all_known = first & (second | ~r.constant["two"])
-        a.guard("needed", ~(r.constant["asks"] & all_known), "it does not ask, or a name server has another version")
+        all_known = first & (second | ~r.two)
+        a.guard("needed", ~(r.asks & all_known), "it does not ask, or a name server has another version")
         send(a, TIMER, False, r.wanted[TIMER])
 
 
 def _serves(r: Registrations) -> None:
-    m, constant = r.model, r.constant
+    m = r.model
 
     def arrives(a: Body, n: Expr, s: Expr, by: Expr | str) -> Row:
         a.by(by)
         row = r.letter[n, s]
         a.guard("on its way", row.sent, "the sender's registration is on its way to this name server")
-        a.set(row.sent, False)
-        a.set(row.alone, False)
-        a.set(row.version, 0)
+        a.set(row, r.no_letter)
         for t in r.Topic:
             a.set(r.carried[n, s, t], "none")
         return row
 
     def is_bare(row: Row) -> Expr:
-        bare: Expr = row.alone & constant["bare"]
+        bare: Expr = row.alone & r.bare
         return bare
 
     def takes(a: Body, n: Expr, s: Expr, known: Expr | bool, unknown: Expr | bool) -> None:
@@ -200,7 +180,7 @@ def _serves(r: Registrations) -> None:
             a.set(r.route[n, t], r.carried[n, s, t], when=(r.carried[n, s, t] != "none") & wanted)
 
     def spends(a: Body, fault: str) -> None:
-        a.bound("may happen", constant[fault] & ~r.spent[fault], "the scope allows it once")
+        a.bound("may happen", r.may[fault] & ~r.spent[fault], "the scope allows it once")
         a.set(r.spent[fault], True)
 
     @m.action(actor=NAME_SERVER, rules="NS-01 NS-02 NS-03 NS-04", fair="weak", n=r.Server, s=r.Sender)
@@ -208,7 +188,7 @@ def _serves(r: Registrations) -> None:
         """A registration of another version arrives, older or newer: its topics replace those of the route."""
         row = arrives(a, n, s, n)
         a.guard("with a version", ~is_bare(row), "it names a version")
-        refused = ~r.live[n] & constant["refuses_single_topic"] & row.alone
+        refused = ~r.live[n] & r.refuses_single_topic & row.alone
         a.guard("not refused", ~refused, "the broker is known, all topics are registered, or the release refuses none")
         a.guard("version differs", ~r.live[n] | (r.stored[n] != row.version), "it is the first or its version is not the stored one")
         a.set(r.live[n], True)
@@ -221,7 +201,7 @@ def _serves(r: Registrations) -> None:
         row = arrives(a, n, s, n)
         a.guard("with a version", ~is_bare(row), "it names a version")
         a.guard("same version", r.live[n] & (r.stored[n] == row.version), "its version is the stored one")
-        takes(a, n, s, False, constant["takes_unknown_topics"])
+        takes(a, n, s, False, r.takes_unknown_topics)
 
     @m.action(actor=NAME_SERVER, rules="NS-04 TCM-34", fair="weak", n=r.Server, s=r.Sender)
     def put(a: Body, n: Expr, s: Expr) -> None:
@@ -236,7 +216,7 @@ def _serves(r: Registrations) -> None:
         """A name server that does not know the broker refuses one topic alone, with a version or without."""
         row = arrives(a, n, s, n)
         a.guard("unknown broker", ~r.live[n], "the name server does not know the broker")
-        a.guard("refuses", constant["refuses_single_topic"] & row.alone, "it has one topic alone, which the release refuses")
+        a.guard("refuses", r.refuses_single_topic & row.alone, "it has one topic alone, which the release refuses")
 
     @m.action(actor=ENVIRONMENT, rules="NS-10", weight=0.3, n=r.Server, s=r.Sender)
     def lose(a: Body, n: Expr, s: Expr) -> None:

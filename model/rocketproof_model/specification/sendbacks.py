@@ -16,6 +16,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from ..language import Body, Bool, Enum, Expr, Int, Maybe, Model, Record, Row, coerce, ite, maximum
 from .actors import ADMINISTRATOR, CLIENT, SERVICE
 from .bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
+from .part import Part
 from .placing import gives_up, level_of, next_level
 
 Way = Enum("gives back", "either", "sends")
@@ -29,8 +30,8 @@ Answer = Enum("none", "SUCCESS", "FLUSH_DISK_TIMEOUT", "SYSTEM_ERROR", "NO_PERMI
 UNIT_SUB = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Sendbacks:
+@dataclass(eq=False)
+class Sendbacks(Part):
     """`message`: its latest record; while that is delayed, topic and queue are those that it is delivered to. `last`: the latest request
     and its answer. `retry`: the retry topic, of 0 queues until it is made. `limit`: how often the message is retried at most."""
 

@@ -10,11 +10,11 @@ later file, for its checkpoint, and the ends of files.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, ite, maximum, rem
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, any_of, ite, maximum, rem
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
+from .part import Part
 
 NAME_LIMIT, TEXT_LIMIT, FIXED, LONGER = 127, 32_767, 91, 12
 OWN: Final = 23
@@ -33,41 +33,47 @@ Size = Enum("fits", "limit", "more")
 Answer = Enum("none", "stored", "stored otherwise", "illegal name", "illegal group", "MESSAGE_ILLEGAL", "SYSTEM_ERROR")
 Place = Enum("none", "new", "built", "unreadable", "unequal")
 """Nothing; a record without or with its entry; a record whose lengths lead out of it, or add up to another size."""
-CONSTANTS: Final = {
-    "check_names": (True, "the broker tests the characters of a topic's name"),
-    "check_groups": (False, "the broker tests the characters of a group's name"),
-    "stores_parsed": (True, "the broker adds CLUSTER to the properties, and stores those that it understands"),
-    "limits_record": (True, "maxMessageSize limits the record, not the body"),
-    "hosts_by_flag": (True, "a client's flag can make a record's hosts longer"),
-    "dispatch_ends": (False, "the dispatcher looks for the log's end before each record"),
-    "names": (True, "names may be at their limit"),
-    "texts": (True, "properties may be at their limit"),
-    "flags": (True, "clients may set the flags of IPv6"),
-}
 
 
-@dataclass(frozen=True)
-class SizesScope:
-    """How many `places` the log has."""
+class Sizes(Part):
+    """A log of so many `places`."""
 
-    name: str
-    places: int = 4
+    switches = ("check_names", "check_groups", "stores_parsed", "limits_record", "hosts_by_flag", "dispatch_ends")
 
-
-@dataclass(frozen=True, eq=False)
-class Sizes:
-    """The model and its vocabulary. `written`: how many places are; `dispatched`: where the dispatcher reads next."""
-
-    scope: SizesScope
-    model: Model
-    Place: Index
-    constant: dict[str, Expr]
-    job: Row
-    log: Table
-    up: Expr
-    written: Expr
-    dispatched: Expr
-    switches: ClassVar[tuple[str, ...]] = tuple(CONSTANTS)[:6]
+    def __init__(self, name: str, *, places: int = 4) -> None:
+        super().__init__(name)
+        self.places = places
+        m = self.model
+        m.acting("client", "broker", "dispatcher", "disk", client="client", handler="broker", service="dispatcher", environment="disk")
+        self.Place = m.index("Place", [f"place {place}" for place in range(places)])
+        self.check_names = m.constant("check_names", Bool, True, "the broker tests the characters of a topic's name")
+        self.check_groups = m.constant("check_groups", Bool, False, "the broker tests the characters of a group's name")
+        self.stores_parsed = m.constant(
+            "stores_parsed", Bool, True, "the broker adds CLUSTER to the properties, and stores those that it understands"
+        )
+        self.limits_record = m.constant("limits_record", Bool, True, "maxMessageSize limits the record, not the body")
+        self.hosts_by_flag = m.constant("hosts_by_flag", Bool, True, "a client's flag can make a record's hosts longer")
+        self.dispatch_ends = m.constant("dispatch_ends", Bool, False, "the dispatcher looks for the log's end before each record")
+        self.names = m.constant("names", Bool, True, "names may be at their limit")
+        self.texts = m.constant("texts", Bool, True, "properties may be at their limit")
+        self.flags = m.constant("flags", Bool, True, "clients may set the flags of IPv6")
+        job = Record(
+            arrived=Field(Bool, False, "whether it is at the broker"),
+            kind=Field(Kind, "message", "what it is"),
+            topic=Field(Name, "fits", "its topic's name"),
+            text=Field(Text, "fits", "its properties"),
+            body=Field(Size, "fits", "its body"),
+            longer=Field(Bool, False, "whether its flag says hosts of IPv6"),
+            answer=Field(Answer, "none", "its answer"),
+        )
+        self.job = m.var("job", job, sentence="the request", part="client")
+        self.log = m.var("log", Place, over=self.Place, init="none", sentence="a place of the log", part="disk")
+        self.up = m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker")
+        self.written = m.var("written", Int(0, places), init=0, sentence="how many places of the log are written", part="disk")
+        self.dispatched = m.var("dispatched", Int(0, places + 1), init=0, sentence="the place that is dispatched next", part="dispatcher")
+        _requests(self)
+        _dispatch(self)
+        _ends(self)
 
     def at(self, position: Any, *what: str) -> Expr:
         """Whether one of these is at a position."""
@@ -87,7 +93,7 @@ def text_read(length: Any) -> Expr:
 
 def stored_text(z: Sizes, numbers: Mapping[str, int]) -> Expr:
     """SEND-25: how long the properties are, with the broker's own where it adds them."""
-    length: Expr = _number(z.job.text, numbers, TEXT_LIMIT - OWN) + ite(z.constant["stores_parsed"], OWN, 0)
+    length: Expr = _number(z.job.text, numbers, TEXT_LIMIT - OWN) + ite(z.stores_parsed, OWN, 0)
     return length
 
 
@@ -102,45 +108,21 @@ def _written(z: Sizes, text: Any) -> Any:
     """A record with so many bytes of properties, as a reader finds it."""
     name = _number(z.job.topic, BYTES, NAME_LIMIT)
     read = as_signed(name, NAME_LIMIT)
-    unreadable = (read < 0) | (z.job.longer & z.constant["hosts_by_flag"])
+    unreadable = (read < 0) | (z.job.longer & z.hosts_by_flag)
     return ite(unreadable, "unreadable", ite((read == name) & (text_read(text) == text), "new", "unequal"))
-
-
-def specify(scope: SizesScope) -> Sizes:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    m.acting("client", "broker", "dispatcher", "disk", client="client", handler="broker", service="dispatcher", environment="disk")
-    index = m.index("Place", [f"place {place}" for place in range(scope.places)])
-    job = Record(arrived=Bool, kind=Kind, topic=Name, text=Text, body=Size, longer=Bool, answer=Answer).described(
-        arrived="whether it is at the broker", kind="what it is", topic="its topic's name", text="its properties", body="its body",
-        longer="whether its flag says hosts of IPv6", answer="its answer",
-    )  # fmt: skip
-    idle = job(arrived=False, kind="message", topic="fits", text="fits", body="fits", longer=False, answer="none")
-    z = Sizes(
-        scope, m, index, {name: m.constant(name, Bool, value, sentence) for name, (value, sentence) in CONSTANTS.items()},
-        m.var("job", job, init=idle, sentence="the request", part="client"),
-        m.var("log", Place, over=index, init="none", sentence="a place of the log", part="disk"),
-        m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker"),
-        m.var("written", Int(0, scope.places), init=0, sentence="how many places of the log are written", part="disk"),
-        m.var("dispatched", Int(0, scope.places + 1), init=0, sentence="the place that is dispatched next", part="dispatcher"),
-    )  # fmt: skip
-    _requests(z)
-    _dispatch(z)
-    _ends(z)
-    return z
 
 
 def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
     """The refusals in their order: action, rules, what is beyond a limit, whether it is, and the answer."""
-    job, given, illegal, error = z.job, z.constant, "MESSAGE_ILLEGAL", "SYSTEM_ERROR"
+    job, illegal, error = z.job, "MESSAGE_ILLEGAL", "SYSTEM_ERROR"
     batch, back, odd = job.kind == "batch", job.kind == "send-back", job.topic != "fits"
     long = _number(job.topic, CHARACTERS, NAME_LIMIT) > NAME_LIMIT
     characters, size = (stored_text(z, numbers) > TEXT_LIMIT for numbers in (TEXT_CHARACTERS, TEXT_BYTES))
-    large = (job.body == "more") | (given["limits_record"] & (job.body == "limit"))
-    hosts = batch & job.longer & given["hosts_by_flag"]
+    large = (job.body == "more") | (z.limits_record & (job.body == "limit"))
+    hosts = batch & job.longer & z.hosts_by_flag
     return [
-        ("refuse_name", "CHK-02", "the name has other characters, or too many", given["check_names"] & ~back & odd, "illegal name"),
-        ("refuse_group", "BACK-03", "the group has other characters", given["check_groups"] & back & odd & ~long, "illegal group"),
+        ("refuse_name", "CHK-02", "the name has other characters, or too many", z.check_names & ~back & odd, "illegal name"),
+        ("refuse_group", "BACK-03", "the group has other characters", z.check_groups & back & odd & ~long, "illegal group"),
         ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters", long, ite(back, error, illegal)),
         ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
         ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(job.body == "more", illegal, error)),
@@ -151,7 +133,7 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
 
 
 def _requests(z: Sizes) -> None:
-    m, job, given = z.model, z.job, z.constant
+    m, job = z.model, z.job
     passed: list[Expr] = []
 
     @m.action(actor=CLIENT, rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
@@ -160,21 +142,19 @@ def _requests(z: Sizes) -> None:
         a.sends_to("broker")
         a.guard("broker runs", z.up, "the broker runs")
         a.guard("no other", ~job.arrived, "the client has no request under way")
-        a.guard("names", given["names"] | (topic == "fits"), "names are as short as one likes")
-        a.guard("texts", given["texts"] | (text == "fits"), "properties are far from their limit")
-        a.guard("flags", given["flags"] | ~longer, "no client sets the flags of IPv6")
+        a.guard("names", z.names | (topic == "fits"), "names are as short as one likes")
+        a.guard("texts", z.texts | (text == "fits"), "properties are far from their limit")
+        a.guard("flags", z.flags | ~longer, "no client sets the flags of IPv6")
         a.guard("given up", (kind != "send-back") | ((text == "fits") & (body == "fits") & ~longer), "what is given up is a plain message")
         a.guard("item", (kind != "batch") | (text == "fits") | (text == "near"), "an item's properties have a length of two bytes")
-        a.bound("room left", z.written + 2 <= z.scope.places, "the scope's log has room")
-        for field, value in zip(job.fields.values(), (True, kind, topic, text, body, longer, "none"), strict=True):
-            a.set(field, value)
+        a.bound("room left", z.written + 2 <= z.places, "the scope's log has room")
+        a.update(job, arrived=True, kind=kind, topic=topic, text=text, body=body, longer=longer, answer="none")
 
     def answers(a: Body, answer: Any) -> None:
         a.sends_to("client")
         a.guard("at the broker", job.arrived, "the request is at the broker")
         a.guard("passed", ~any_of(passed), "what is tested before lets it pass")
-        for field, value in zip(job.fields.values(), (False, "message", "fits", "fits", "fits", False, answer), strict=True):
-            a.set(field, value)
+        a.update(job, arrived=False, kind="message", topic="fits", text="fits", body="fits", longer=False, answer=answer)
 
     def refusal(action: str, rules: str, sentence: str, beyond: Expr, answer: Any) -> None:
         @m.action(actor=HANDLER, rules=rules, name=action)
@@ -191,7 +171,7 @@ def _requests(z: Sizes) -> None:
     def append(a: Body) -> None:
         """No limit refuses it: it is appended and flushed, and answered."""
         batch, whole = job.kind == "batch", _written(z, stored_text(z, TEXT_BYTES))
-        answers(a, ite(given["stores_parsed"] & (job.text == "odd"), "stored otherwise", "stored"))
+        answers(a, ite(z.stores_parsed & (job.text == "odd"), "stored otherwise", "stored"))
         a.set(z.written, z.written + ite(batch, 2, 1))
         for number, place in enumerate(z.Place):
             second = ite(batch & (z.written + 1 == number), whole, z.log[place])
@@ -220,7 +200,7 @@ def _dispatch(z: Sizes) -> None:
     @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
     def overshoot(a: Body) -> None:
         """Lengths add up to another size: it takes a step of that size, and, unless the log ends there, one as far as to its end."""
-        ends = z.constant["dispatch_ends"] & (z.dispatched + 1 == z.written)
+        ends = z.dispatch_ends & (z.dispatched + 1 == z.written)
         reads(a, "unequal", z.written + ite(ends, 0, 1))
 
 
@@ -238,8 +218,8 @@ def _ends(z: Sizes) -> None:
         """The log ends before the first record that cannot be read; what is before that has its entries. What lies behind it stays there,
         and is found again by a start once the log has grown up to it."""
         a.guard("broker down", ~z.up, "the broker does not run")
-        cut: Any = z.scope.places
-        for number in reversed(range(z.scope.places)):
+        cut: Any = z.places
+        for number in reversed(range(z.places)):
             cut = ite(z.at(number, "new", "built"), cut, number)
         for number, place in enumerate(z.Place):
             a.set(z.log[place], ite(z.at(number, "new", "built"), ite(number < cut, "built", "new"), z.log[place]))

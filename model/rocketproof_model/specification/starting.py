@@ -7,11 +7,9 @@ under way at a time, as calls share nothing but the producers' states; a synchro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, EnumType, Expr, Index, Int, Model, Record, Row, Table, coerce, exists, forall, ite
+from ..language import Body, Bool, Enum, EnumType, Expr, Field, Int, Record, Row, coerce, exists, forall, ite
 from .actors import CLIENT, ENVIRONMENT, HANDLER
+from .part import Part
 
 State = Enum("CREATE_JUST", "START_FAILED", "RUNNING", "SHUTDOWN_ALREADY")
 Start = Enum("none", "starts", "waits")
@@ -30,53 +28,43 @@ Way = Enum("a route", "no route", "no name server")
 RETRIES = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Starting:
-    """The model and its vocabulary. A producer's `group` is the one that the instance's table has for it; `idle` is nobody's call; `wrong`
-    is what topics and bodies may be refused for."""
+class Starting(Part):
+    """Two producers, which are given messages with these `topics` and `payloads`. Nobody's call is `idle`; `wrong_topics` and
+    `wrong_payloads` are what topics and bodies may be refused for."""
 
-    model: Model
-    Producer: Index
-    constant: dict[str, Expr]
-    life: Table
-    idle: Row
-    call: Row
-    instance: Expr
-    wrong: tuple[tuple[str, ...], tuple[str, ...]]
-    switches: ClassVar[tuple[str, ...]] = ()
-
-
-def specify(name: str, topics: EnumType = Topic, payloads: EnumType = Payload) -> Starting:
-    """The model of two producers, which are given messages with these topics and bodies."""
-    m = Model(f"specification/{name}")
-    index = m.index("Producer", ["producer 0", "producer 1"])
-    m.acting(index, "broker", "network", handler="broker", environment="network")
-    smart = m.constant("smart", Bool, True, "single messages go in the short form")
-    way = m.constant("way", Way, "a route", "what is known of the topic's route")
-    life = Record(state=State, start=Start, group=Group, template=Bool).described(
-        state="its service state", start="where its start stands", group="its group in the instance's table",
-        template="whether the template is among its topics",
-    )  # fmt: skip
-    call = Record(
-        by=index, mode=Mode, step=Step, null=Bool, topic=topics, payload=payloads, said=Said, callbacks=Int(0, 2), code=Code, other=Bool,
-        queue=Int(0, 1), retries=Int(0, RETRIES),
-    ).described(
-        by="who calls", mode="what or how", step="where it stands", null="whether the message is null", topic="the message's topic",
-        payload="its body", said="how it ended", callbacks="how often its callback was called", code="the request's code",
-        other="whether it is at the broker with one queue", queue="the queue id of its header", retries="how often it was sent again",
-    )  # fmt: skip
-    idle = call(
-        by=0, mode="start", step="none", null=False, topic="fine", payload="fine", said="nothing", callbacks=0, code="none", other=False,
-        queue=0, retries=0,
-    )  # fmt: skip
-    new = life(state="CREATE_JUST", start="none", group="none", template=False)
-    lives = m.var("life", life, over=index, init=new, sentence="the producer")
-    calls = m.var("call", call, init=idle, sentence="the last call")
-    instance = m.var("instance", State, init="CREATE_JUST", sentence="the client instance's state")
-    s = Starting(m, index, {"smart": smart, "way": way}, lives, idle, calls, instance, (topics.names[1:], payloads.names[1:]))
-    _starts(s)
-    _calls(s)
-    return s
+    def __init__(self, name: str, topics: EnumType = Topic, payloads: EnumType = Payload) -> None:
+        super().__init__(name)
+        m = self.model
+        self.Producer = m.index("Producer", ["producer 0", "producer 1"])
+        m.acting(self.Producer, "broker", "network", handler="broker", environment="network")
+        self.smart = m.constant("smart", Bool, True, "single messages go in the short form")
+        self.way = m.constant("way", Way, "a route", "what is known of the topic's route")
+        life = Record(
+            state=Field(State, "CREATE_JUST", "its service state"),
+            start=Field(Start, "none", "where its start stands"),
+            group=Field(Group, "none", "its group in the instance's table"),
+            template=Field(Bool, False, "whether the template is among its topics"),
+        )
+        call = Record(
+            by=Field(self.Producer, 0, "who calls"),
+            mode=Field(Mode, "start", "what or how"),
+            step=Field(Step, "none", "where it stands"),
+            null=Field(Bool, False, "whether the message is null"),
+            topic=Field(topics, "fine", "the message's topic"),
+            payload=Field(payloads, "fine", "its body"),
+            said=Field(Said, "nothing", "how it ended"),
+            callbacks=Field(Int(0, 2), 0, "how often its callback was called"),
+            code=Field(Code, "none", "the request's code"),
+            other=Field(Bool, False, "whether it is at the broker with one queue"),
+            queue=Field(Int(0, 1), 0, "the queue id of its header"),
+            retries=Field(Int(0, RETRIES), 0, "how often it was sent again"),
+        )
+        self.idle, self.wrong_topics, self.wrong_payloads = call.start, topics.names[1:], payloads.names[1:]
+        self.life = m.var("life", life, over=self.Producer, sentence="the producer")
+        self.call = m.var("call", call, sentence="the last call")
+        self.instance = m.var("instance", State, init="CREATE_JUST", sentence="the client instance's state")
+        _starts(self)
+        _calls(self)
 
 
 def starting(s: Starting) -> Expr:
@@ -86,15 +74,13 @@ def starting(s: Starting) -> Expr:
 
 def _begins(s: Starting, a: Body, p: Expr, mode: Expr | str) -> Row:
     a.guard("no call", s.call.step == "none", "no call is under way")
-    a.set(s.call.by, p)
-    a.set(s.call.mode, mode)
+    a.update(s.call, by=p, mode=mode)
     return s.life[p]
 
 
 def _says(s: Starting, a: Body, mode: Expr, said: Expr | str, when: Expr | bool = True) -> None:
     """The call is over, by a result or an exception, which an asynchronous one gives its callback."""
-    a.set(s.call.step, "over", when=when)
-    a.set(s.call.said, said, when=when)
+    a.update(s.call, step="over", said=said, when=when)
     a.set(s.call.callbacks, s.call.callbacks + 1, when=(mode == "asynchronous") & (s.call.callbacks < 2) & when)
 
 
@@ -131,8 +117,7 @@ def _starts(s: Starting) -> None:
         first, runs = s.instance == "CREATE_JUST", s.instance == "RUNNING"
         a.set(row.state, ite(runs, coerce("RUNNING", State), "START_FAILED"))
         a.set(row.start, ite(first, coerce("starts", Start), ite(starting(s), coerce("waits", Start), "none")))
-        a.set(row.group, group)
-        a.set(row.template, True)
+        a.update(row, group=group, template=True)
         a.set(s.instance, "START_FAILED", when=first)
         _says(s, a, start_mode, "factory", when=~first & ~runs & ~starting(s))
 
@@ -151,12 +136,11 @@ def _starts(s: Starting) -> None:
     def shut_down(a: Body, p: Expr) -> None:
         """A running producer leaves the instance, and its group is free."""
         a.guard("runs", s.life[p].state == "RUNNING", "the producer runs")
-        a.set(s.life[p].state, "SHUTDOWN_ALREADY")
-        a.set(s.life[p].group, "none")
+        a.update(s.life[p], state="SHUTDOWN_ALREADY", group="none")
 
 
 def _calls(s: Starting) -> None:
-    m, call, way = s.model, s.call, s.constant["way"]
+    m, call, way = s.model, s.call, s.way
 
     checks = "CLI-01 CLI-08 CLI-09 CLI-10 CLI-11 CLI-12 CLI-33"
 
@@ -167,10 +151,9 @@ def _calls(s: Starting) -> None:
         runs, routed = _begins(s, a, p, mode).state == "RUNNING", way == "a route"
         a.guard("a send", mode != "start", "it is a way to send")
         a.guard("wrong", ~runs | null | (topic != "fine") | (payload != "fine") | ~routed, "something is wrong")
-        for field, value in ((call.null, null), (call.topic, topic), (call.payload, payload)):
-            a.set(field, value)
-        told = _first(payload, *s.wrong[1], otherwise=ite(way == "no route", coerce("no route", Said), "no name server"))
-        told = _first(topic, *s.wrong[0], otherwise=told)
+        a.update(call, null=null, topic=topic, payload=payload)
+        told = _first(payload, *s.wrong_payloads, otherwise=ite(way == "no route", coerce("no route", Said), "no name server"))
+        told = _first(topic, *s.wrong_topics, otherwise=told)
         _says(s, a, mode, ite(runs, ite(null, coerce("null message", Said), told), "not running"))
 
     @m.action(actor=CLIENT, rules="CLI-32 CLI-35", p=s.Producer, mode=Mode, other=Bool, queue=Int(0, 1))
@@ -181,11 +164,9 @@ def _calls(s: Starting) -> None:
         a.guard("a send", mode != "start", "it is a way to send")
         a.guard("a way", way == "a route", "the producer has a route")
         a.guard("a queue", ~other | (queue == 0), "the broker has the queue")
-        single = ite(s.constant["smart"], coerce("SEND_MESSAGE_V2", Code), "SEND_MESSAGE")
-        a.set(call.code, ite(mode == "batch", coerce("SEND_BATCH_MESSAGE", Code), single))
-        a.set(call.step, ite(mode == "one-way", coerce("over", Step), "sent"))
-        a.set(call.other, other)
-        a.set(call.queue, queue)
+        single = ite(s.smart, coerce("SEND_MESSAGE_V2", Code), "SEND_MESSAGE")
+        code, step = ite(mode == "batch", coerce("SEND_BATCH_MESSAGE", Code), single), ite(mode == "one-way", coerce("over", Step), "sent")
+        a.update(call, code=code, step=step, other=other, queue=queue)
 
     @m.action(actor=HANDLER, rules="CLI-31 CHK-10")
     def answer(a: Body) -> None:

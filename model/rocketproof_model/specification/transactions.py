@@ -7,11 +7,9 @@ at any moment, and so is what a crash takes: operations that were gathered, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, ite
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, ite
 from .actors import CLIENT, HANDLER, SERVICE
+from .part import Part
 
 Property = Enum("absent", "false", "true")
 Place = Enum("none", "refused", "half", "own", "prepared")
@@ -21,87 +19,57 @@ State = Enum("open", "noted", "ended")
 """Of a copy: no outcome is known; one is in memory, gathered with others; an operation record has it."""
 
 
-@dataclass(frozen=True)
-class TransactionsScope:
-    """`checks`: transactionCheckMax. The half queue has room for so many `copies`."""
+class Transactions(Part):
+    """One message that is asked for so many times: `checks` is transactionCheckMax. The half queue has room for so many `copies`.
 
-    name: str
-    checks: int = 2
-    copies: int = 3
+    A delayed half message goes to the schedule topic instead (HAZ-39)."""
 
+    switches = ("half_messages", "gathers_operations")
 
-@dataclass(frozen=True, eq=False)
-class Transactions:
-    """The model and its vocabulary. The topic's queue counts `counted` messages, `stored` of them by commits. The half queue has `written`
-    copies, and the check has looked at the first `looked`; `scheduled` went to the schedule topic instead, with a delay (HAZ-39). The
-    producer was `asked` for the newest so often."""
-
-    scope: TransactionsScope
-    model: Model
-    Copy: Index
-    constant: dict[str, Expr]
-    half: Table
-    message: Row
-    log: Row
-    switches: ClassVar[tuple[str, ...]] = ("half_messages", "gathers_operations")
-
-
-def specify(scope: TransactionsScope) -> Transactions:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    m.acting("producer", "broker", "check", client="producer", handler="broker", service="check")
-    index, count = m.index("Copy", scope.copies), Int(0, scope.copies)
-    flags = {
-        "half_messages": (True, "transactional messages become half messages"),
-        "gathers_operations": (False, "operation records are written together, later"),
-        "rejects": (False, "the broker rejects transactional messages"),
-        "connected": (True, "the producer can be asked"),
-        "steady": (True, "the producer always gives the same outcome"),
-        "may_delay": (False, "a transactional message may have a delay level"),
-    }
-    message = Record(place=Place, tran=Property, delayed=Bool, topic=Bool, answered=Int(-1, 1), decided=Outcome, given_up=Bool).described(
-        place="where it went",
-        tran="its property TRAN_MSG",
-        delayed="whether it has a delay level",
-        topic="whether the broker knows its topic",
-        answered="the queue offset that its producer was answered, -1 if none",
-        decided="the outcome that its producer gave last",
-        given_up="whether it is in the topic of those that were asked for too often",
-    )
-    log = Record(counted=Int(0, 4), stored=Int(0, 2), written=count, scheduled=count, looked=count, asked=Int(0, scope.checks)).described(
-        counted="the next offset of the message's queue",
-        stored="how often it was committed into it",
-        written="how many copies the half queue has",
-        scheduled="how many copies went to the schedule topic",
-        looked="how many copies the check has looked at",
-        asked="how often its producer was asked",
-    )
-    nothing = message(place="none", tran="absent", delayed=False, topic=False, answered=-1, decided="none", given_up=False)
-    t = Transactions(
-        scope=scope,
-        model=m,
-        Copy=index,
-        constant={name: m.constant(name, Bool, default, sentence) for name, (default, sentence) in flags.items()},
-        half=m.var("half", State, over=index, init="open", sentence="a copy in the half queue"),
-        message=m.var("message", message, init=nothing, sentence="the message"),
-        log=m.var("log", log, init=log(counted=0, stored=0, written=0, scheduled=0, looked=0, asked=0), sentence="the broker's queues"),
-    )
-    _gate(t)
-    _ends(t)
-    _checks(t)
-    return t
+    def __init__(self, name: str, *, checks: int = 2, copies: int = 3) -> None:
+        super().__init__(name)
+        self.checks, self.copies = checks, copies
+        m, count = self.model, Int(0, copies)
+        m.acting("producer", "broker", "check", client="producer", handler="broker", service="check")
+        self.Copy = m.index("Copy", copies)
+        self.half_messages = m.constant("half_messages", Bool, True, "transactional messages become half messages")
+        self.gathers_operations = m.constant("gathers_operations", Bool, False, "operation records are written together, later")
+        self.rejects = m.constant("rejects", Bool, False, "the broker rejects transactional messages")
+        self.connected = m.constant("connected", Bool, True, "the producer can be asked")
+        self.steady = m.constant("steady", Bool, True, "the producer always gives the same outcome")
+        self.may_delay = m.constant("may_delay", Bool, False, "a transactional message may have a delay level")
+        message = Record(
+            place=Field(Place, "none", "where it went"),
+            tran=Field(Property, "absent", "its property TRAN_MSG"),
+            delayed=Field(Bool, False, "whether it has a delay level"),
+            topic=Field(Bool, False, "whether the broker knows its topic"),
+            answered=Field(Int(-1, 1), -1, "the queue offset that its producer was answered, -1 if none"),
+            decided=Field(Outcome, "none", "the outcome that its producer gave last"),
+            given_up=Field(Bool, False, "whether it is in the topic of those that were asked for too often"),
+        )
+        log = Record(
+            counted=Field(Int(0, 4), 0, "the next offset of the message's queue"),
+            stored=Field(Int(0, 2), 0, "how often it was committed into it"),
+            written=Field(count, 0, "how many copies the half queue has"),
+            scheduled=Field(count, 0, "how many copies went to the schedule topic"),
+            looked=Field(count, 0, "how many copies the check has looked at"),
+            asked=Field(Int(0, checks), 0, "how often its producer was asked"),
+        )
+        self.half = m.var("half", State, over=self.Copy, init="open", sentence="a copy in the half queue")
+        self.message = m.var("message", message, sentence="the message")
+        self.log = m.var("log", log, sentence="the broker's queues")
+        _gate(self)
+        _ends(self)
+        _checks(self)
 
 
 def _gate(t: Transactions) -> None:
     """One send, in its four ways. In each the topic is made before anybody looks at the transaction."""
-    m, halves, rejects = t.model, t.constant["half_messages"], t.constant["rejects"]
+    m, halves, rejects = t.model, t.half_messages, t.rejects
 
     def arrives(a: Body, tran: Expr, place: str, answered: Expr | int) -> None:
         a.guard("first", t.message.place == "none", "nothing was sent yet")
-        a.set(t.message.topic, True)
-        a.set(t.message.place, place)
-        a.set(t.message.tran, tran)
-        a.set(t.message.answered, answered)
+        a.update(t.message, topic=True, place=place, tran=tran, answered=answered)
 
     @m.action(actor=HANDLER, rules="APP-03")
     def put_other(a: Body) -> None:
@@ -126,7 +94,7 @@ def _gate(t: Transactions) -> None:
         """It becomes a half message: topic and queue become properties, its transaction bits go, and the half topic gets it."""
         a.guard("accepts", ~rejects & halves, "the broker takes half messages")
         a.guard("transactional", asks(tran), "TRAN_MSG is true")
-        a.guard("may be delayed", ~delayed | t.constant["may_delay"], "the condition lets it have a delay level, or it has none")
+        a.guard("may be delayed", ~delayed | t.may_delay, "the condition lets it have a delay level, or it has none")
         arrives(a, tran, "half", 0)
         a.set(t.message.delayed, delayed)
         _put(t, a, delayed)
@@ -151,19 +119,19 @@ def _gate(t: Transactions) -> None:
 def _put(t: Transactions, a: Body, delayed: Expr) -> None:
     """A copy goes to the end of the half queue, with a delay level to the schedule topic instead."""
     log = t.log
-    a.bound("room left", ite(delayed, log.scheduled, log.written) < t.scope.copies, "the scope has room for a copy")
+    a.bound("room left", ite(delayed, log.scheduled, log.written) < t.copies, "the scope has room for a copy")
     a.set(log.scheduled, log.scheduled + 1, when=delayed)
     a.set(log.written, log.written + 1, when=~delayed)
 
 
 def _ends(t: Transactions) -> None:
     """EndTransactionProcessor. Nobody asks whether the copy, or another one, has ended before."""
-    m, gathers, decided = t.model, t.constant["gathers_operations"], t.message.decided
+    m, gathers, decided = t.model, t.gathers_operations, t.message.decided
 
     def ends(a: Body, c: Expr, outcome: str) -> None:
         a.guard("there", c < t.log.written, "the half queue has the copy")
-        a.guard("known", ~t.message.delayed & ((c == 0) | t.constant["connected"]), "its producer has heard of its place")
-        a.guard("the same", ~t.constant["steady"] | (decided == "none") | (decided == outcome), "the producer has said nothing else")
+        a.guard("known", ~t.message.delayed & ((c == 0) | t.connected), "its producer has heard of its place")
+        a.guard("the same", ~t.steady | (decided == "none") | (decided == outcome), "the producer has said nothing else")
         a.set(decided, outcome)
         a.set(t.half[c], ite(gathers & (t.half[c] != "ended"), "noted", "ended"))
 
@@ -183,7 +151,7 @@ def _ends(t: Transactions) -> None:
 
 def _checks(t: Transactions) -> None:
     """TransactionalMessageCheckService."""
-    m, most = t.model, t.scope.checks
+    m, most = t.model, t.checks
 
     def looks(a: Body, c: Expr, ended: Expr) -> None:
         a.guard("its turn", (c == t.log.looked) & (c < t.log.written), "it is the next copy")

@@ -7,18 +7,18 @@ the wire to the answer that it received. Its `phase` is where it stands; the rul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 from rocketproof_profiles import NameClass
 
 from ..errors import ModelError
-from ..language import Bool, Enum, Expr, Index, Int, Maybe, Model, Record, Row, Table, Variable, all_of, any_of, ite
+from ..language import Bool, Enum, Expr, Field, Int, Maybe, Record, Row, all_of, any_of, ite
 from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
-from .commitlog import Log, declare_log
-from .placing import Places, declare_places
+from .commitlog import Log
+from .part import Part
+from .placing import declare_places
 from .scope import Scope
 from .switches import PERMISSION, broker_permission, limited, published_perm, switches
 
@@ -55,11 +55,10 @@ Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 _FORMER = {"letter": "registration", "letter_version": "registration_version", "letter_sent": "registration_in_flight"}
 
 
-@dataclass(frozen=True, eq=False)
-class Specification:
-    """The specification in one scope: its model and its vocabulary; `switches` are the profile's that it reads."""
+class Specification(Part):
+    """The specification in one scope: its model and its vocabulary."""
 
-    switches: ClassVar[tuple[str, ...]] = (
+    switches = (
         "check_names",
         "signed_random",
         "masks_permission",
@@ -68,44 +67,166 @@ class Specification:
         "registers_updated_alone",
         "registers_created_alone",
     )
-    scope: Scope
-    model: Model
-    Broker: Index
-    Producer: Index
-    Topic: Index
-    Queue: Index
-    Config: Record
-    constant: dict[str, Expr]
-    up: Variable
-    config: Table
-    version: Variable
-    file: Table
-    file_version: Variable
-    lock: Variable
-    job: Table
-    registration: Table
-    registration_version: Variable
-    registration_in_flight: Variable
-    route: Table
-    live: Variable
-    live_version: Variable
-    job_record: Record
-    listed: Record  # a broker's queue data of a topic, at the name server
-    absent: Row  # the configuration of a topic that a table does not have
-    known_route: Variable
-    queues: Variable
-    position: Variable
-    sent: Variable
-    started: Variable
-    refreshed: Variable
-    creations: Variable
-    announcements: Variable
-    crashes: Expr
-    losses: Expr
-    updates: Expr
-    own: tuple[Row, ...]  # each topic's configuration of the constructor's making (TCM-03)
-    kept: Log | None
-    places: Places | None
+
+    def __init__(self, scope: Scope) -> None:
+        """The variables and constants, no actions yet."""
+        super().__init__(scope.name)
+        self.scope = scope
+        self.model.former |= _FORMER
+        self.Broker = self.model.index("Broker", scope.broker_names, symmetric=scope.symmetric)
+        self.Producer = self.model.index("Producer", scope.producer_names, symmetric=scope.symmetric)
+        self.Topic, self.Queue = self.model.index("Topic", scope.topic_names), self.model.index("Queue", scope.queues)
+        self.model.acting("administrator", self.Producer, self.Broker, "name server", "network")
+        self.constant = switches(self.model, scope)
+        self._tables()
+        self._producers()
+        m, counted = self.model, Int(0, 2)
+        per_topic = (self.Broker, self.Topic)
+        self.creations = m.var(
+            "creations", counted, over=per_topic, init=0,
+            sentence="how often the topic was created on the broker since it started, counted up to 2",
+        )  # fmt: skip
+        self.announcements = m.var(
+            "announcements", counted, over=per_topic, init=0,
+            sentence="how often the topic's creation was announced to the name server, counted up to 2",
+        )  # fmt: skip
+        self.crashes = m.var("crashes", Int(0, 1), init=0, sentence="how many crashes there were")
+        self.losses = m.var("losses", Int(0, 1), init=0, sentence="how many registrations were lost")
+        self.updates = m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were")
+        self.kept = Log(m, scope, self.Broker, (self.Broker, self.Topic, self.Queue)) if scope.store else None
+        self.places = declare_places(m, self.constant, self.Broker, self.Producer, self.Topic) if scope.placed else None
+
+    def _tables(self) -> None:
+        """What brokers and the name server have of topics, and the requests on their way; `own` is each topic's configuration of the
+        constructor's making (TCM-03), and `absent` the one of a topic that a table does not have."""
+        m, scope, constant, counts = self.model, self.scope, self.constant, self.scope.counts
+        version, broker, topics = Int(0, scope.versions), self.Broker, (self.Broker, self.Topic)
+        self.Config = Record(
+            known=Field(Bool, False, "whether it has the topic"),
+            read=Field(counts, counts.lo, "readQueueNums"),
+            write=Field(counts, counts.lo, "writeQueueNums"),
+            perm=Field(PERMISSION, 0, "the permission's bits: 4 read, 2 write, 1 inherit"),
+            order=Field(Bool, False, "whether it is an order topic"),
+        )
+        self.listed = Record(
+            entries=Field(Int(0, 2), 0, "how many entries of the broker it has"),
+            read=Field(counts, counts.lo, "readQueueNums"),
+            write=Field(counts, counts.lo, "writeQueueNums"),
+            perm=Field(PERMISSION, 0, "the permission's bits"),
+        )
+        self.absent = self.Config.start
+        job = self._job()
+        self.idle = job.start
+        self.own = tuple(map(self._own, scope.topics))
+        at_start = [started(self._filed(t), own) for t, own in enumerate(self.own)]
+
+        def advertised(b: int, t: int) -> Row:
+            start = at_start[t]
+            perm = ite(start.known, published_perm(constant, start.perm), start.perm)
+            return self.listed(entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=perm)
+
+        self.up = m.var("up", Bool, over=broker, init=True, sentence="whether the broker runs")
+        self.config = m.var(
+            "config", self.Config, over=topics, init=lambda b, t: at_start[t], sentence="the broker's topic table, in memory"
+        )
+        self.version = m.var(
+            "version", version, over=broker, init=0, sentence="the data version of the broker's topic table, counted from 0"
+        )
+        self.file = m.var(
+            "file", self.Config, over=topics, init=lambda b, t: self._filed(t), sentence="the broker's topic table as its file has it"
+        )
+        self.file_version = m.var("file_version", version, over=broker, init=0, sentence="the data version in the topic table's file")
+        self.lock = m.var(
+            "lock", Maybe(self.Producer), over=broker, init=None, sentence="the request that holds the broker's lock of the topic table"
+        )
+        self.job = m.var("job", job, over=self.Producer, sentence="the producer's request")
+        self.registration = m.var(
+            "registration", self.Config, over=topics,
+            sentence="the topics in the broker's registration that is on its way to the name server",
+        )  # fmt: skip
+        self.registration_version = m.var(
+            "registration_version", version, over=broker, init=0, sentence="the data version in the registration that is on its way"
+        )
+        self.registration_in_flight = m.var(
+            "registration_in_flight", Bool, over=broker, init=False,
+            sentence="whether a registration of the broker is on its way to the name server",
+        )  # fmt: skip
+        self.route = m.var(
+            "route", self.listed, over=topics, init=advertised, part="name server",
+            sentence="what the name server has of the topic on this broker",
+        )  # fmt: skip
+        self.live = m.var(
+            "live", Bool, over=broker, init=True, sentence="whether the name server takes the broker for alive", part="name server"
+        )
+        self.live_version = m.var(
+            "live_version", version, over=broker, init=0, part="name server",
+            sentence="the data version that the name server has of the broker",
+        )  # fmt: skip
+
+    def _own(self, name_class: NameClass) -> Row:
+        """TCM-03: the table before the file is read."""
+        if name_class == "template":
+            return ite(self.given("auto_create"), self._given("template"), self.absent)  # type: ignore[no-any-return]
+        if name_class == "cluster":
+            most = self.scope.counts.hi
+            return self.Config(known=True, read=most, write=most, perm=self.given("cluster_perm"), order=False)
+        return self.absent
+
+    def _filed(self, t: int) -> Row:
+        """The table's file at the start: what an earlier run left there."""
+        if t == self.scope.subject:
+            existing = self._given("existing", self.given("order_topic"))
+            return ite(self.given("existing"), existing, self.absent)  # type: ignore[no-any-return]
+        kept = self.given("template_in_file") if self.scope.topics[t] == "template" else False
+        return ite(kept, self._given("template"), self.absent)  # type: ignore[no-any-return]
+
+    def _given(self, prefix: str, order: Expr | bool = False) -> Row:
+        """The configuration that constants with this prefix give."""
+        return self.Config(known=True, order=order, **{name: self.given(f"{prefix}_{name}") for name in ("read", "write", "perm")})
+
+    def _job(self) -> Record:
+        scope, counts = self.scope, self.scope.counts
+        return Record(
+            phase=Field(Phase, "idle", "where it stands"),
+            broker=Field(Maybe(self.Broker), None, "the broker that it was sent to"),
+            topic=Field(self.Topic, 0, "the header's topic"),
+            default=Field(self.Topic, 0, "the header's defaultTopic"),
+            numbers=Field(scope.numbers, scope.numbers.lo, "the header's defaultTopicQueueNums"),
+            queue=Field(scope.queue_ids, scope.queue_ids.lo, "the header's queueId, and then the queue that the message is stored in"),
+            kind=Field(Kind, "not", "the message's transaction type"),
+            size=Field(scope.sizes, scope.sizes.lo, "the message's size, in the scope's units"),
+            read=Field(counts, counts.lo, "readQueueNums of the configuration that is being made or was found"),
+            write=Field(counts, counts.lo, "writeQueueNums of the configuration that is being made or was found"),
+            perm=Field(PERMISSION, 0, "the permission of the configuration that is being made or was found"),
+            fallback=Field(Bool, False, "whether it is the second try to create a retry topic"),
+            created=Field(Bool, False, "whether it created its topic"),
+            touched=Field(Bool, False, "whether it changed the topic table"),
+            checks=Field(Bool, False, "whether it was refused by the checks of the header"),
+            appended=Field(Int(0, 1), 0, "how many records were appended for it"),
+            answer=Field(PlacedAnswer if scope.placed else Answer, "none", "the answer's code"),
+            offset=Field(Int(0, scope.offsets), 0, "the answer's queueOffset"),
+            tries=Field(Int(0, 2), 0, "how often it was sent again"),
+        )
+
+    def _producers(self) -> None:
+        m, scope, producer, most = self.model, self.scope, self.Producer, max(self.scope.counts.hi, 1)
+        self.known_route = m.var("known_route", Bool, over=producer, init=False, sentence="whether the producer has a route for its topic")
+        self.queues = m.var(
+            "queues", Int(0, max(scope.counts.hi, 0)), over=(producer, self.Broker), init=0,
+            sentence="how many of the broker's queues the producer's route lists",
+        )  # fmt: skip
+        self.position = m.var(
+            "position", Int(0, scope.brokers * most - 1), over=producer, init=0,
+            sentence="where the producer stands in the row of its queues",
+        )  # fmt: skip
+        self.sent = m.var("sent", Int(0, max(scope.sends, 1)), over=producer, init=0, sentence="how many messages the producer has sent")
+        self.started = m.var(
+            "started", Bool, over=producer, init=~self.given("round_robin"),
+            sentence="whether the producer's counter of queues has its first value",
+        )  # fmt: skip
+        self.refreshed = m.var(
+            "refreshed", Bool, over=producer, init=False, sentence="whether the producer's route was refreshed after the first messages"
+        )
 
     @property
     def log(self) -> Log:
@@ -155,232 +276,6 @@ class Specification:
     def quiet(self) -> Expr:
         """Nothing is under way: no request, no registration. Deliveries take far less than a period of 30 s."""
         return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.registration_in_flight[b] for b in self.Broker)
-
-
-def declare(scope: Scope) -> Specification:
-    """The empty specification: variables and constants, no actions yet."""
-    m = Model(f"specification/{scope.name}", former=dict(_FORMER))
-    broker = m.index("Broker", scope.broker_names, symmetric=scope.symmetric)
-    producer = m.index("Producer", scope.producer_names, symmetric=scope.symmetric)
-    topic, queue = m.index("Topic", scope.topic_names), m.index("Queue", scope.queues)
-    m.acting("administrator", producer, broker, "name server", "network")
-    counts, perm = scope.counts, PERMISSION
-    config = Record(known=Bool, read=counts, write=counts, perm=perm, order=Bool).described(
-        known="whether it has the topic",
-        read="readQueueNums",
-        write="writeQueueNums",
-        perm="the permission's bits: 4 read, 2 write, 1 inherit",
-        order="whether it is an order topic",
-    )
-    constant = switches(m, scope)
-    absent: Row = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
-
-    def topic_row(prefix: str, order: Expr | bool = False) -> Row:
-        fields = {name: constant[f"{prefix}_{name}"] for name in ("read", "write", "perm")}
-        row: Row = config(known=True, order=order, **fields)
-        return row
-
-    def own(name_class: NameClass) -> Row:
-        """TCM-03: the table before the file is read."""
-        if name_class == "template":
-            return ite(constant["auto_create"], topic_row("template"), absent)  # type: ignore[no-any-return]
-        if name_class == "cluster":
-            return config(known=True, read=counts.hi, write=counts.hi, perm=constant["cluster_perm"], order=False)
-        return absent
-
-    def filed(t: int) -> Row:
-        """The table's file at the start: what an earlier run left there."""
-        if t == scope.subject:
-            return ite(constant["existing"], topic_row("existing", constant["order_topic"]), absent)  # type: ignore[no-any-return]
-        kept = constant["template_in_file"] if scope.topics[t] == "template" else False
-        return ite(kept, topic_row("template"), absent)  # type: ignore[no-any-return]
-
-    owned = tuple(own(name_class) for name_class in scope.topics)
-    at_start = [started(filed(t), owned[t]) for t in range(len(scope.topics))]
-    job = Record(
-        phase=Phase,
-        broker=Maybe(broker),
-        topic=topic,
-        default=topic,
-        numbers=scope.numbers,
-        queue=scope.queue_ids,
-        kind=Kind,
-        size=scope.sizes,
-        read=counts,
-        write=counts,
-        perm=perm,
-        fallback=Bool,
-        created=Bool,
-        touched=Bool,
-        checks=Bool,
-        appended=Int(0, 1),
-        answer=PlacedAnswer if scope.placed else Answer,
-        offset=Int(0, scope.offsets),
-        tries=Int(0, 2),
-    ).described(
-        phase="where it stands",
-        broker="the broker that it was sent to",
-        topic="the header's topic",
-        default="the header's defaultTopic",
-        numbers="the header's defaultTopicQueueNums",
-        queue="the header's queueId, and then the queue that the message is stored in",
-        kind="the message's transaction type",
-        size="the message's size, in the scope's units",
-        read="readQueueNums of the configuration that is being made or was found",
-        write="writeQueueNums of the configuration that is being made or was found",
-        perm="the permission of the configuration that is being made or was found",
-        fallback="whether it is the second try to create a retry topic",
-        created="whether it created its topic",
-        touched="whether it changed the topic table",
-        checks="whether it was refused by the checks of the header",
-        appended="how many records were appended for it",
-        answer="the answer's code",
-        offset="the answer's queueOffset",
-        tries="how often it was sent again",
-    )
-    listed = Record(entries=Int(0, 2), read=counts, write=counts, perm=perm).described(
-        entries="how many entries of the broker it has", read="readQueueNums", write="writeQueueNums", perm="the permission's bits"
-    )
-    length = scope.brokers * max(counts.hi, 1)
-
-    def advertised(b: int, t: int) -> Row:
-        start = at_start[t]
-        perm = ite(start.known, published_perm(constant, start.perm), start.perm)
-        entry: Row = listed(entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=perm)
-        return entry
-
-    return Specification(
-        scope=scope,
-        model=m,
-        job_record=job,
-        listed=listed,
-        absent=absent,
-        Broker=broker,
-        Producer=producer,
-        Topic=topic,
-        Queue=queue,
-        Config=config,
-        constant=constant,
-        up=m.var("up", Bool, over=broker, init=True, sentence="whether the broker runs"),
-        config=m.var("config", config, over=(broker, topic), init=lambda b, t: at_start[t], sentence="the broker's topic table, in memory"),
-        version=m.var(
-            "version", Int(0, scope.versions), over=broker, init=0, sentence="the data version of the broker's topic table, counted from 0"
-        ),
-        file=m.var(
-            "file", config, over=(broker, topic), init=lambda b, t: filed(t), sentence="the broker's topic table as its file has it"
-        ),
-        file_version=m.var(
-            "file_version", Int(0, scope.versions), over=broker, init=0, sentence="the data version in the topic table's file"
-        ),
-        lock=m.var("lock", Maybe(producer), over=broker, init=None, sentence="the request that holds the broker's lock of the topic table"),
-        job=m.var("job", job, over=producer, init=idle(job, scope), sentence="the producer's request"),
-        registration=m.var(
-            "registration",
-            config,
-            over=(broker, topic),
-            init=absent,
-            sentence="the topics in the broker's registration that is on its way to the name server",
-        ),
-        registration_version=m.var(
-            "registration_version",
-            Int(0, scope.versions),
-            over=broker,
-            init=0,
-            sentence="the data version in the registration that is on its way",
-        ),
-        registration_in_flight=m.var(
-            "registration_in_flight",
-            Bool,
-            over=broker,
-            init=False,
-            sentence="whether a registration of the broker is on its way to the name server",
-        ),
-        route=m.var(
-            "route",
-            listed,
-            over=(broker, topic),
-            init=advertised,
-            sentence="what the name server has of the topic on this broker",
-            part="name server",
-        ),
-        live=m.var("live", Bool, over=broker, init=True, sentence="whether the name server takes the broker for alive", part="name server"),
-        live_version=m.var(
-            "live_version",
-            Int(0, scope.versions),
-            over=broker,
-            init=0,
-            sentence="the data version that the name server has of the broker",
-            part="name server",
-        ),
-        known_route=m.var("known_route", Bool, over=producer, init=False, sentence="whether the producer has a route for its topic"),
-        queues=m.var(
-            "queues",
-            Int(0, max(counts.hi, 0)),
-            over=(producer, broker),
-            init=0,
-            sentence="how many of the broker's queues the producer's route lists",
-        ),
-        position=m.var(
-            "position", Int(0, length - 1), over=producer, init=0, sentence="where the producer stands in the row of its queues"
-        ),
-        sent=m.var("sent", Int(0, max(scope.sends, 1)), over=producer, init=0, sentence="how many messages the producer has sent"),
-        started=m.var(
-            "started",
-            Bool,
-            over=producer,
-            init=~constant["round_robin"],
-            sentence="whether the producer's counter of queues has its first value",
-        ),
-        refreshed=m.var(
-            "refreshed", Bool, over=producer, init=False, sentence="whether the producer's route was refreshed after the first messages"
-        ),
-        creations=m.var(
-            "creations",
-            Int(0, 2),
-            over=(broker, topic),
-            init=0,
-            sentence="how often the topic was created on the broker since it started, counted up to 2",
-        ),
-        announcements=m.var(
-            "announcements",
-            Int(0, 2),
-            over=(broker, topic),
-            init=0,
-            sentence="how often the topic's creation was announced to the name server, counted up to 2",
-        ),
-        crashes=m.var("crashes", Int(0, 1), init=0, sentence="how many crashes there were"),
-        losses=m.var("losses", Int(0, 1), init=0, sentence="how many registrations were lost"),
-        updates=m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were"),
-        own=owned,
-        kept=declare_log(m, scope, broker, (broker, topic, queue)) if scope.store else None,
-        places=declare_places(m, constant, broker, producer, topic) if scope.placed else None,
-    )
-
-
-def idle(job: Record, scope: Scope) -> Row:
-    """A handler without a request."""
-    row: Row = job(
-        phase="idle",
-        broker=None,
-        topic=0,
-        default=0,
-        numbers=scope.numbers.lo,
-        queue=scope.queue_ids.lo,
-        kind="not",
-        size=scope.sizes.lo,
-        read=scope.counts.lo,
-        write=scope.counts.lo,
-        perm=0,
-        fallback=False,
-        created=False,
-        touched=False,
-        checks=False,
-        appended=0,
-        answer="none",
-        offset=0,
-        tries=0,
-    )
-    return row
 
 
 def started(filed: Row, own: Row) -> Row:

@@ -6,11 +6,9 @@ persist, and then goes to one of those who wait. Whoever has waited 3 s has to g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, all_of, coerce, exists, forall, ite, minimum
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, Row, all_of, coerce, exists, forall, ite, minimum
 from .actors import CLIENT, ENVIRONMENT, HANDLER
+from .part import Part
 
 LOCK_TIMEOUT = 3
 """Seconds that a request waits for the broker lock (TCM-10, TCM-21)."""
@@ -18,59 +16,28 @@ LOCK_TIMEOUT = 3
 Step = Enum("new", "waits", "holds", "created", "missing")
 
 
-@dataclass(frozen=True)
-class WaitingScope:
-    """`requests`: how many come; `slowest`: the longest persist in seconds."""
+class Waiting(Part):
+    """So many `requests`, and a persist that takes up to `slowest` seconds."""
 
-    name: str
-    requests: int = 3
-    slowest: int = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Waiting:
-    """The model and its vocabulary.
-
-    `now` is how long a request waits for the lock this time, `waited` how long it has in all; `held` is how long the holder
-    has had the lock. `second`: a retry topic is tried a second time.
-    """
-
-    scope: WaitingScope
-    model: Model
-    Request: Index
-    constant: dict[str, Expr]
-    job: Table
-    held: Expr
-    switches: ClassVar[tuple[str, ...]] = ()
-
-
-def specify(scope: WaitingScope) -> Waiting:
-    """The model in a scope."""
-    m = Model(f"specification/{scope.name}")
-    request = m.index("Request", [f"request {r}" for r in range(scope.requests)])
-    m.acting(request, "clock", environment="clock")
-    constant = {
-        "slow": m.constant("slow", Int(0, scope.slowest), scope.slowest, "the longest persist, in seconds"),
-        "retries": m.constant("retries", Bool, True, "there are retry topics"),
-    }
-    job = Record(step=Step, retry=Bool, second=Bool, now=Int(0, LOCK_TIMEOUT), waited=Int(0, 2 * LOCK_TIMEOUT + 1)).described(
-        step="where it stands",
-        retry="whether its topic is a retry topic",
-        second="whether it waits for the second time",
-        now="how many seconds it has waited this time",
-        waited="how many seconds it has waited in all",
-    )
-    w = Waiting(
-        scope=scope,
-        model=m,
-        Request=request,
-        constant=constant,
-        job=m.var("job", job, over=request, init=job(step="new", retry=False, second=False, now=0, waited=0), sentence="the request"),
-        held=m.var("held", Int(0, scope.slowest), init=0, sentence="how many seconds the lock has been held"),
-    )
-    _locking(w)
-    _time(w)
-    return w
+    def __init__(self, name: str, *, requests: int = 3, slowest: int = 4) -> None:
+        super().__init__(name)
+        self.slowest = slowest
+        m = self.model
+        self.Request = m.index("Request", [f"request {r}" for r in range(requests)])
+        m.acting(self.Request, "clock", environment="clock")
+        self.slow = m.constant("slow", Int(0, slowest), slowest, "the longest persist, in seconds")
+        self.retries = m.constant("retries", Bool, True, "there are retry topics")
+        job = Record(
+            step=Field(Step, "new", "where it stands"),
+            retry=Field(Bool, False, "whether its topic is a retry topic"),
+            second=Field(Bool, False, "whether it waits for the second time"),
+            now=Field(Int(0, LOCK_TIMEOUT), 0, "how many seconds it has waited this time"),
+            waited=Field(Int(0, 2 * LOCK_TIMEOUT + 1), 0, "how many seconds it has waited in all"),
+        )
+        self.job = m.var("job", job, over=self.Request, sentence="the request")
+        self.held = m.var("held", Int(0, slowest), init=0, sentence="how many seconds the lock has been held")
+        _locking(self)
+        _time(self)
 
 
 def _free(w: Waiting) -> Expr:
@@ -89,7 +56,7 @@ def _locking(w: Waiting) -> None:
         """A first message to a topic of its own asks for the lock, and gets it if it is free."""
         row = w.job[r]
         a.guard("new", row.step == "new", "the request has not come yet")
-        a.guard("retry allowed", ~retry | w.constant["retries"], "the condition has retry topics")
+        a.guard("retry allowed", ~retry | w.retries, "the condition has retry topics")
         a.set(row.step, ite(_free(w), coerce("holds", Step), "waits"))
         a.set(row.retry, retry)
 
@@ -114,8 +81,7 @@ def _locking(w: Waiting) -> None:
         a.guard("time is up", row.now >= LOCK_TIMEOUT, "the request has waited 3 s")
         again = row.retry & ~row.second
         a.set(row.step, ite(again, coerce("waits", Step), "missing"))
-        a.set(row.second, again | row.second)
-        a.set(row.now, 0)
+        a.update(row, second=again | row.second, now=0)
 
 
 def _time(w: Waiting) -> None:
@@ -125,9 +91,9 @@ def _time(w: Waiting) -> None:
         a.guard("somebody waits or holds", exists(w.Request, lambda r: _under_way(w.job[r])), "a request is under way")
         patient = forall(w.Request, lambda r: (w.job[r].step != "waits") | (w.job[r].now < LOCK_TIMEOUT))
         a.guard("nobody has to give up", patient, "no request has waited its whole time")
-        a.guard("persist goes on", w.held < w.constant["slow"], "the holder's persist may take longer")
+        a.guard("persist goes on", w.held < w.slow, "the holder's persist may take longer")
         most = 2 * LOCK_TIMEOUT + 1
-        a.set(w.held, minimum(w.held + 1, w.scope.slowest))
+        a.set(w.held, minimum(w.held + 1, w.slowest))
         for r in w.Request:
             row = w.job[r]
             a.set(row.now, minimum(row.now + 1, LOCK_TIMEOUT), when=row.step == "waits")

@@ -72,7 +72,7 @@ LOST = _claim(
     "REA-50",
     "a put has failed and the executor has no room for its answer",
     "reachable",
-    lambda v: _silent(v, ~v.constant["future_throws"]),
+    lambda v: _silent(v, ~v.future_throws),
 )
 LATE = _claim(
     "REA-51",
@@ -92,7 +92,7 @@ def _of_dispatch(id_: str, sentence: str, kind: Any, formula: Callable[[Dispatch
 
 def _read(d: Dispatching) -> Expr:
     """A send whose header was read, and which is answered."""
-    unread = ~d.request.whole | (d.constant["always_traced"] & ~d.request.body)
+    unread = ~d.request.whole | (d.always_traced & ~d.request.body)
     return (d.request.kind == "send") & ~unread & (d.answer.written > 0)
 
 
@@ -112,14 +112,14 @@ NAMED_REFUSAL = _of_dispatch(
 IN_TIME = _of_dispatch(
     "AUX-69.early", "before its time a broker checks and stores nothing", "always",
     lambda d: implies(
-        d.constant["early"] & (d.request.kind == "send"),
+        d.early & (d.request.kind == "send"),
         (d.stored == "nothing") & (d.request.step != "checked") & (d.answer.code != "refused"),
     ),
 )  # fmt: skip
 ALL_HOOKS = _of_dispatch(
     "AUX-69.hooks", "each hook sees a send before it, whatever another one throws, and after it where a release calls them", "always",
-    lambda d: implies((d.seen.stats != "none") | (d.stored != "nothing"), (d.seen.before == HOOKS) == d.constant["hooks"])
-    & implies(d.seen.stats != "none", (d.seen.after == HOOKS) == d.constant["after_hooks"]),
+    lambda d: implies((d.seen.stats != "none") | (d.stored != "nothing"), (d.seen.before == HOOKS) == d.hooks)
+    & implies(d.seen.stats != "none", (d.seen.after == HOOKS) == d.after_hooks),
 )  # fmt: skip
 SILENT = _of_dispatch(
     "REA-155", "a code without a send header is over without an answer", "reachable",

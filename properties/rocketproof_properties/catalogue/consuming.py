@@ -34,7 +34,7 @@ READABLE = Claim(
     "AUX-49.flushed",
     "with synchronous flush nothing can be read that is not on the device",
     "always",
-    lambda p: implies(p.constant["sync"], p.entries <= p.flushed),
+    lambda p: implies(p.sync, p.entries <= p.flushed),
     part=Progress,
 )
 WITHIN = Claim("AUX-49.offset", "a group's offset is within its queue", "always", lambda p: p.committed <= p.written, part=Progress)
@@ -56,7 +56,7 @@ DISPATCH = Claim(
 
 def _dispatched(p: Progress) -> Expr:
     end = effect(p.model.named("dispatch"), "entries")
-    return (end <= p.written) & implies(p.constant["sync"] & p.constant["dispatches_flushed"], end <= p.flushed)
+    return (end <= p.written) & implies(p.sync & p.dispatches_flushed, end <= p.flushed)
 
 
 GIVEN = Claim("REA-108", "the marked message is delivered", "reachable", lambda p: p.got, part=Progress)

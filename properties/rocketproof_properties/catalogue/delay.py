@@ -199,7 +199,7 @@ def _waits(d: Delays) -> Expr:
 
 
 def _capped(d: Delays) -> Expr:
-    send, top = d.model.named("send"), d.scope.levels
+    send, top = d.model.named("send"), d.levels
     level, capped = wide(Expr("par", ("level",), send.parameters["level"])), wide(effect(send, "entry.level"))
     within = (capped >= 1) & (capped <= top) & implies(level <= top, capped == level)
     return implies(wide(condition(send, "delayed")), within & implies(wide(condition(send, "this queue")), capped == top))
@@ -207,15 +207,15 @@ def _capped(d: Delays) -> Expr:
 
 def _within(d: Delays) -> Expr:
     length, stored, found = (wide(x) for x in (d.queue.length, d.queue.stored, effect(d.model.named("start"), "queue.next")))
-    said = implies(d.constant["corrects_delay_offsets"], found == minimum(stored, length))
-    return implies((length >= 0) & (stored >= 0), said & implies(~d.constant["corrects_delay_offsets"], found == stored))
+    said = implies(d.corrects_delay_offsets, found == minimum(stored, length))
+    return implies((length >= 0) & (stored >= 0), said & implies(~d.corrects_delay_offsets, found == stored))
 
 
 PLACED = Claim(
     "INV-45.state",
     "a delayed message waits in the queue of its level, capped, and names the topic and the queue that were asked for",
     "always",
-    _each(lambda d, row, _: (row.level == d.scope.levels) & (row.asked != HALF)),
+    _each(lambda d, row, _: (row.level == d.levels) & (row.asked != HALF)),
     part=Delays,
 )
 CAPPED = Claim("INV-45.clamp", "a level above the last is the last, any other stays, for all levels", "lemma", _capped, part=Delays)

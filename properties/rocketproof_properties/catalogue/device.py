@@ -19,7 +19,7 @@ ON_DEVICE = Claim(
     "INV-06.device",
     "with synchronous flush a message that was answered PUT_OK is on the device",
     "always",
-    lambda d: implies(d.constant["sync"], d.acknowledged <= d.forced),
+    lambda d: implies(d.sync, d.acknowledged <= d.forced),
     part=Device,
 )
 KEPT = Claim("INV-06.kept", "a message that was answered PUT_OK stays", "always", lambda d: d.acknowledged <= d.written, part=Device)
@@ -89,7 +89,7 @@ LATE_AND_SAFE = _reached("REA-102", "a put is late, and its message on the devic
 GAP = _reached(
     "REA-103",
     "a later file is flushed, and the device has a gap before it",
-    lambda d: (d.flushed > d.scope.units) & (d.forced < d.scope.units),
+    lambda d: (d.flushed > d.units) & (d.forced < d.units),
 )
 FOUND_ONE = _reached("REA-104", "an acknowledged message is looked up", lambda d: d.answer == "found")
 REFUSED = _reached("REA-105", "a full disk refuses a put", lambda d: d.answer == CLOSED)

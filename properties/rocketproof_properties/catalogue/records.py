@@ -250,7 +250,7 @@ def _histories() -> list[HistoryClaim]:
 
 HOOKLESS = Claim(
     "INV-56", "stored properties do not depend on hooks", "always",
-    lambda d: ((d.stored != "plain") | ~d.constant["always_traced"]) & ((d.stored != "traced") | d.constant["always_traced"]),
+    lambda d: ((d.stored != "plain") | ~d.always_traced) & ((d.stored != "traced") | d.always_traced),
     part=Dispatching,
 )  # fmt: skip
 _BY_RELEASE = {"P494": "violated", "P533": "holds"}
@@ -292,7 +292,7 @@ def _stored(z: Sizes) -> Expr:
 
 
 def _bad(z: Sizes) -> Expr:
-    return any_of((z.written > number) & z.at(number, "unreadable", "unequal") for number in range(z.scope.places))
+    return any_of((z.written > number) & z.at(number, "unreadable", "unequal") for number in range(z.places))
 
 
 def _lemma_of_lengths(z: Sizes) -> Expr:
@@ -348,7 +348,7 @@ HAS_ENTRIES = Claim(
     "INV-36.sizes",
     "what the dispatcher has passed has an entry in its consume queue",
     "always",
-    lambda z: all_of(implies((z.dispatched > number) & (z.written > number), z.at(number, "built")) for number in range(z.scope.places)),
+    lambda z: all_of(implies((z.dispatched > number) & (z.written > number), z.at(number, "built")) for number in range(z.places)),
     part=Sizes,
 )
 AS_SENT = Claim(
@@ -397,7 +397,7 @@ PASSED = Claim(
     "REA-91",
     "a record behind one that cannot be read has its entry",
     "reachable",
-    lambda z: any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.scope.places - 1)),
+    lambda z: any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.places - 1)),
     part=Sizes,
 )
 LARGEST = Claim(
@@ -411,7 +411,7 @@ LOST = Claim(
     "REA-93",
     "records that could be read and were dispatched are gone after a start",
     "reachable",
-    lambda z: ~z.up & any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.scope.places - 1)),
+    lambda z: ~z.up & any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.places - 1)),
     part=Sizes,
 )
 LENGTHS = Claim(

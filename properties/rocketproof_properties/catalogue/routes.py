@@ -96,7 +96,7 @@ BALANCED = Claim("REA-11", "every broker gets the topic", "reachable", _everywhe
 
 
 def _listening(r: Registrations, n: Expr) -> Expr:
-    there: Expr = (n == 0) | r.constant["two"]
+    there: Expr = (n == 0) | r.two
     return there
 
 
@@ -130,7 +130,7 @@ def _news(r: Registrations, n: Expr, s: Expr) -> Expr:
 
 def _arrives_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
     row = r.letter[n, s]
-    arrives: Expr = r.constant["bare"] & r.live[n] & after(r.live[n]) & row.sent & row.alone & ~after(row.sent)
+    arrives: Expr = r.bare & r.live[n] & after(r.live[n]) & row.sent & row.alone & ~after(row.sent)
     return arrives
 
 

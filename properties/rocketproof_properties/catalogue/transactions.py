@@ -223,7 +223,7 @@ FEW = Claim(
     "AUX-33.checks",
     "a half message is given up when it was asked for transactionCheckMax times, and not before",
     "always",
-    lambda t: implies(t.message.given_up, t.log.asked == t.scope.checks),
+    lambda t: implies(t.message.given_up, t.log.asked == t.checks),
     part=Transactions,
 )
 GIVEN_UP = Claim("REA-76", "a half message is given up", "reachable", lambda t: t.message.given_up, part=Transactions)

@@ -19,7 +19,7 @@ def _each(body: Callable[[Row], Expr]) -> Callable[[Waiting], Expr]:
 
 
 def _late(p: Patience, more: int) -> Expr:
-    return p.cost <= p.constant["timeout"] + more
+    return p.cost <= p.timeout + more
 
 
 INDEPENDENT = Claim(

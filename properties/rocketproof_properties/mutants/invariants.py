@@ -14,7 +14,6 @@ from rocketproof_model import Bool, Expr, Row, all_of, any_of, exists, forall, i
 from rocketproof_model.language import const
 from rocketproof_model.specification import Specification, part
 from rocketproof_model.specification.arithmetic import has_bit
-from rocketproof_model.specification.vocabulary import idle
 from rocketproof_model.weakest import kept
 from rocketproof_profiles import NameClass
 
@@ -82,7 +81,7 @@ def _producers(body: Callable[[Specification, Expr], Expr]) -> Formula:
 
 
 INVARIANTS: Final[dict[str, Formula]] = {
-    "who is idle has no request": _requests(lambda s, row: implies(row.phase == "idle", row.same_as(idle(s.job_record, s.scope)))),
+    "who is idle has no request": _requests(lambda s, row: implies(row.phase == "idle", row.same_as(s.idle))),
     "a request is at a broker": _requests(lambda s, row: (row.phase == "idle") == row.broker.is_none),
     "a broker runs unless it crashed": _brokers(lambda s, b: s.up[b] | (s.crashes > 0)),
     "nobody crashes where the scope has no crashes": lambda s: (s.crashes == 0) | const(int(s.scope.crashes), Bool),

@@ -71,7 +71,7 @@ class DelaysTarget(ModelTarget):
             raise Deviation(f"the queue has {len(entries)} entries: the specification puts number {e}")
         if entries and self._stored_at(entries[-1]) >= self.cluster.clock.now():
             self.cluster.scheduler.advance(APART)
-        properties = {DELAY: str(MAX_LEVEL - self.s.scope.levels + level)} | ({TRAN_MSG: "true"} if asked == HALF else {})
+        properties = {DELAY: str(MAX_LEVEL - self.s.levels + level)} | ({TRAN_MSG: "true"} if asked == HALF else {})
         answer = self.cluster.call(plain("send", topic=TOPIC, queue=max(asked, 0), properties=properties))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"a delayed message is answered {answer.code}: the specification stores it")
@@ -215,7 +215,7 @@ class DelaysTarget(ModelTarget):
         last = records[made[-1]] if made else None
         half = delayed.properties[REAL_TOPIC] == HALF_TOPIC
         return {
-            "level": int(delayed.properties[DELAY]) - MAX_LEVEL + self.s.scope.levels,
+            "level": int(delayed.properties[DELAY]) - MAX_LEVEL + self.s.levels,
             "asked": HALF if half else int(delayed.properties[REAL_QID]),
             "place": last.queue_id if last is not None and last.topic != HALF_TOPIC else NOWHERE,
             "out": len(made),
@@ -224,7 +224,7 @@ class DelaysTarget(ModelTarget):
 
     def _empty(self) -> Seen:
         """What the specification has for an entry that there is not."""
-        sends, levels = self.s.scope.sends, self.s.scope.levels
+        sends, levels = self.s.sends, self.s.levels
         return {"level": 0 if sends else levels, "asked": 0 if sends else HALF, "place": NOWHERE, "out": 0, "kept": 0}
 
 

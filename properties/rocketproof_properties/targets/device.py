@@ -73,7 +73,7 @@ class DeviceTarget(ModelTarget):
         chosen = replace(profile, **{name: constants[name] for name in specification.switches})
         self.cluster = Cluster(0, profile=chosen)
         self.scheduler = self.cluster.scheduler
-        self.size = RECORD * (specification.scope.units - 1) + BLANK
+        self.size = RECORD * (specification.units - 1) + BLANK
         settings = BrokerSettings(
             broker_name="broker-a",
             name_servers=(NAME_SERVER,),
@@ -210,7 +210,7 @@ class DeviceTarget(ModelTarget):
         self._ready()
 
     def _do_power_loss(self, kept: int) -> None:
-        file, units = divmod(kept, self.s.scope.units)
+        file, units = divmod(kept, self.s.units)
         for path, content in self._files():
             start = int(path.rsplit("/", 1)[1]) // self.size
             left = self.size if start < file else 0 if start > file else units * RECORD
@@ -229,7 +229,7 @@ class DeviceTarget(ModelTarget):
         records, more = divmod(position, RECORD)
         if more:
             raise Deviation(f"{offset} lies inside a record: they have {RECORD} bytes each")
-        return file * self.s.scope.units + records
+        return file * self.s.units + records
 
     def _committed(self) -> int:
         """Up to where nothing lies in a buffer alone."""

@@ -78,7 +78,7 @@ class FlushTarget(ModelTarget):
         self.scheduler = Scheduler()
         self.scheduler.stops = lambda task, pause: pause in (APPENDS, LOOKS)
         self.disk = SimulatedDisk()
-        size = RECORD * specification.scope.file_size + BLANK
+        size = RECORD * specification.file_size + BLANK
         self.settings = BrokerSettings(mapped_file_size_commit_log=size, flush_disk_type="SYNC_FLUSH")
         self.store = MessageStore(self.settings, profile, self.scheduler.clock, self.disk)
         (service,) = (each for each in self.store.services() if isinstance(each, GroupCommitService))
@@ -207,7 +207,7 @@ class FlushTarget(ModelTarget):
         records, more = divmod(position, RECORD)
         if more:
             raise Deviation(f"{offset} lies inside a record: they have {RECORD} bytes each")
-        return file * self.s.scope.units + records
+        return file * self.s.units + records
 
     def _step(self, put: _Put | None) -> str:
         if put is None:

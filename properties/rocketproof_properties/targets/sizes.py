@@ -216,7 +216,7 @@ class SizesTarget(ModelTarget):
             if (entry := queue.entry(index)) is not None
         }
         found = []
-        for offset in range(self.base, self.base + RECORD * self.s.scope.places, RECORD):
+        for offset in range(self.base, self.base + RECORD * self.s.places, RECORD):
             data = store.commit_log.files.files[0].region.read(offset, RECORD)
             shape = record.shape(data, hosts_by_flag=self.profile.hosts_by_flag)
             found.append(_WHERE.get(shape, "built" if offset in entries else "new") if any(data) else "none")

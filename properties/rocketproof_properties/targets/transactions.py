@@ -46,7 +46,7 @@ class TransactionsTarget(ModelTarget):
         self.s = specification
         self.profile = profile
         self.cluster, self.node = on or stand(profile)
-        self.node.settings.transaction_check_max = specification.scope.checks
+        self.node.settings.transaction_check_max = specification.checks
         self.node.settings.reject_transaction_message = self.constants["rejects"]
         self.producer = _Producer()
         if self.constants["connected"]:

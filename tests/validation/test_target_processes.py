@@ -189,7 +189,7 @@ def test_a_broker_that_never_says_that_it_is_ready_is_told(tmp_path: Path) -> No
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
     path.write_text('[broker]\nstart = ["no-such-program", "{port}"]\n', "utf-8")
-    with pytest.raises(TargetError, match="no-such-program cannot be started: No such file"):
+    with pytest.raises(TargetError, match="there is no no-such-program in PATH; install it or give its path"):
         CommandTarget(path).open()
     assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
 

@@ -87,7 +87,7 @@ def test_a_cause_is_named_in_the_report_which_lists_and_prints_each_finding(
     report = ValidationReport({"name": "a broker"}, "P494", 1, 5, findings=findings)
     show.render(report, Path("report"))
     printed = capsys.readouterr().out
-    assert printed.partition("\n! finding")[2].partition("\n\n! finding 2: x")[0] == (
+    assert printed.partition("\n! finding")[2].partition("\n\nThe manners of the release:\n\n! finding 2: x")[0] == (
         " 3: send.code by the reference implementation, again 3 of 3 times\n"
         "    send.code is wrong\n"
         "    the shortest program that shows it:\n"

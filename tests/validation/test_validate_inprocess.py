@@ -285,7 +285,10 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
     entries = accept.read(write_accepted(tmp_path / "accept.toml"))
     before, after = (accept.sort(judged.findings, entries, day) for day in (date(2998, 1, 1), date(2999, 1, 2)))
     assert "INV-30.records" not in {one.property for one in before.left} and not before.notes
-    assert "INV-30.records" in {one.property for one in after.left} and "is over" in after.notes[0]
+    assert "INV-30.records" in {one.property for one in after.left} and after.over[0].endswith(
+        "is over: mend it, or give the entry a later day"
+    )
+    assert accept.sort([], entries, date(2999, 1, 2)).over[0].endswith("is over, and no finding fits: take it out")
     assert "not needed any more" in accept.sort([], entries, date(2998, 1, 1)).notes[0]
 
 

@@ -9,8 +9,8 @@ setting of the whole broker says so in `needs`.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -80,6 +80,10 @@ class Program:
     @property
     def waits(self) -> bool:
         return any(name == "time" for name, _ in self.steps)
+
+    def without(self, names: Collection[str]) -> Program:
+        """It without the steps of these names."""
+        return replace(self, steps=tuple(one for one in self.steps if one[0] not in names)) if names else self
 
     @property
     def settings(self) -> Mapping[str, str]:

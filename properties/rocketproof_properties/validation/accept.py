@@ -69,11 +69,13 @@ def _says(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Sorted:
-    """Findings that stay, those that are accepted each with its entry, and what is wrong with the entries."""
+    """Findings that stay, those that are accepted each with its entry, what is said of the entries, and what is wrong with them: those that
+    are over accept nothing and have to go."""
 
     left: tuple[Verdict, ...]
     taken: tuple[tuple[Verdict, Accepted], ...]
     notes: tuple[str, ...]
+    over: tuple[str, ...]
 
 
 def sort(findings: Sequence[Verdict], entries: Sequence[Accepted], today: date) -> Sorted:
@@ -87,6 +89,11 @@ def sort(findings: Sequence[Verdict], entries: Sequence[Accepted], today: date) 
         else:
             taken.append((one, entry))
     used = {entry for _, entry in taken}
-    notes = [f"accepted deviation {entry} is over" for entry in entries if entry not in valid]
-    notes += [f"accepted deviation {entry} is not needed any more: no finding fits" for entry in valid if entry not in used]
-    return Sorted(tuple(left), tuple(taken), tuple(notes))
+    notes = [f"accepted deviation {entry} is not needed any more: no finding fits" for entry in valid if entry not in used]
+    over = [
+        f"accepted deviation {entry} is over"
+        + (": mend it, or give the entry a later day" if any(entry.fits(one) for one in left) else ", and no finding fits: take it out")
+        for entry in entries
+        if entry not in valid
+    ]
+    return Sorted(tuple(left), tuple(taken), tuple(notes), tuple(over))

@@ -18,13 +18,15 @@ from pathlib import Path
 
 from ..judging.judging import judge_file
 from ..steps.vocabulary import Step
-from .report import ValidationFinding
+from .report import UNSERVED, ValidationFinding
 
 Key = tuple[str, str]
 
 
 def name_causes(findings: Sequence[ValidationFinding], folder: Path, profile: str) -> None:
-    """Give each finding its cause: the property of the group's finding with the shortest program. `folder` has the histories."""
+    """Give each finding its cause: the property of the group's finding with the shortest program. `folder` has the histories. Requests that
+    are not served have theirs."""
+    findings = [one for one in findings if one.cause != UNSERVED]
     shown = {one.key: _shown(folder / one.history, profile) for one in findings if _is_small(one)}
     for group in groups(findings, shown):
         first = min(group, key=_size)

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 
@@ -28,33 +27,14 @@ from ..reports.results import tool
 from ..runs.client import perform
 from ..runs.parsed import Asked, ParsedHistory, load
 from ..runs.readback import Reader
-from ..runs.recording import worded
 from ..runs.runner import Bounds, Gone, Runner
-from ..steps.call import Context
-from ..steps.names import Names
-from ..steps.vocabulary import request_of
 from .entries import entry_of
-from .ladder import ASKED_FOR, LEVELS, REQUESTS, Level, Trial
+from .ladder import LEVELS, REQUESTS, Level, Trial, level_of_finding
 from .report import HISTORIES
+from .unserved import Unserved, said, unserved
 
 SCHEMA: Final = "rocketproof-levels"
 VERSION: Final = 1
-_SECONDS: Final = 2.0
-"""To wait for the answer to a request that is asked only to hear whether it is served."""
-
-
-@dataclass(frozen=True)
-class Unserved:
-    """A request that a broker or a name server does not serve: the step, its code and name, what came of it, whether it was `refused`
-    or not answered, and see `ladder.Request`."""
-
-    step: str
-    code: int
-    request: str
-    answer: str
-    refused: bool
-    level: int
-    lost: str
 
 
 @dataclass(frozen=True)
@@ -168,42 +148,14 @@ def climb(
         running.name_server = name_server or running.name_server
         found.unserved = tuple(unserved(running, mark))
         climber = _Climber(running, target, folder / HISTORIES, mark, found.unserved)
-        allowed: frozenset[str] = frozenset()
         for number, level in enumerate(LEVELS[:wanted], 1):
             progress("level", number, wanted)
-            allowed |= level.ids
-            found.rungs.append(climber.rung(level, number, allowed))
+            found.rungs.append(climber.rung(level, number))
             if found.next is not None:
                 break
         climber.close()
     found.seconds = time.monotonic() - began
     return found
-
-
-def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
-    """The requests that its parts do not serve, as far as they can be asked for without doing anything."""
-    broker = next(iter(running.brokers))
-    context = Context(Names(f"{mark}0-", 0), broker)
-    for name in ASKED_FOR:
-        known = REQUESTS[name]
-        call = request_of((name, dict(known.given)), context)
-        if call is None or running.address(call.to) is None:
-            continue
-        try:
-            with running.connect(call.to, _SECONDS) as line:
-                answer = line.ask(call.command(), _SECONDS)
-        except RemotingError as problem:
-            refused, text = False, worded(problem)
-        else:
-            refused, text = answer.code == codes.REQUEST_CODE_NOT_SUPPORTED, said(answer.code, answer.remark)
-            if not refused:
-                continue
-        yield Unserved(name, call.code, codes.REQUESTS[call.code], text, refused, known.level, known.lost)
-
-
-def said(code: int, remark: str | None) -> str:
-    """An answer in short."""
-    return f"{code} {codes.ANSWERS.get(code, '')}".strip() + (f": {' '.join(remark.split())[:200]}" if remark else "")
 
 
 class _Climber:
@@ -219,8 +171,8 @@ class _Climber:
         if self._runner is not None:
             self._runner.close()
 
-    def rung(self, level: Level, number: int, allowed: frozenset[str]) -> Rung:
-        """Try a level; entries of the catalogue that are `allowed` count."""
+    def rung(self, level: Level, number: int) -> Rung:
+        """Try a level."""
         began, untried, tried, requests, history = time.monotonic(), [], 0, 0, ""
         failed: Failed | None = None
         for trial in level.trials:
@@ -237,7 +189,7 @@ class _Climber:
             history = f"{path.parent.name}/{path.name}"
             judged, parsed = judge_file(path, self._target.profile), load(path)
             requests += judged.requests
-            failed = self._first_failure(level, allowed, judged, parsed, reader)
+            failed = self._first_failure(level, number, judged, parsed, reader)
             if failed is not None:
                 break
         return Rung(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history)
@@ -275,16 +227,18 @@ class _Climber:
             under_way.close()
         return under_way.path, reader
 
-    def _first_failure(self, level: Level, allowed: frozenset[str], judged: Judged, parsed: ParsedHistory, reader: Reader) -> Failed | None:
+    def _first_failure(self, level: Level, number: int, judged: Judged, parsed: ParsedHistory, reader: Reader) -> Failed | None:
         """What of a trial is not as described, first what was asked first; None if all is."""
-        asked = [one for number, one in enumerate(parsed.asked) if not _asked_again(parsed.asked[number : number + 2])]
+        asked = [one for at, one in enumerate(parsed.asked) if not _asked_again(parsed.asked[at : at + 2])]
         for one in asked:
             if not one.one_way and one.code not in OK:
                 return Failed(f"it has to be answered {said(codes.SUCCESS, None)}", _request(one), _answer(one))
         for name in level.asks:
             if name in reader.unsupported and name in REQUESTS:
                 return self._not_looked_at(name)
-        found = [one for one in (*judged.findings, *self._never_done(parsed)) if entry_of(one) in allowed]
+        found = [
+            one for one in (*judged.findings, *self._never_done(parsed)) if 0 < level_of_finding(one.property, entry_of(one)) <= number
+        ]
         if found:
             return _contradicted(min(found, key=lambda one: (one.seq < 0, one.seq)), parsed)
         missing = sorted(level.exercised - judged.exercised)

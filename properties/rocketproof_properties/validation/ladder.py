@@ -173,6 +173,8 @@ REQUESTS: Final[Mapping[str, Request]] = {
 }
 """The requests by the steps that send them (`steps.vocabulary`)."""
 
+REQUEST: Final = "request."
+"""What the property of a finding about an unserved request begins with; its step follows."""
 _NOT_ASKED_FOR: Final = ("send", "end", "register", "unregister", "configure", "delete", "delete_group", "delete_route")
 ASKED_FOR: Final = tuple(name for name in REQUESTS if name not in _NOT_ASKED_FOR)
 """Requests that can be sent to hear whether they are served: they want an answer, are missed, and change nothing but under names of their
@@ -182,6 +184,13 @@ own. A registration is none of them: a young name server may take its word for t
 def level_of_entry(id_: str) -> int:
     """The number of the level from which an entry of the catalogue counts, 0 if it is a manner."""
     return next((number for number, one in enumerate(LEVELS, 1) if id_ in one.ids), 0)
+
+
+def level_of_finding(property_: str, id_: str) -> int:
+    """The same of a finding about a field, such as send.remark, or about a request: the words of an answer keep no broker from a level."""
+    if property_.startswith(REQUEST):
+        return REQUESTS[property_.removeprefix(REQUEST)].level
+    return 0 if property_.endswith(".remark") else level_of_entry(id_)
 
 
 def level_of_steps(steps: Iterable[Step]) -> int:

@@ -27,12 +27,16 @@ from ..witnesses.known import HazardReplayed
 from . import results
 from .accept import Accepted
 from .crashtests import CrashTests
+from .entries import entry_of
+from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport
 
 VERSION: Final = 1
 HISTORIES: Final = "histories"
 SMALLEST: Final = "smallest"
+UNSERVED: Final = "requests that are not served"
+"""The cause of findings that no program shows."""
 PROGRAMS: Final = "programs"
 
 SENTENCES: Final[Mapping[str, str]] = {
@@ -65,6 +69,12 @@ class ValidationFinding:
         return self.verdict.judge, self.verdict.property
 
     @property
+    def level(self) -> int:
+        """The level of the ladder that it keeps a broker from, 0 for none."""
+        own = level_of_finding(self.verdict.property, entry_of(self.verdict))
+        return max(own, level_of_steps(self.program.steps)) if own else 0
+
+    @property
     def reproduced(self) -> bool | None:
         """Whether it came again when its program was done again; None where it was not."""
         return True if self.verdict.at else bool(self.again) if self.repeats else None
@@ -72,6 +82,7 @@ class ValidationFinding:
     def record(self) -> dict[str, Any]:
         row = data(self.verdict) | {"programs": self.count, "history": self.history, "program": self.program.data()}
         row |= {"again": self.again, "repeats": self.repeats, "reproduced": self.reproduced, "file": self.file, "cause": self.cause}
+        row |= {"level": self.level}
         if self.accepted is not None:
             row["accepted"] = {"reason": self.accepted.reason, "until": str(self.accepted.until)}
         return row
@@ -103,7 +114,8 @@ class ValidationReport:
     """A validation. `logs`: the whole logs of brokers whose files could be read; `shared`: the topics that programs share, each
     judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
 
-    `witnesses` are those of the model that were replayed; `kills` is what came of killing a broker, None if nobody asked for it.
+    `witnesses` are those of the model that were replayed; `kills` is what came of killing a broker, None if nobody asked for it. `over`:
+    entries of accepted deviations whose day has passed.
     """
 
     target: Mapping[str, Any]
@@ -123,6 +135,7 @@ class ValidationReport:
     stopped: str = ""
     witnesses: list[HazardReplayed] = field(default_factory=list)
     kills: CrashTests | None = None
+    over: list[str] = field(default_factory=list)
 
     @property
     def open(self) -> list[ValidationFinding]:
@@ -171,7 +184,7 @@ class ValidationReport:
 
     @property
     def exit_code(self) -> int:
-        if self.open or self.vanished or self.not_reproduced or self.after_kills:
+        if self.open or self.vanished or self.not_reproduced or self.after_kills or self.over:
             return 1
         undecided = self.unrepeated or self.transport.undecided or (self.kills is not None and self.kills.unknown)
         return 3 if self.stopped or not self.judged or undecided else 0
@@ -206,7 +219,7 @@ class ValidationReport:
             "witnesses": [one.record() for one in self.witnesses],
             "kills": None if self.kills is None else self.kills.data(),
             "lost": self.lost,
-            "said": self.notes,
+            "said": [*self.over, *self.notes],
             "stopped": self.stopped,
             "exit": self.exit_code,
         }

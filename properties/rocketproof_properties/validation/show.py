@@ -13,7 +13,8 @@ from ..output import Page, TableRow, counted
 from ..witnesses.known import Performed
 from .causes import by_cause
 from .crashtests import CrashTests
-from .report import ClaimRow, ValidationFinding, ValidationReport
+from .ladder import LEVELS, MANNERS, described
+from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 
 _SHOWN = 10  # sentences of one kind
 
@@ -83,7 +84,13 @@ def render(report: ValidationReport, folder: Path) -> None:
     for property_, reason in accepted:
         _folded(f"{property_}: {reason}", page)
     numbers = {one.key: number for number, one in enumerate(report.findings, 1)}
-    for first, *others in by_cause(one for one in report.findings if one.accepted is None):
+    left = [one for one in report.findings if one.accepted is None]
+    _print_unserved([one for one in left if one.cause == UNSERVED], page)
+    said = None
+    for first, *others in _by_level(one for one in left if one.cause != UNSERVED):
+        if first.level != said:
+            said = first.level
+            page.line(f"\nWhat keeps it from {described(said)}:" if said else f"\n{MANNERS.capitalize()}:", "bold")
         _print_finding(numbers[first.key], first, folder, page)
         if others:
             page.line(f"    of the same cause {'is' if len(others) == 1 else 'are'} too:")
@@ -98,10 +105,23 @@ def render(report: ValidationReport, folder: Path) -> None:
         page.line(f"\n{report.target['note']}", "yellow")
     for text in report.notes:
         page.line(text, "yellow")
+    for text in report.over:
+        page.line(text, "bold red")
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
     page.line(f"\n{_closing(report)}", "bold")
     page.line(f"report: {folder}/report.json; judge it again: rocketproof validate --again {shlex.quote(str(folder))}", "dim")
+
+
+def _by_level(findings: Iterable[ValidationFinding]) -> list[list[ValidationFinding]]:
+    """Findings by cause, those first that keep a broker from the lowest level."""
+    return sorted(by_cause(findings), key=lambda group: group[0].level or len(LEVELS) + 1)
+
+
+def _print_unserved(findings: Sequence[ValidationFinding], page: Page) -> None:
+    if findings:
+        page.line("\nRequests that are not served; no program has them:", "bold red")
+    page.table((TableRow((one.verdict.property,), one.verdict.text) for one in findings), indent=4)
 
 
 def _print_witnesses(report: ValidationReport, page: Page) -> None:
@@ -180,7 +200,7 @@ def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:
 
 def _closing(report: ValidationReport) -> str:
     requests = sum(one.requests for one in report.judged)
-    findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_kills)
+    findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_kills) + len(report.over)
     name, version = report.target.get("name", ""), report.target.get("version") or ""
     came = counted(findings, "finding") if findings else "no finding"
     causes = len(by_cause(report.open))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ..output import Page, TableRow, counted
 from ..reports.results import Result, Run, lines, tool
-from .climb import Climb, Failed, Rung, Unserved
+from .climb import Climb, Failed, Rung
 from .ladder import LEVELS
+from .unserved import Unserved
 
 COMMAND = "validate"
 

@@ -31,6 +31,7 @@ from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .shrink import shrink
 from .stores import Stored, judge_store
+from .unserved import of_unserved, unserved, unserved_again
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
@@ -102,6 +103,7 @@ class _Validation:
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
         self.remembered = tried_first(request)
+        self.unserved: frozenset[str] | None = None
         self.report = ValidationReport(
             {
                 "name": self.target.name,
@@ -199,11 +201,12 @@ class _Validation:
             origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
             folder = self.request.folder / HISTORIES
             clean = Capability.START in self.target.offers
-            runner = Runner(running, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean)
+            not_served = self._unserved(running)
+            runner = Runner(running, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean, not_served)
             at_the_end.callback(runner.close)
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[Judged]()
-            programs = [one for one in programs if one.number not in self.over]
+            programs = [found for one in programs if one.number not in self.over and (found := one.without(not_served)).steps]
 
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
@@ -230,6 +233,14 @@ class _Validation:
                     new = self._gather(both)
                 if whole:
                     self._shrink(runner, new)
+
+    def _unserved(self, running: Deployment) -> frozenset[str]:
+        """The steps whose requests the target does not serve: a finding each, and in no program."""
+        if self.unserved is None:
+            found = [one for one in unserved(running, self.mark) if one.refused]  # of the others programs find out more
+            self.unserved = frozenset(one.step for one in found)
+            self.report.findings += map(of_unserved, found)
+        return self.unserved
 
     def _logs(self, needs: str, running: Deployment) -> None:
         """What the brokers have stored on all programs of a stage together."""
@@ -323,6 +334,7 @@ def judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) -
     today = datetime.now(UTC).date()
     sorted_ = accept.sort([one.verdict for one in made.findings], entries, today)
     by = dict(sorted_.taken)
+    made.over = [*sorted_.over]
     for one in made.findings:
         one.accepted = by.get(one.verdict)
     made.notes = [*sorted_.notes]
@@ -361,6 +373,7 @@ def again(
     made.shared = judge_shared(made.judged, made.profile)
     made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
     _repeated(made.findings, old, folder)
+    made.findings[:0] = [*filter(None, map(unserved_again, old.get("findings") or ()))]
     name_causes(made.findings, folder, made.profile)
     judge_accepted(made, entries)
     report.write(made, folder)

@@ -1,0 +1,92 @@
+"""Requests that a broker or a name server does not serve: asked for once at the begin, a finding each, and left out of programs.
+
+A port that lacks one request would otherwise be accused by every program that has it, and by all that follows from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_protocol import codes
+
+from ..deployments.deployment import Deployment
+from ..generators.programs import Program
+from ..judging.judging import Verdict
+from ..runs.recording import worded
+from ..steps.call import Call, Context
+from ..steps.names import Names
+from ..steps.vocabulary import request_of
+from .ladder import ASKED_FOR, REQUEST, REQUESTS
+from .report import UNSERVED, ValidationFinding
+
+_SECONDS: Final = (2.0, 1.0, 1.0)
+"""To wait for an answer, each time that it is asked: one that is lost on its way says nothing of the target."""
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """A request that a broker or a name server does not serve: the step, its code and name, what came of it, whether it was `refused`
+    or not answered, and see `ladder.Request`."""
+
+    step: str
+    code: int
+    request: str
+    answer: str
+    refused: bool
+    level: int
+    lost: str
+
+
+def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
+    """The requests that its parts do not serve, as far as they can be asked for without doing anything."""
+    broker = next(iter(running.brokers))
+    context = Context(Names(f"{mark}0-", 0), broker)
+    for name in ASKED_FOR:
+        known = REQUESTS[name]
+        call = request_of((name, dict(known.given)), context)
+        if call is None or running.address(call.to) is None:
+            continue
+        answer = _answer(running, call)
+        refused = not isinstance(answer, str)
+        if isinstance(answer, Command):
+            if answer.code != codes.REQUEST_CODE_NOT_SUPPORTED:
+                continue
+            answer = said(answer.code, answer.remark)
+        yield Unserved(name, call.code, codes.REQUESTS[call.code], answer, refused, known.level, known.lost)
+
+
+def _answer(running: Deployment, call: Call) -> Command | str:
+    """The answer, or why none came, however often it was asked for."""
+    why = ""
+    for seconds in _SECONDS:
+        try:
+            with running.connect(call.to, seconds) as line:
+                return line.ask(call.command(), seconds)
+        except RemotingError as problem:
+            why = worded(problem)
+    return why
+
+
+def said(code: int, remark: str | None) -> str:
+    """An answer in short."""
+    return f"{code} {codes.ANSWERS.get(code, '')}".strip() + (f": {' '.join(remark.split())[:200]}" if remark else "")
+
+
+def of_unserved(one: Unserved) -> ValidationFinding:
+    """The finding that it is."""
+    text = f"{one.request} ({one.code}) is {f'answered {one.answer}' if one.refused else 'not answered'}; lost without it: {one.lost}"
+    verdict = Verdict("reference", f"{REQUEST}{one.step}", text, rules=("REM-05",))
+    return ValidationFinding(verdict, Program(0, UNSERVED, ()), "", 0, cause=UNSERVED)
+
+
+def unserved_again(row: Mapping[str, Any]) -> ValidationFinding | None:
+    """The same of a saved report's row, None for a row of another finding: no history has it."""
+    if not str(row["property"]).startswith(REQUEST):
+        return None
+    return ValidationFinding(
+        Verdict("reference", row["property"], row["text"], rules=("REM-05",)), Program(0, UNSERVED, ()), "", 0, cause=UNSERVED
+    )

@@ -1,0 +1,50 @@
+"""What a target does not serve is a finding each, and no program has it; what was accepted is not for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spoilt import Spoilt, answering
+
+from rocketproof_properties.validation import accept, show
+from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.validate import ValidationRequest, again, validate
+from rocketproof_protocol import codes
+
+NO_BACK = answering(codes.CONSUMER_SEND_MSG_BACK, codes.REQUEST_CODE_NOT_SUPPORTED)
+ACCEPTED = '[[accept]]\nproperty = "request.back"\nreason = "consumers come later"\nuntil = {}\n'
+
+
+def validated(folder: Path, until: str = "") -> ValidationReport:
+    """A run on a broker that takes nothing back, where that is accepted until a day."""
+    entries: tuple[Any, ...] = ()
+    if until:
+        (folder / "accept.toml").write_text(ACCEPTED.format(until), "utf-8")
+        entries = accept.read(folder / "accept.toml")
+    return validate(ValidationRequest(Spoilt(NO_BACK), folder / "r", 24, 3, shrink=0, accepted=entries))
+
+
+def test_an_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = validated(tmp_path)
+    assert [one.verdict.property for one in found.open] == ["request.back"] and found.exit_code == 1
+    assert not any("send_back" in one.asked for one in found.judged) and len(found.judged) > 20
+    show.render(found, tmp_path / "r")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Requests that are not served; no program has them" in shown and "retries and dead letters" in shown
+    assert json.loads((tmp_path / "r" / "report.json").read_text("utf-8"))["findings"][0]["level"] == 4
+    later = again(tmp_path / "r", None, ())
+    assert [one.verdict for one in later.open] == [one.verdict for one in found.open]
+
+
+def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert validated(tmp_path / "a", "2999-01-01").exit_code == 0
+    late = validated(tmp_path / "b", "2020-01-01")
+    assert late.exit_code == 1 and [one.verdict.property for one in late.open] == ["request.back"]
+    show.render(late, tmp_path / "b" / "r")
+    said = "accepted deviation request.back (consumers come later, until 2020-01-01) is over: mend it"
+    assert said in " ".join(capsys.readouterr().out.split())

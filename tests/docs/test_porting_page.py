@@ -9,7 +9,7 @@ from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe, selftest
 from rocketproof_properties.deployments.deployment import LOST
 from rocketproof_properties.generators.programs import WIRED
-from rocketproof_properties.runs import readback
+from rocketproof_properties.runs import looks, readback
 from rocketproof_properties.steps.vocabulary import STEPS, plain
 from rocketproof_properties.validation.ladder import LEVELS, REQUESTS
 from rocketproof_protocol import codes
@@ -25,12 +25,17 @@ SIMULATED = {"progress", "commit"}
 
 def used(module: object) -> set[str]:
     """The steps that a module asks for."""
-    return set(re.findall(r'(?:ask|plain)\("(\w+)"', inspect.getsource(module)))  # type: ignore[arg-type]
+    return set(re.findall(r'(?:ask\(|plain\(|yield |\[\()"(\w+)"', inspect.getsource(module)))  # type: ignore[arg-type]
 
 
 def rows() -> list[str]:
     """The table of requests, in the order of the codes."""
-    by = {"to know the broker": used(probe), "to look or tidy up": used(readback), "in programs": set(WIRED), "self-test": used(selftest)}
+    by = {
+        "to know the broker": used(probe),
+        "to look or tidy up": used(readback) | used(looks),
+        "in programs": set(WIRED),
+        "self-test": used(selftest),
+    }
     found = []
     for name, kind in STEPS.items():
         if kind.build is None or name in {"unknown", *SIMULATED}:

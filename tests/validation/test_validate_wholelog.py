@@ -14,7 +14,7 @@ from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, S
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.staging import in_turn
 from rocketproof_properties.judging.wholelog import FOLDER, judge_log, read, record
-from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.parsed import ParsedHistory, load
 from rocketproof_properties.validation.validate import ValidationRequest, again, validate
 
 PROFILE = "P494"
@@ -30,11 +30,17 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def logged(done: Path) -> ParsedHistory:
+    """The log of the first broker, as it was written down."""
+    found = (load(path) for path in sorted((done / "logs").iterdir()))
+    return next(one for one in found if "log" in one.states)
+
+
 def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())
     assert data["logs"] == len(list((done / "logs").iterdir())) >= 1
     assert {row["id"] for row in data["verdicts"]} >= {"INV-37", "INV-38.records", "INV-39"}
-    log = read(load(done / "logs" / "1.ndjson"))
+    log = read(logged(done))
     assert log.damage is None and len(log.records) > 24 and log.end == log.records[-1].end
     assert len(again(done, None, ()).logs) == data["logs"]
 
@@ -47,7 +53,7 @@ def test_the_topics_that_programs_share_are_judged_over_all_of_them(done: Path) 
 
 def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
     """A store with the log of the first broker, changed at the places of its records; its history."""
-    log = read(load(done / "logs" / "1.ndjson"))
+    log = read(logged(done))
     target = folder / "store" / FOLDER
     target.mkdir(parents=True)
     data = bytearray(source(done))
@@ -59,7 +65,7 @@ def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], No
 
 
 def source(done: Path) -> bytes:
-    return zlib.decompress(base64.b64decode(load(done / "logs" / "1.ndjson").states["log"]["zlib"]))
+    return zlib.decompress(base64.b64decode(logged(done).states["log"]["zlib"]))
 
 
 @pytest.mark.parametrize(

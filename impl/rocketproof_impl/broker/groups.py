@@ -73,9 +73,12 @@ class SubscriptionGroupManager:
 
     def persist(self) -> None:
         """Write table and version to subscriptionGroup.json (PER-01, PER-02)."""
+        persistence.persist(self._disk, self._file.text(self.data()), self.path, in_place=self._in_place)
+
+    def data(self) -> dict[str, Any]:
+        """Table and version, as the file and request 201 give them."""
         groups = {name: group_to_data(config) for name, config in self.table.items()}
-        data = {"dataVersion": version_to_data(self.data_version), "subscriptionGroupTable": groups}
-        persistence.persist(self._disk, self._file.text(data), self.path, in_place=self._in_place)
+        return {"dataVersion": version_to_data(self.data_version), "subscriptionGroupTable": groups}
 
     def load(self) -> bool:
         """Read subscriptionGroup.json or its backup; False means that the broker must not start (PER-03)."""
@@ -93,7 +96,7 @@ class SubscriptionGroupManager:
 
 
 def group_to_data(config: SubscriptionGroupConfig) -> dict[str, Any]:
-    """A group as its file and request 200 carry it."""
+    """A group as its file and requests 200 and 201 carry it."""
     return {
         "brokerId": config.broker_id,
         "consumeBroadcastEnable": config.consume_broadcast_enable,

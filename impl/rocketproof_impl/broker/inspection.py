@@ -1,4 +1,4 @@
-"""What a broker tells whoever asks: its topics and settings, the ends of a queue, a record (requests 21, 26, 30 to 33, 202)."""
+"""What a broker tells: its topics, groups and settings, the ends of a queue, a record (requests 21, 26, 30 to 33, 201, 202)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rocketproof_protocol.codes import (
+    GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
     GET_ALL_TOPIC_CONFIG,
     GET_BROKER_CONFIG,
     GET_EARLIEST_MSG_STORETIME,
@@ -39,6 +40,7 @@ class InspectionProcessor:
         self._broker = broker
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             GET_ALL_TOPIC_CONFIG: self._get_all_topic_config,
+            GET_ALL_SUBSCRIPTIONGROUP_CONFIG: self._get_all_groups,
             GET_BROKER_CONFIG: self._get_broker_config,
             GET_MAX_OFFSET: self._get_max_offset,
             GET_MIN_OFFSET: self._get_min_offset,
@@ -57,6 +59,10 @@ class InspectionProcessor:
         """The whole table with its version, as a registration carries it."""
         topics = self._broker.topics
         response.body = encode_json(table_to_data(topics.table, topics.data_version))
+
+    async def _get_all_groups(self, _: Command, response: Command) -> None:
+        """The whole table of consumer groups with its version."""
+        response.body = encode_json(self._broker.groups.data())
 
     async def _get_broker_config(self, _: Command, response: Command) -> None:
         """Lines of `name=value`, and how often they were changed at run time."""

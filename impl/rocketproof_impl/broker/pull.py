@@ -132,7 +132,7 @@ class PullMessageProcessor:
         elif not 0 <= header.queue_id < config.read_queue_nums:
             nums = f"topicConfig.readQueueNums:[{config.read_queue_nums}]"
             remark = f"queueId[{header.queue_id}] is illegal, topic:[{topic}] {nums} consumer:[/{remote_address(channel)}]"
-            refuse(response, SYSTEM_ERROR, remark)
+            refuse(response, broker.profile.illegal_code, remark)
         else:
             return group
         return None

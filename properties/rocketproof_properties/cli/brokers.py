@@ -252,6 +252,7 @@ def validate(
                 kills=asked["kills"],
                 asked=asked,
                 resumes=resume is not None,
+                audits=True,
                 remembered=memory.programs(asked.get("remembered", ())),
             )
             found = validating.validate(request, progress)

@@ -145,6 +145,9 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
 def mutate(
     *ids: str,
     specification: Flag = False,
+    generated: Count | None = None,
+    programs: Count | None = None,
+    profile: Profile | None = None,
     sample: Count | None = None,
     seed: Natural = 0,
     resume: Path | None = None,
@@ -156,20 +159,28 @@ def mutate(
 ) -> int:
     """Change the implementation in small ways and see whether the tests notice each change; or the specification, and what notices that.
 
+    With --generated the changes are made by machine, and a validation over the wire has to notice them.
+
     Parameters
     ----------
     ids
-        The mutants to try, such as M-01; with --specification parts, actions or mutants of it, such as persistence or acquire_lock.
-        All unless given.
+        The mutants to try, such as M-01; with --specification parts, actions or mutants of it, such as persistence or acquire_lock; with
+        --generated parts (broker, store, "name server", producer), modules such as broker/sending, or changes. All unless given.
     specification
         Change the specification: each guard and each assignment of each action, in every way that the tool knows. A change is noticed by
         a property whose verdict is another one, or by the implementation, which does otherwise.
+    generated
+        Make so many changes of the implementation, drawn by the seed and even over the modules, and validate each over the wire.
+    programs
+        With --generated: how many programs a change is validated with, at most; 300 unless given.
+    profile
+        With --generated: the profile of the changed implementation; P494 unless given.
     sample
         With --specification: try so many mutants, drawn at random.
     seed
-        Seed of the sample.
+        Seed of the sample, and of the generated changes and their programs.
     resume
-        With --specification: a file that --json wrote; what is decided there is not tried again.
+        With --specification or --generated: a file that --json wrote; what is decided there is not tried again.
     json
         Write what came of each mutant to this file, of an interrupted run too.
     workers
@@ -177,10 +188,19 @@ def mutate(
     time
         Seconds after which the run stops; what is undecided then is named.
     tests
-        The folder of the tests; tests unless given.
+        The folder of the tests; tests unless given. With --generated these tests are run instead of a validation, each change with those
+        of files that call what it changes.
     every
-        With --specification: print a line for each mutant.
+        With --specification or --generated: print a line for each mutant.
     """
+    if generated is not None:
+        if specification or sample is not None:
+            raise InputError("--generated with --specification or --sample: it is one or the other; leave out one of them")
+        return _mutate_generated(
+            ids, generated, programs or 300, profile or "P494", seed, resume, json, workers, time, tests, every=every
+        )  # fmt: skip
+    if programs is not None or profile is not None:
+        raise InputError("--programs and --profile are for generated changes: add --generated, or leave them out")
     if specification:
         if tests is not None:
             raise InputError("--tests with --specification: no tests are run for the specification's mutants; leave out one of them")
@@ -203,6 +223,40 @@ def mutate(
         report = trials.mutate(chosen, tests or Path("tests"), workers or pools.cores(), time, progress)
     write(json, (row.record() for row in report.rows))
     print_mutants(report)
+    return report.exit_code
+
+
+def _mutate_generated(
+    ids: tuple[str, ...], count: int, programs: int, profile: str, seed: int, resume: Path | None, json: Path | None,
+    workers: int | None, time: float | None, tests: Path | None, *, every: bool,
+) -> int:  # fmt: skip
+    from rocketproof_traces import pools
+
+    from .. import output
+    from ..changes import results, run, sampling
+    from ..changes.show import print_changes
+
+    chosen = sampling.chosen(ids, count, seed)
+    workers = workers or pools.cores()
+    if tests is not None:
+        needs_pytest("mutate --generated with --tests")
+        from ..patches import trials
+        from ..patches.show import print_mutants
+
+        with output.phases() as progress:
+            tried = trials.mutate([one.mutant() for one in chosen], tests, workers, time, progress)
+        write(json, (row.record() for row in tried.rows))
+        print_mutants(tried)
+        return tried.exit_code
+    asked = {"profile": profile, "programs": programs, "seed": seed}
+    known = results.known(resume, asked) if resume is not None else {}
+    with output.phases() as progress:
+        report = run.run(
+            chosen, profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
+            keep=lambda so_far: write(json, so_far.record()),
+        )  # fmt: skip
+    write(json, report.record())
+    print_changes(report, every=every)
     return report.exit_code
 
 

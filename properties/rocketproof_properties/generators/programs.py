@@ -86,6 +86,15 @@ class Program:
         return replace(self, steps=tuple(one for one in self.steps if one[0] not in names)) if names else self
 
     @property
+    def settles(self) -> bool:
+        """Whether nothing of it can come later: no delays, no half messages, no request without an answer."""
+        for name, args in self.steps:
+            properties = args.get("properties") or {}
+            if name in ("back", "time", "end") or "DELAY" in properties or "TRAN_MSG" in properties or args.get("one_way"):
+                return False
+        return True
+
+    @property
     def settings(self) -> Mapping[str, str]:
         return {**CONFIGURED, **STARTED}[self.needs] if self.needs else {}
 

@@ -22,7 +22,7 @@ from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load
 from ..runs.recording import Recording
-from . import storefiles
+from . import restarts, storefiles
 from .expected import OF_QUEUES, expected
 from .judging import Judged, Verdict
 
@@ -94,10 +94,12 @@ def decided(
 
 
 def judge_log(path: Path, profile: str) -> Judged:
-    """Judge a log, or what an audit said, that was written down. Raises TraceError for a file that is not a history."""
+    """Judge a log, or what an audit said or a start showed, that was written down. Raises TraceError for a file that is not a history."""
     parsed = load(path)
     if storefiles.STATE in parsed.states:
         return storefiles.judge(parsed, path)
+    if restarts.STATE in parsed.states:
+        return restarts.judge(parsed, path)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)

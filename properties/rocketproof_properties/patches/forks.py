@@ -148,10 +148,8 @@ class _Reports:
 
 def _live(job: Job, pipe: Connection, temporary: Path) -> None:
     os.setsid()
-    silent = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(silent, stream)
-    _limit_memory()
+    silence()
+    limit_memory()
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(temporary)
     reports = _Reports()
     job.items[0].config.pluginmanager.register(reports)
@@ -177,7 +175,15 @@ def _live(job: Job, pipe: Connection, temporary: Path) -> None:
     os._exit(0)  # what the parent process had planned for its own end is not ours
 
 
-def _limit_memory() -> None:
+def silence() -> None:
+    """Let this process read nothing and say nothing."""
+    silent = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(silent, stream)
+
+
+def limit_memory() -> None:
+    """Let this process take so much memory in addition, and no more."""
     if sys.platform == "linux":
         import resource
 

@@ -46,6 +46,14 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """The function at `where` gets a whole new source, which begins in the first column; otherwise as Text."""
+
+    where: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Value:
     """The value at `where` becomes `change(value)`: for what is no text of a function, such as a constant or a table.
 
@@ -57,7 +65,7 @@ class Value:
     change: Callable[[Any], Any]
 
 
-Patch = Sequence[Text | Value]
+Patch = Sequence[Text | Whole | Value]
 
 
 Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]  # as in `__defaults__` and `__kwdefaults__`
@@ -93,22 +101,22 @@ def prepare(patch: Patch) -> Ready:
         _find(value.where)
     sources: dict[FunctionType, tuple[str, str]] = {}
     for change in patch:
-        if isinstance(change, Text):
+        if not isinstance(change, Value):
             function = _function(change.where, ready)
             _, source = sources.get(function) or (change.where, _source(function, change.where))
-            sources[function] = (change.where, _replaced(source, change))
+            sources[function] = (change.where, change.new if isinstance(change, Whole) else _replaced(source, change))
     for function, (where, source) in sources.items():
         _add(ready, function, where, source)
         _check(function, where, source, ready.swaps[-1][1])
     if not patch:
-        raise PatchError("a patch without changes changes nothing; give it a Text or a Value")
+        raise PatchError("a patch without changes changes nothing; give it a Text, a Whole or a Value")
     return ready
 
 
 def probe(patches: Iterable[Patch]) -> Ready:
     """No change at all, but all functions that these patches change tell when they are called. Raises PatchError."""
     ready = Ready()
-    wheres = {change.where for patch in patches for change in patch if isinstance(change, Text)}
+    wheres = {change.where for patch in patches for change in patch if not isinstance(change, Value)}
     functions = {_function(where, ready): where for where in sorted(wheres)}
     for function, where in functions.items():
         _add(ready, function, where, _source(function, where))

@@ -1,4 +1,4 @@
-"""Try mutants: for each one, the tests that carry one of its ids, until one fails.
+"""Try mutants: for each one, the tests that carry one of its ids, or all if it names none, until one fails.
 
 Tests are collected once. First they run without a mutant: they have to pass, and they tell how long they take and which
 of the changed functions they call. A mutant then meets only tests of files that call what it changes: the tests that do
@@ -142,7 +142,7 @@ class _Trials:
 
     def _run(self, items: Sequence[pytest.Item]) -> None:
         trials = [
-            _Trial(letter, mutant, prepare(patch), [item for item in items if carried(item) & set(mutant.row.killers)])
+            _Trial(letter, mutant, prepare(patch), [item for item in items if _may_notice(item, mutant)])
             for mutant in self.mutants
             for letter, patch in mutant.patches.items()
         ]
@@ -199,6 +199,11 @@ class _Trials:
             raise _Over
 
 
+def _may_notice(item: pytest.Item, mutant: Mutant) -> bool:
+    """Whether a test carries one of the ids that a mutant asks for; without any every test may."""
+    return not mutant.row.killers or bool(carried(item) & set(mutant.row.killers))
+
+
 class _Over(Exception):
     """The time is over."""
 
@@ -221,10 +226,10 @@ class _Trial:
         last = self.ran[-1]
         carries = next(carried(item) for item in self.carrying if item.nodeid == last.test)
         how = {"hung": " (it did not end)", "lost": " (its process ended)"}.get(last.outcome, "")
-        return f"{next(id_ for id_ in self.mutant.row.killers if id_ in carries)} {last.test}{how}"
+        return f"{next((id_ for id_ in self.mutant.row.killers if id_ in carries), '')} {last.test}{how}".lstrip()
 
     def nearest_miss(self, stopped: str) -> str:
-        ids = " or ".join(self.mutant.row.killers)
+        ids = " or ".join(self.mutant.row.killers) or "any kind"
         if not self.done:
             return f"not decided: stopped by {stopped}"
         if not self.carrying:

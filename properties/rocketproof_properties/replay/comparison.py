@@ -16,6 +16,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import fastjson
+from rocketproof_protocol.properties import PROPERTY_END
 
 from ..runs.client import MESSAGE_ID
 from . import masks
@@ -29,7 +30,8 @@ _NO_JSON = "no JSON"
 class Difference:
     """One field, what was recorded and what the replay found. A field inside another is written with a dot.
 
-    Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end.
+    Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end; `beside` says
+    in words where it is otherwise.
     """
 
     field: str
@@ -37,13 +39,14 @@ class Difference:
     found: Any
     where: str = ""
     seq: int = -1
+    beside: str = "the reference implementation has"
 
     def data(self) -> dict[str, Any]:
         """The JSON object of a recorded case's difference."""
         return {"field": self.field, "recorded": self.recorded, "found": self.found}
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.field} is {_cut(self.recorded)}, and the reference implementation has {_cut(self.found)}"
+        return f"{self.where}: {self.field} is {_cut(self.recorded)}, and {self.beside} {_cut(self.found)}"
 
 
 def _cut(value: Any) -> str:
@@ -74,7 +77,7 @@ class Comparison:
         fields = found.ext_fields or {}
         for name in dict.fromkeys((*recorded.fields, *fields)):
             before, after = recorded.fields.get(name), fields.get(name)
-            if not (_how_many(before) == _how_many(after) if self._counts(name, counted) else self._same(name, before, after)):
+            if not (_shape(before) == _shape(after) if self._counts(name, counted) else self._same(name, before, after)):
                 yield Difference(f"extFields.{name}", before, after)
 
     def _counts(self, name: str, counted: Collection[str]) -> bool:
@@ -110,9 +113,18 @@ class Comparison:
             if name == "props":
                 yield from self._properties(f"{where}props.", before, after or {})
                 continue
-            place = name == "physOffset" or (name == "preparedTxOffset" and before)
-            if not (place and self.drift is None) and (before + self.drift if place else before) != after:
+            if name == "propertiesText":
+                if self._text(before) != self._text(after):
+                    yield Difference(f"{where}{name}", before, after)
+                continue
+            place = name == "physOffset" or (name == "preparedTxOffset" and before and self.drift is not None)
+            if not (name == "physOffset" and self.drift is None) and (before + self.drift if place else before) != after:
                 yield Difference(f"{where}{name}", before, after)
+
+    def _text(self, properties: str | None) -> Any:
+        """A text of properties without what a broker makes up; from 5.x on in any order, since its maps have more slots."""
+        text = masks.without_ids(properties)
+        return text if text is None or not self.version.startswith("5.") else sorted(text.split(PROPERTY_END))
 
     def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
         for name in dict.fromkeys((*recorded, *found)):
@@ -127,9 +139,9 @@ class Comparison:
                 yield Difference(f"{where}{name}", before, after)
 
 
-def _how_many(text: str | None) -> int | None:
-    """How many values a field has."""
-    return None if text is None else len([one for one in text.split(",") if one])
+def _shape(text: str | None) -> list[str] | None:
+    """How many values a field has; of the ids of messages what is before their places."""
+    return None if text is None else [one[:16] if MESSAGE_ID.fullmatch(one) else "" for one in text.split(",") if one]
 
 
 def record_data(data: bytes) -> dict[str, Any] | None:
@@ -157,6 +169,7 @@ def message_data(message: Message) -> dict[str, Any]:
         "storeHost": message.store_host,
         "topic": message.topic,
         "props": message.properties,
+        "propertiesText": message.properties_text,
     }
 
 

@@ -11,7 +11,7 @@ from base64 import urlsafe_b64decode
 
 from rocketproof_protocol.properties import TIMER_OUT_MS
 
-_PORT = re.compile(r"(Producer: [^\s:]+:)\d+")
+_PORT = re.compile(r"(Producer: [^\s:]+:|consumer:\[/[^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
 _DISKS = re.compile(r"\[CL:.*?\]")
 _SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
@@ -61,3 +61,8 @@ def same_time(name: str, recorded: str | None, found: str | None) -> bool:
 def made_up(*values: str | None) -> bool:
     """Whether these values look like ids that a broker made up."""
     return all(value is not None and _ID.fullmatch(value) for value in values)
+
+
+def without_ids(text: str | None) -> str | None:
+    """A text without what looks like ids that a broker made up."""
+    return None if text is None else _ID.sub("*", text)

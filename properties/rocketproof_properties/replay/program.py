@@ -13,14 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from rocketproof_impl.broker.checking import pre_send
+from rocketproof_impl.broker.groups import SubscriptionGroupConfig, group_to_data
 from rocketproof_impl.broker.sending import message_context
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.settingstext import FIELDS, update_settings
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import Message
+from rocketproof_impl.message import Host, Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import parse_request_header
@@ -31,6 +32,7 @@ from rocketproof_protocol import codes
 
 from ..deployments.simulated import SimulatedConnection
 from ..generators.programs import ALONE, CONFIGURED
+from ..runs import looks
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
@@ -38,7 +40,8 @@ from ..runs.transport import faults, is_doubled, is_lost
 from ..steps.call import command_of
 from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
-from . import comparison
+from ..steps.vocabulary import plain
+from . import comparison, masks
 from .cases import Answer, here
 from .comparison import Comparison, Difference, message_data
 from .driver import SECONDS
@@ -51,8 +54,10 @@ _LARGEST_FILE: Final = 1 << 24
 _DISPATCHED: Final = 1000  # milliseconds behind a request for its message, by which it must be in its queue
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
-_WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
+_GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
+_WITHIN: Final = re.compile(r"^(extFields|group|route|topicConfig|)\.")
 _TIMESTAMP: Final = "timestamp"
+_TIMERS: Final = "timerWheelEnable"
 NEXT_OFFSET: Final = "next offset"
 ENTRY: Final = "the broker's entry"
 ANSWER: Final = "answer"
@@ -92,6 +97,7 @@ class Reference:
         }
         self.theirs = {at: message for at, message in decoded.items() if message is not None}
         self.broken = [at for at, message in decoded.items() if message is None]
+        self.pairs: dict[int, tuple[Message, Message | None]] = {}
         self._taken: set[int] = set()
         first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
@@ -140,8 +146,11 @@ class Reference:
                     return  # from here on nobody knows what the broker has done
         self._pass(self.until or 0)
         yield from self._topics()
+        yield from self._groups()
         yield from self._queues()
         yield from self._records()
+        yield from self._looks()
+        yield from self._deleted()
 
     def _happen(self, item: Other) -> None:
         if item.op == "wait":
@@ -327,25 +336,51 @@ class Reference:
             if end != ours:
                 yield Difference(NEXT_OFFSET, end, ours, f"queue {queue} of {topic}")
 
+    def _groups(self) -> Iterator[Difference]:
+        state = self.history.states.get("groups")
+        if state is None:
+            return
+        mine = {name: group_to_data(config) for name, config in self.broker.groups.table.items() if self.names.is_mine(name)}
+        for name in dict.fromkeys((*state["groups"], *mine)):
+            row, ours = state["groups"].get(name), mine.get(name)
+            known = None if row is None else {key: value for key, value in row.items() if key in _GROUP}
+            yield from _within(comparison.values("group", known, ours), f"group {name}")
+
+    def _paired(self) -> Iterator[tuple[int, Message, Message | None]]:
+        """Each record with ours, None if we have none.
+
+        An acknowledged one is known by its place; any other by the message's time of birth and its turn among those that have it, or else
+        by its turn among those of its queue that are left on both sides.
+        """
+        acknowledged = set(self.places.values())
+        left: dict[tuple[str, int], list[Message]] = {}
+        for message in self.broker.store.records(0):
+            if message.physical_offset not in acknowledged:
+                left.setdefault((message.topic, message.queue_id), []).append(message)
+        odd: list[tuple[int, Message]] = []
+        for at, found in self.theirs.items():
+            here_ = left.get((found.topic, found.queue_id), [])
+            ours = self.broker.store.look_message_by_offset(self.places[at]) if at in self.places else None
+            if at not in self.places:
+                ours = next((one for one in here_ if one.born_timestamp == found.born_timestamp), None)
+                if ours is None and here_ and self.names.is_mine(found.topic):
+                    odd.append((at, found))
+                    continue
+                if ours is not None:
+                    here_.remove(ours)
+            yield at, found, ours
+        for at, found in odd:
+            here_ = left[found.topic, found.queue_id]
+            yield at, found, here_.pop(0) if here_ else None
+
     def _records(self) -> Iterator[Difference]:
-        """Each record with ours, which is known by the message's time of birth and its turn among those that have it."""
+        """Each field of each record, and whether there is one where an answer said so."""
         for at in self.broken:
             yield Difference("content", "no record", "a record", f"the record at {at}")
-        known = set(self.places.values())
-        by_birth: dict[tuple[int, str, int], list[Message]] = {}
-        for message in self.broker.store.records(0):
-            by_birth.setdefault((message.born_timestamp, message.topic, message.queue_id), []).append(message)
-        turns: dict[tuple[int, str, int], int] = {}
-        for at, found in self.theirs.items():
-            if at in self.places:
-                ours = self.broker.store.look_message_by_offset(self.places[at])
-            else:
-                key = (found.born_timestamp, found.topic, found.queue_id)
-                same = by_birth.get(key, [])
-                turn = turns.get(key, 0)
-                turns[key] = turn + 1
-                same = [one for one in same if one.physical_offset not in known]
-                ours = same[turn] if turn < len(same) else None
+        self.pairs = {at: (found, ours) for at, found, ours in self._paired()}
+        stored = {ours.physical_offset: at for at, (_, ours) in self.pairs.items() if ours is not None}
+        hosts: dict[Host, Host] = {}
+        for at, (found, ours) in sorted(self.pairs.items()):
             where = f"the record at {at} ({found.topic}, queue {found.queue_id})"
             mine = self.names.is_mine(found.topic)
             if ours is None:
@@ -353,9 +388,105 @@ class Reference:
                     yield Difference("content", "a record", "none", where)
                 continue
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
+            if ours.prepared_transaction_offset and found.prepared_transaction_offset:
+                other["preparedTxOffset"] = stored.get(ours.prepared_transaction_offset, found.prepared_transaction_offset)
             if not mine:
                 del one["queueOffset"]
             yield from _within(self.same.record("", one, other), where)
+            yield from _born(hosts, found, ours, where)
+        yield from self._missing()
+
+    def _missing(self) -> Iterator[Difference]:
+        """Acknowledged messages of which nothing is at the place that the answer gave; whatever is given out by its place."""
+        rows = self.history.states.get("records", {}).get("records", ())
+        if not rows or "unread" in self.history.states:
+            return
+        seen = {int(row["at"]) for row in rows}
+        for at, ours in self.places.items():
+            if at not in seen and self.broker.store.look_message_by_offset(ours) is not None:
+                yield Difference("content", "nothing", "a record", f"the record at {at}, where an answer says that it is")
+
+    def _looks(self) -> Iterator[Difference]:
+        """What else was asked when the program was over, and whether asking has changed anything."""
+        state = self.history.states.get("looks")
+        if state is None:
+            return
+        if self.history.program.settles:
+            for one, other in state["twice"]:
+                twice = _within(comparison.values("", one, other), _asked(one))
+                yield from (replace(each, beside="to the same question again") for each in twice)
+            for topic, queue, before, after in state["moved"]:
+                yield Difference(NEXT_OFFSET, before, after, f"queue {queue} of {topic}", beside="behind questions")
+            for topic in state["changed"]:
+                yield Difference(ENTRY, "one", "another one", f"topic {topic}", beside="behind questions")
+        elif state["moved"]:
+            return
+        yield from self._looked(state["looks"])
+
+    def _deleted(self) -> Iterator[Difference]:
+        """What the broker answers when its topics are deleted at the end, and what is left of them."""
+        state = self.history.states.get("deleted")
+        if state is None or self.history.settings.get(_TIMERS) == "false":
+            return  # a 5.x without timers throws where it takes away theirs
+        yield from self._looked(state["looks"])
+        ours = {name for name in self.broker.topics.table if self.names.is_mine(name)}
+        for name in sorted(ours.symmetric_difference(state["left"])):
+            one, other = ("an entry", "none") if name in state["left"] else ("none", "an entry")
+            yield Difference(ENTRY, one, other, f"topic {name}, deleted")
+
+    def _looked(self, answers: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
+        connection = self.deployment.connect(self.deployment.part)
+        for one in answers:
+            found = looks.said(connection.ask(plain(one["name"], **one["args"]), SECONDS))
+            yield from _within(self._look(one, found), _asked(one))
+
+    def _look(self, recorded: Mapping[str, Any], found: dict[str, Any]) -> Iterator[Difference]:
+        """One question: what both sides share of the answers, with the target's places and times for ours."""
+        theirs = {ours.physical_offset: message for message, ours in self.pairs.values() if ours is not None}
+
+        def stored(topic: str, queue: int, last: int) -> int | None:
+            """When the target has stored the message that is here at an offset of a queue; None where that is not known."""
+            ours = self.broker.store.get_message(topic, queue, last)
+            other = None if ours is None else theirs.get(ours.physical_offset)
+            return None if other is None else other.store_timestamp
+
+        args, fields = recorded["args"], found["fields"]
+        if recorded["code"] != found["code"]:
+            yield Difference("code", [recorded["code"], recorded["remark"]], [found["code"], found["remark"]])
+            return
+        if not masks.same_remark(recorded["remark"], found["remark"]):
+            yield Difference("remark", recorded["remark"], found["remark"])
+        if _TIMESTAMP in fields and fields[_TIMESTAMP] != "-1":
+            first = self.broker.store.min_offset(args["topic"], args["queue"])
+            fields[_TIMESTAMP] = str(stored(args["topic"], args["queue"], first) or recorded["fields"].get(_TIMESTAMP))
+        yield from comparison.values("extFields", {name: recorded["fields"].get(name) for name in fields}, fields)
+        for queue, ends in (found.get("queues") or {}).items():
+            told = recorded.get("queues", {}).get(queue, {})
+            if ends["lastUpdateTimestamp"] > 0:
+                known = stored(args["topic"], int(queue), ends["maxOffset"] - 1)
+                ends["lastUpdateTimestamp"] = told.get("lastUpdateTimestamp") if known is None else known
+            yield from comparison.values(f"queue {queue}", {name: told.get(name) for name in ends}, ends)
+        if "places" in found:
+            known_ = [theirs[at].physical_offset if at in theirs else None for at in found["places"]]
+            if None not in known_ and recorded.get("places") != known_:
+                yield Difference("records", recorded.get("places"), known_)
+
+
+def _asked(look: Mapping[str, Any]) -> str:
+    """A question in words."""
+    said = [f"{name} {value}" for name, value in look["args"].items() if name != "topic"]
+    return " ".join([str(look["name"]), "of", str(look["args"]["topic"]), *said])
+
+
+def _born(hosts: dict[Host, Host], found: Message, ours: Message, where: str) -> Iterator[Difference]:
+    """Whether messages that came from one address, here, came from one there: `hosts` has what is known of our addresses by now."""
+    if not hosts:
+        hosts[ours.store_host] = found.store_host
+    known = hosts.get(ours.born_host)
+    if known is None and found.born_host in hosts.values():
+        known = (found.born_host[0], 0)
+    if hosts.setdefault(ours.born_host, found.born_host) != found.born_host or known not in (None, found.born_host):
+        yield Difference("bornHost", list(found.born_host), list(known or ()), where)
 
 
 def _within(differences: Iterable[Difference], where: str, seq: int = -1) -> Iterator[Difference]:

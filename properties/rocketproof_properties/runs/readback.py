@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from struct import Struct
 from typing import Any, Final, TypeVar
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
+from rocketproof_protocol.properties import TAGS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.record import record_at
 
@@ -26,11 +27,14 @@ from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
-from ..steps.vocabulary import plain
+from ..steps.vocabulary import Step, plain
+from .looks import BORN, PLACE, look_around, questions, split
 from .recording import KEPT, worded
 from .waiting import until
 
 T = TypeVar("T")
+_SIMPLE: Final = re.compile(r"[\w-]+")
+"""A tag that a subscription can name as it is."""
 MOST_QUEUES: Final = 64
 MOST_RECORDS: Final = 500
 SECONDS: Final = 3.0
@@ -39,7 +43,6 @@ _PAUSES: Final = (0.01, 0.05, 0.1, 0.2, 0.4)
 _DISPATCHED: Final = 1.0  # seconds for a broker to dispatch what it has stored
 _LOOK: Final = 0.005
 _SETTLING: Final = 0.01  # seconds for what a broker stores behind its answers
-_SIZE = Struct(">i")
 
 
 @dataclass
@@ -110,6 +113,11 @@ class Reader:
         answer = self.ask("topics")
         return None if answer is None or answer.code != codes.SUCCESS else self._read("topics", answer, _table)
 
+    def groups(self) -> dict[str, dict[str, Any]] | None:
+        """The broker's whole table of consumer groups."""
+        answer = self.ask("groups")
+        return None if answer is None or answer.code != codes.SUCCESS else self._read("groups", answer, _groups)
+
     def settings(self) -> dict[str, str] | None:
         """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell them."""
         answer = self.ask("settings")
@@ -135,7 +143,7 @@ class Reader:
             answer = self.ask("pull", topic=topic, queue=queue, offset=start)
             if answer is None or answer.code != codes.SUCCESS:
                 return
-            found = list(_split(answer.body or b""))
+            found = list(split(answer.body or b""))
             yield from found
             following = (answer.ext_fields or {}).get("nextBeginOffset", "")
             after = int(following) if following.isdecimal() else start + len(found)
@@ -149,6 +157,11 @@ def _table(answer: Command) -> dict[str, dict[str, Any]]:
     return {str(name): {**config} for name, config in table.items()}
 
 
+def _groups(answer: Command) -> dict[str, dict[str, Any]]:
+    table = json.loads(answer.body or b"")["subscriptionGroupTable"]
+    return {str(name): {**config} for name, config in table.items()}
+
+
 def _offset(answer: Command) -> int:
     return int((answer.ext_fields or {})["offset"])
 
@@ -156,16 +169,6 @@ def _offset(answer: Command) -> int:
 def _settings(answer: Command) -> dict[str, str]:
     lines = (line.partition("=") for line in (answer.body or b"").decode("utf-8", "replace").splitlines() if line[:1] not in "#")
     return {name.strip().replace("maped", "mapped"): value.strip() for name, _, value in lines if name.strip()}
-
-
-def _split(data: bytes) -> Iterator[bytes]:
-    at = 0
-    while at + _SIZE.size <= len(data):
-        (size,) = _SIZE.unpack_from(data, at)
-        if size <= 0:
-            return
-        yield data[at : at + size]
-        at += size
 
 
 Levels = Sequence[int | None]
@@ -185,6 +188,7 @@ def read_back(
     before: Levels | None,
     born: range,
     sent_back: int = 0,
+    groups: Collection[str] = (),
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The values of the state events. `before`: the delay levels' next offsets at the start, None if nothing was delayed.
 
@@ -226,7 +230,39 @@ def read_back(
     if faults or missed:
         yield "unread", {"missed": missed, "faults": faults}
     yield "queues", {"queues": queues, "pulled": pulled}
-    yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in places or _born(data) in born]}
+    kept = {*places, *(place for *_, found in queues for place in found)}
+    yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in kept or _born(data) in born]}
+    yield from _looks(reader, names, table, queues, records, groups)
+
+
+def _looks(
+    reader: Reader,
+    names: Names,
+    table: Mapping[str, Mapping[str, Any]] | None,
+    queues: Sequence[Sequence[Any]],
+    records: Mapping[int, bytes],
+    groups: Collection[str],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The groups, then everything that can be asked about topics and queues, asked twice, and what has changed while it was asked."""
+    known = reader.groups()
+    if known is not None:
+        yield "groups", {"groups": {name: config for name, config in known.items() if names.is_mine(name)}}
+    tags: dict[tuple[str, int], set[str]] = {}
+    for data in records.values():
+        record = record_at(data, _place(data))
+        tag = record.properties.get(TAGS) if record is not None else None
+        if record is not None and tag and _SIMPLE.fullmatch(tag):
+            tags.setdefault((record.topic, record.queue_id), set()).add(tag)
+    mine = sorted(name for name in table or {} if names.is_mine(name))
+    asked = list(questions(mine, [(topic, queue, end) for topic, queue, end, _ in queues], tags, sorted(groups)))
+    first, again = look_around(reader, asked), look_around(reader, asked)
+    moved = [[topic, queue, end, now] for topic, queue, end, _ in queues if (now := reader.next_offset(topic, queue)) not in (None, end)]
+    after = reader.topics()
+    changed = [] if table is None or after is None else sorted(name for name in mine if table[name] != after.get(name))
+    faults, missed = reader.take()
+    if not (faults or missed):
+        twice = [[one, other] for one, other in zip(first, again, strict=True) if one != other]
+        yield "looks", {"looks": first, "twice": twice, "moved": moved, "changed": changed}
 
 
 def _levels(reader: Reader, before: Levels, records: dict[int, bytes], born: range, expected: int) -> bool:
@@ -276,11 +312,11 @@ def _kept(found: Iterable[bytes], records: dict[int, bytes]) -> Iterator[bytes]:
 
 
 def _born(data: bytes) -> int:
-    return int.from_bytes(data[40:48], "big")
+    return int.from_bytes(data[BORN], "big")
 
 
 def _place(data: bytes) -> int:
-    return int.from_bytes(data[28:36], "big")
+    return int.from_bytes(data[PLACE], "big")
 
 
 def _data(place: int, data: bytes) -> dict[str, Any]:
@@ -289,14 +325,25 @@ def _data(place: int, data: bytes) -> dict[str, Any]:
     return {"at": place, "data": base64.b64encode(data).decode()}
 
 
-def clean_up(reader: Reader, names: Names, topics: Iterable[str], groups: Iterable[str]) -> None:
-    """Take away what the program made, as far as the broker lets us. Only for brokers that nobody else needs, and for programs whose
-    messages are all where they belong: a 4.9.4 that stores one of a topic while it deletes it may end with a segmentation fault."""
-    for topic in topics:
-        reader.ask("delete", topic=topic)
+def clean_up(
+    reader: Reader, names: Names, topics: Sequence[str], groups: Iterable[str], queues: Iterable[tuple[str, int]]
+) -> dict[str, Any]:
+    """Take away what the program made, as far as the broker lets us; what it answers, and what is left of the topics and their queues.
+
+    Only for brokers that nobody else needs, and for programs whose messages are all where they belong: a 4.9.4 that stores one of a topic
+    while it deletes it may end with a segmentation fault.
+    """
+    asked: list[Step] = [("delete", {"topic": topic}) for topic in topics]
+    asked += [("max_offset", {"topic": topic, "queue": queue}) for topic, queue in queues]
+    found = look_around(reader, asked)
+    table = reader.topics()
     for group in groups:
         reader.ask("delete_group", group=group)
     if reader.deployment.name_server is not None:
         with suppress(RemotingError), reader.deployment.connect(NAME_SERVER) as connection:
             for topic in topics:
                 connection.ask(plain("delete_route", topic=topic), SECONDS)
+    faults, missed = reader.take()
+    if table is None or faults or missed:
+        return {}
+    return {"looks": found, "left": sorted(name for name in table if names.is_mine(name))}

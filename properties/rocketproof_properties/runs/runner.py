@@ -217,18 +217,26 @@ class Runner:
             client.listen()
         named = _named(program, names)
         places = [one.place for one in context.known]
-        for op, value in read_back(reader, names, named, places, under_way.before, context.births, context.sent_back):
+        queues: list[tuple[str, int]] = []
+        for op, value in read_back(
+            reader, names, named, places, under_way.before, context.births, context.sent_back, _groups(program, names)
+        ):
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])
+            elif op == "queues":
+                queues = [(topic, queue) for topic, queue, end, _ in value["queues"] if end]
         for client in under_way.clients.values():
             client.look()
         if any(client.lost for client in under_way.clients.values()):
             if not answers(self.deployment, broker):
                 raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
             recording.add("state", broker, "alive", {})
-        elif self.clean and _quiet(program):
-            clean_up(reader, names, sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names)))
+        elif self.clean and program.settles:
+            mine, asked = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
+            left = clean_up(reader, names, mine, asked, queues)
+            if left:
+                recording.add("state", broker, "deleted", left)
 
 
 def answers(deployment: Deployment, part: str) -> bool:
@@ -241,15 +249,6 @@ def answers(deployment: Deployment, part: str) -> bool:
         return False
 
     return until(heard, bool, AWAY, SETTLING)
-
-
-def _quiet(program: Program) -> bool:
-    """Whether nothing of the program can come later: no delays, no half messages, no request without an answer."""
-    for name, args in program.steps:
-        properties = args.get("properties") or {}
-        if name in ("back", "time", "end") or "DELAY" in properties or "TRAN_MSG" in properties or args.get("one_way"):
-            return False
-    return True
 
 
 def _named(program: Program, names: Names) -> set[str]:

@@ -220,14 +220,31 @@ def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -
     return Call("max_offset", to, codes.GET_MAX_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
+def min_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
+    return Call("min_offset", to, codes.GET_MIN_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
+
+
+def stats(context: Context, to: str, *, topic: str = "A") -> Call:
+    """The ends of all queues of a topic, and when each got its last message."""
+    return Call("stats", to, codes.GET_TOPIC_STATS_INFO, {"topic": context.names.topic(topic)})
+
+
 def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
     return Call("earliest", to, codes.GET_EARLIEST_MSG_STORETIME, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
 def pull(
-    context: Context, to: str, *, topic: str = "A", queue: int = 0, offset: int = 0, most: int = 32, group: str = "rocketproof-reader"
+    context: Context,
+    to: str,
+    *,
+    topic: str = "A",
+    queue: int = 0,
+    offset: int = 0,
+    most: int = 32,
+    group: str = "rocketproof-reader",
+    tags: str = "*",
 ) -> Call:
-    """At most so many records of a queue from an offset on, by somebody who commits nothing and does not wait for more."""
+    """At most so many records of a queue from an offset on, with these tags, by somebody who commits nothing and does not wait for more."""
     fields = {
         "consumerGroup": context.names.group(group),
         "topic": context.names.topic(topic),
@@ -237,7 +254,7 @@ def pull(
         "sysFlag": str(PULL_SUBSCRIBES),
         "commitOffset": "0",
         "suspendTimeoutMillis": "0",
-        "subscription": "*",
+        "subscription": tags,
         "subVersion": "0",
         "expressionType": "TAG",
     }
@@ -268,6 +285,11 @@ def view(context: Context, to: str, *, place: int = 0) -> Call:
 def topics(context: Context, to: str) -> Call:
     del context
     return Call("topics", to, codes.GET_ALL_TOPIC_CONFIG, {})
+
+
+def groups(context: Context, to: str) -> Call:
+    del context
+    return Call("groups", to, codes.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, {})
 
 
 def settings(context: Context, to: str) -> Call:

@@ -12,16 +12,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from ..catalogue import conditions as about
 from ..choices import InputError
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import in_turn
 from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
 from ..judging.judging import Judged, judge_file, judge_shared
+from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
 from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
 from ..runs.runner import Bounds, Gone, Runner
+from ..steps.names import Names
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, memory, report, resume
@@ -29,6 +32,7 @@ from .causes import name_causes
 from .confirm import Confirmation, restore
 from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
+from .restarts import Report, delayed, restart_each
 from .shrink import shrink
 from .stores import Stored, judge_store
 from .unserved import of_unserved, unserved, unserved_again
@@ -37,6 +41,8 @@ Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
 """Seconds for making one finding's program smaller, unless given."""
 MOST_SHRUNK: Final = 10
+_DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
+"""Programs whose messages may come when they are over."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +183,10 @@ class _Validation:
                 for needs in stage:
                     if not self.bounds.over:
                         self._group(needs, groups[needs], running)
+                self._restarts(STOPPED, stage[0], running)
                 self._logs(stage[0], running)
+                self._restarts(KILLED, stage[0], running)  # behind the files: a killed broker makes queues anew of topics that were deleted
+                self.stage.clear()
                 if self.bounds.over:
                     return
 
@@ -242,12 +251,23 @@ class _Validation:
             self.report.findings += map(of_unserved, found)
         return self.unserved
 
+    def _restarts(self, how: str, needs: str, running: Deployment) -> None:
+        """What a broker still has when it has ended and started again. One that anybody else uses goes on running."""
+        if Capability.START not in self.target.offers or self.bounds.over:
+            return
+        late = list(delayed(one.path for one in self.stage if not _DELAYING.isdisjoint(one.conditions)))
+        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
+        written = Report(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
+        for judged in restart_each(running, how, late, Names(self.mark, 0), written):
+            self.report.logs.append(judged)
+            self.programs[judged.path] = Program(0, judged.source, (), needs)
+            self._gather([judged])
+
     def _logs(self, needs: str, running: Deployment) -> None:
         """What the brokers have stored on all programs of a stage together."""
         if Capability.STORE not in self.target.offers:
             return
         did = set().union(*(one.conditions for one in self.stage))
-        self.stage.clear()
         for broker in running.brokers:
             self._stored(running.store(broker), broker, needs, did)
 

@@ -1,0 +1,99 @@
+"""What a broker has before it ends and after it has started again: topics, groups, queues, records, progress and routes.
+
+Nothing of it may change but what comes by itself: a queue may get what was delayed. What is seen on both sides becomes a `state` event of a
+history without requests, so that it can be judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ..runs.parsed import ParsedHistory
+from .judging import Judged, Verdict
+
+STATE: Final = "restart"
+STOPPED, KILLED = "stopped and started", "killed and started"
+SOURCE: Final = "a start on what was stored"
+SENTENCES: Final[Mapping[str, str]] = {
+    "restart.topics": "a broker has the topics that it had before it ended",
+    "restart.groups": "a broker has the consumer groups that it had before it ended",
+    "restart.queues": "a queue begins, and goes on, where it did before its broker ended",
+    "restart.records": "a record has the bytes that it had before its broker ended",
+    "restart.progress": "a group is as far as it was before its broker ended",
+    "restart.delayed": "a delayed message is in its queue when its time is over, once unless a kill came between",
+    "restart.routes": "a name server knows each topic of a broker that has started as the broker does",
+}
+"""The properties, each in a sentence."""
+ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
+"""What a route has of a topic's entry."""
+View = Mapping[str, Any]
+"""What is seen of a broker at a moment: for `topics` and `groups` their entries by name, for `queues` by topic and queue the first offset,
+the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `delayed` how many
+messages are due, were delayed, and have come, for `routes` the entries that a name server has."""
+
+
+def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tuple[str, str]]:
+    """What is not as it was: the property and the words."""
+    for kind in ("topics", "groups", "progress"):
+        for name in dict.fromkeys((*before[kind], *after[kind])):
+            one, other = before[kind].get(name), after[kind].get(name)
+            if one is None or other is None:
+                yield f"restart.{kind}", f"{name} {'was not there, and is' if one is None else 'is gone'}"
+            elif one != other:
+                yield f"restart.{kind}", f"{name}: {_differing(one, other)}"
+    for name, (first, end, places) in before["queues"].items():
+        now = after["queues"].get(name)
+        if now is None:
+            continue  # a topic that is gone is said already
+        if now[0] != first:
+            yield "restart.queues", f"{name} begins at {now[0]}, and began at {first}"
+        elif now[1] < end:
+            yield "restart.queues", f"{name} ends at {now[1]}, and ended at {end}"
+        elif now[2][: len(places)] != places:
+            yield "restart.queues", f"{name} has records at {now[2][: len(places)]}, and had them at {places}"
+    for place, sum_ in before["records"].items():
+        if after["records"].get(place, sum_) != sum_:
+            yield "restart.records", f"the record at {place} is another one"
+    for name, due, times, came in (*before["delayed"], *after["delayed"]):
+        if came < due or (came > times and not killed):
+            yield "restart.delayed", f"{name}: {came} messages, {times} were delayed and {due} due"
+    if after["routes"] is not None:
+        yield from _unrouted(after)
+
+
+def _unrouted(after: View) -> Iterator[tuple[str, str]]:
+    for name, entry in after["topics"].items():
+        if name not in after["routes"]:
+            continue
+        route = after["routes"][name]
+        wanted = {field: entry.get(field) for field in route or ROUTED}
+        if route is None:
+            yield "restart.routes", f"{name} has no route"
+        elif route != wanted:
+            yield "restart.routes", f"{name}: the route's {_differing(wanted, route)}"
+
+
+def _differing(one: Any, other: Any) -> str:
+    """The first field in which two entries differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in dict.fromkeys((*one, *other)):
+            if one.get(name) != other.get(name):
+                return f"{name} is {other.get(name)!r}, and was {one.get(name)!r}"
+    return f"{other!r}, and was {one!r}"
+
+
+def judge(parsed: ParsedHistory, path: Path) -> Judged:
+    """Judge what was seen."""
+    state = parsed.states[STATE]
+    judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
+    found: dict[str, str] = {}
+    for property_, text in breaches(state["before"], state["after"], killed=state["how"] == KILLED):
+        found.setdefault(property_, text)
+    for property_, sentence in SENTENCES.items():
+        judged.claims[property_] = (property_ not in found, "holds", "")
+        if property_ in found:
+            judged.verdicts.append(Verdict("claims", property_, f"{sentence}: {found[property_]} ({state['how']})"))
+    judged.exercised = frozenset(name for name in SENTENCES if state["before"].get(name.partition(".")[2]) or name in found)
+    return judged

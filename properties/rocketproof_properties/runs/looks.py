@@ -1,0 +1,83 @@
+"""Looking around when a program is over: questions about its queues and groups, which change nothing, each of them asked twice.
+
+The questions are steps of the vocabulary with names as they are, so that anything which knows the vocabulary can ask them too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from struct import Struct
+from typing import Any, Final, Protocol
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_protocol.groups import SYSTEM_GROUPS
+
+from ..steps.vocabulary import Step
+
+MOST_QUEUES: Final = 6
+"""Queues of a program that are asked about."""
+MOST_TAGS: Final = 2
+READER: Final = SYSTEM_GROUPS[0]
+"""A group that every broker has."""
+NO_TAG: Final = "rocketproof-none"
+"""A tag that no message has."""
+_SIZE: Final = Struct(">i")
+PLACE: Final = slice(28, 36)
+BORN: Final = slice(40, 48)
+"""Where a record says at which place it is, and when its message was born."""
+_QUEUE: Final = re.compile(r'\{[^{}]*"queueId":(\d+)[^{}]*\}:(\{[^{}]*\})')
+"""An entry of a map whose names are queues, which no reader of JSON reads."""
+
+
+class Asks(Protocol):
+    """Who can be asked."""
+
+    def ask(self, name: str, **given: Any) -> Command | None: ...
+
+
+def questions(
+    topics: Collection[str],
+    queues: Sequence[tuple[str, int, int]],
+    tags: Mapping[tuple[str, int], Collection[str]],
+    groups: Collection[str],
+) -> Iterator[Step]:
+    """What is asked of topics and of queues with their next offsets; `tags` are those of a queue's messages."""
+    for topic in topics:
+        yield "stats", {"topic": topic}
+    for topic, queue, end in sorted(queues, key=lambda row: not row[2])[:MOST_QUEUES]:
+        of = {"topic": topic, "queue": queue}
+        yield "min_offset", of
+        yield "earliest", of
+        yield "pull", {**of, "group": READER, "offset": end}
+        for tag in (*sorted(tags.get((topic, queue), ()))[:MOST_TAGS], NO_TAG) if end else ():
+            yield "pull", {**of, "group": READER, "tags": tag}
+        for group in groups:
+            yield "progress", {**of, "group": group}
+
+
+def look_around(asks: Asks, asked: Sequence[Step]) -> list[dict[str, Any]]:
+    """The questions with what is answered; without those that get no answer."""
+    return [{"name": name, "args": args, **said(answer)} for name, args in asked if (answer := asks.ask(name, **args)) is not None]
+
+
+def said(answer: Command) -> dict[str, Any]:
+    """An answer as it is written down: of records their places, of a topic's queues the ends of each."""
+    found: dict[str, Any] = {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {})}
+    body = answer.body or b""
+    if body[:1] == b"{":
+        queues = _QUEUE.findall(body.decode("utf-8", "replace"))
+        return found | {"queues": {number: json.loads(ends) for number, ends in queues}}
+    return found | {"places": [int.from_bytes(data[PLACE], "big") for data in split(body)]}
+
+
+def split(data: bytes) -> Iterator[bytes]:
+    """The records of a pull's answer."""
+    at = 0
+    while at + _SIZE.size <= len(data):
+        (size,) = _SIZE.unpack_from(data, at)
+        if size <= 0:
+            return
+        yield data[at : at + size]
+        at += size

@@ -1,0 +1,209 @@
+"""A broker is ended when its programs are done, gracefully or not, and started again: does it still have what it had?"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model.specification.bounds import DELAYS
+from rocketproof_protocol import codes, fastjson
+from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
+from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_traces.stored.record import record_at
+
+from ..deployments.deployment import Deployment
+from ..deployments.processes import PortTaken
+from ..generators.programs import Program
+from ..judging import restarts
+from ..judging.judging import Judged
+from ..judging.wholelog import LOGS, judge_log
+from ..runs.looks import BORN, PLACE, READER
+from ..runs.parsed import load
+from ..runs.readback import SECONDS, Reader
+from ..runs.recording import Recording, wall
+from ..runs.waiting import until
+from ..steps.names import Names
+from ..steps.parts import NAME_SERVER, Capability
+from ..steps.vocabulary import plain
+
+MOST_TOPICS: Final = 150
+MOST_GROUPS: Final = 20
+"""Topics in which a group is somewhere."""
+MOST_QUEUES: Final = 8
+"""Of a topic."""
+MOST_RECORDS: Final = 64
+"""Of a queue."""
+LATEST: Final = 5000
+"""Milliseconds that a delayed message may come late."""
+_DISPATCHED: Final = 5.0
+"""Seconds for a broker that has started to dispatch what is in its log, and to register."""
+_LOOK: Final = 0.05
+_PAUSES: Final = (0.5, 1.0, 2.0)
+
+
+class Late(NamedTuple):
+    """A delayed message: its topic and queue, its time of birth, by which it is known again, and when it is to be there."""
+
+    topic: str
+    queue: int
+    born: int
+    due: int
+
+
+@dataclass
+class Report:
+    """Where it is written down: below a report's folder behind what is `known` already; `origin` is that of histories."""
+
+    folder: Path
+    known: int
+    needs: str
+    origin: Mapping[str, Any]
+    profile: str
+
+    def next(self) -> Path:
+        self.known += 1
+        (self.folder / LOGS).mkdir(exist_ok=True)
+        return self.folder / LOGS / f"{self.known}.ndjson"
+
+
+def delayed(paths: Iterable[Path]) -> Iterator[Late]:
+    """The delayed messages that programs have left, as their histories show them."""
+    for path in paths:
+        parsed = load(path)
+        for at, data in parsed.records.items():
+            record = record_at(data, at)
+            if record is None or record.topic != SCHEDULE or not record.counted:
+                continue
+            level, queue = record.queue_id, record.properties.get(REAL_QID, "")
+            topic = record.properties.get(REAL_TOPIC, "")
+            if level < len(DELAYS) and queue.isdecimal() and parsed.names.is_mine(topic):
+                yield Late(topic, int(queue), record.born_timestamp, record.store_timestamp + DELAYS[level])
+
+
+def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Names, report: Report) -> Iterator[Judged]:
+    """End each broker in one of the two ways and start it again, if the target can; write down what it had and has, and judge it.
+
+    `late` are the messages that may have come meanwhile. Raises TargetError for a broker that does not start.
+    """
+    killed = how == restarts.KILLED
+    if not {Capability.RESTART, Capability.KILL if killed else Capability.STOP} <= running.offers:
+        return
+    for broker in running.brokers:
+        _commit(running, broker, names)
+        before = view(running, broker, names, late)
+        (running.kill if killed else running.stop)(broker)
+        _start(running, broker)
+        after = _settled(running, broker, names, before, late, killed=killed)
+        path = report.next()
+        recording = Recording(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
+        recording.add("state", broker, restarts.STATE, {"how": how, "before": before, "after": after})
+        recording.close()
+        yield judge_log(path, report.profile)
+
+
+def _start(running: Deployment, broker: str) -> None:
+    """Start a broker that has ended; others may hold its port for a moment. Raises TargetError."""
+    for pause in (*_PAUSES, None):
+        try:
+            running.restart(broker)
+        except PortTaken:
+            if pause is None:
+                raise
+            time.sleep(pause)
+        else:
+            return
+
+
+def _commit(running: Deployment, broker: str, names: Names) -> None:
+    """Let a group be somewhere in some queues."""
+    reader = Reader(running, broker)
+    for number, topic in enumerate(sorted(filter(names.is_mine, reader.topics() or {}))[:MOST_GROUPS], 1):
+        reader.ask("commit", group=READER, topic=topic, offset=number)
+    reader.close()
+
+
+def _settled(
+    running: Deployment, broker: str, names: Names, before: Mapping[str, Any], late: Sequence[Late], *, killed: bool
+) -> dict[str, Any]:
+    """What a broker has as soon as nothing is missing, or after a while."""
+    return until(
+        lambda: view(running, broker, names, late),
+        lambda after: next(restarts.breaches(before, after, killed=killed), None) is None,
+        _DISPATCHED,
+        _LOOK,
+    )
+
+
+def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = ()) -> dict[str, Any]:
+    """What is seen of a broker over the wire, as far as it gives it out."""
+    reader = Reader(running, broker)
+    now = wall()
+    born: dict[tuple[str, int], Counter[int]] = {}
+    try:
+        topics = {name: entry for name, entry in (reader.topics() or {}).items() if names.is_mine(name)}
+        groups = {name: entry for name, entry in (reader.groups() or {}).items() if names.is_mine(name)}
+        queues: dict[str, Any] = {}
+        records: dict[str, int] = {}
+        for topic in sorted(topics)[-MOST_TOPICS:]:
+            width = max(1, int(topics[topic]["readQueueNums"]), int(topics[topic]["writeQueueNums"]))
+            for queue in range(min(width, MOST_QUEUES)):
+                ends = [_number(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
+                if None in ends:
+                    continue
+                found = list(reader.pull(topic, queue, ends[0] or 0, min(ends[1] or 0, MOST_RECORDS))) if ends[1] else []
+                places = [str(int.from_bytes(data[PLACE], "big")) for data in found]
+                queues[f"queue {queue} of {topic}"] = [*ends, places]
+                records |= dict(zip(places, map(zlib.crc32, found), strict=True))
+                if len(found) == (ends[1] or 0) - (ends[0] or 0):
+                    born[topic, queue] = Counter(int.from_bytes(data[BORN], "big") for data in found)
+        told = {topic: _number(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
+        progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
+        routes = _routes(running, broker, sorted(topics)[-MOST_TOPICS:]) if running.name_server is not None else None
+    finally:
+        reader.close()
+    delayed_, due = Counter(one[:3] for one in late), Counter(one[:3] for one in late if one.due + LATEST < now)
+    came = [
+        [f"queue {queue} of {topic}, born {when}", due[topic, queue, when], times, born[topic, queue][when]]
+        for (topic, queue, when), times in delayed_.items()
+        if (topic, queue) in born
+    ]
+    return {
+        "topics": topics,
+        "groups": groups,
+        "queues": queues,
+        "records": records,
+        "progress": progress,
+        "routes": routes,
+        "delayed": came,
+    }
+
+
+def _number(answer: Command | None) -> int | None:
+    if answer is None or answer.code != codes.SUCCESS:
+        return None
+    with suppress(KeyError, ValueError):
+        return int((answer.ext_fields or {})["offset"])
+    return None
+
+
+def _routes(running: Deployment, broker: str, topics: list[str]) -> dict[str, Any] | None:
+    """For each topic what a name server tells of this broker, None for nothing; None at all where it does not answer."""
+    found: dict[str, Any] = {}
+    try:
+        with running.connect(NAME_SERVER) as line:
+            for topic in topics:
+                answer = line.ask(plain("route", topic=topic), SECONDS)
+                rows = fastjson.loads(answer.body or b"{}").get("queueDatas") or () if answer.code == codes.SUCCESS else ()
+                mine = next((row for row in rows if row.get("brokerName") == broker), None)
+                found[topic] = mine and {name: value for name, value in mine.items() if name in restarts.ROUTED}
+    except (RemotingError, ValueError, AttributeError):
+        return None
+    return found

@@ -1,0 +1,44 @@
+"""Generated changes, tried: a few programs notice what any message shows, and a run goes on from its file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rocketproof_properties.changes import results, run, sampling
+from rocketproof_properties.changes.results import NOTICED, UNREACHED
+from rocketproof_properties.choices import InputError
+
+SCHEMAS = Path(__file__).parents[2] / "properties" / "docs" / "schemas"
+
+
+def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(tmp_path: Path) -> None:
+    found = sampling.changes("store/record", "store")
+    shown = next(one for one in found if one.function == "encode" and one.kind == "dropped")
+    hidden = next(one for one in sampling.changes("store/haclient", "store") if one.kind == "dropped" and one.function == "HAClient.work")
+    kept: list[int] = []
+    told: list[str] = []
+    report = run.run(
+        [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known={},
+        progress=lambda what, done, of: told.append(what), keep=lambda so_far: kept.append(len(so_far.rows)),
+    )  # fmt: skip
+    assert {row.id: row.verdict for row in report.rows} == {shown.id: NOTICED, hidden.id: UNREACHED}
+    assert report.rows[0].by and report.exit_code == 1 and kept and told[-1] == "changes"
+    path = tmp_path / "changes.json"
+    path.write_text(json.dumps(report.record()))
+    schema = json.loads((SCHEMAS / "generated-changes.schema.json").read_text("utf-8"))
+    assert not list(Draft202012Validator(schema).iter_errors(report.record()))
+    known = results.known(path, report.asked)
+    again = run.run(
+        [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known=known,
+        progress=lambda what, done, of: None, keep=lambda so_far: None,
+    )  # fmt: skip
+    assert [row.record() for row in again.rows] == [row.record() for row in report.rows]
+    with pytest.raises(InputError, match="of a run with another seed"):
+        results.known(path, {**report.asked, "seed": 3})
+    path.write_text("[]")
+    with pytest.raises(InputError, match="is no result of mutate --generated"):
+        results.known(path, report.asked)

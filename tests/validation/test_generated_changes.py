@@ -1,0 +1,122 @@
+"""Generated changes of the implementation: what is changed and what not, how they are drawn, and what becomes of a few."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from rocketproof_properties.changes import arguments, operators, sampling
+from rocketproof_properties.changes.results import NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
+from rocketproof_properties.choices import InputError
+
+SOURCE = '''
+@property
+def told(self, a: int = 3) -> str | None:
+    """A docstring stays."""
+    log.info("so do words", a)
+    if a < 2 and self.ready:
+        raise ValueError("words of an exception")
+    self.names[a] = given(a, b, key=1)
+    for one in self.rows:
+        if not one:
+            continue
+    return f"text {a + 1}"
+'''
+
+
+def all_edits() -> list[operators.Edit]:
+    (node,) = ast.parse(SOURCE).body
+    assert isinstance(node, ast.FunctionDef)
+    return list(operators.edits(node, {"names": ("rows",)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("negated", "a < 2 and self.ready", "not (a < 2 and self.ready)"),
+        ("negated", "not one", "one"),
+        ("fixed", "a < 2 and self.ready", "False"),
+        ("part", "a < 2 and self.ready", "self.ready"),
+        ("part", "a < 2 and self.ready", "a < 2 or self.ready"),
+        ("boundary", "a < 2", "a <= 2"),
+        ("boundary", "a < 2", "a < 3"),
+        ("constant", "2", "3"),
+        ("arithmetic", "a + 1", "a - 1"),
+        ("dropped", "continue", ""),
+        ("dropped", "self.names[a] = given(a, b, key=1)", ""),
+        ("swapped", "given(a, b, key=1)", "given(b, a, key=1)"),
+        ("lost", "given(a, b, key=1)", "given(a, b)"),
+        ("attribute", "self.names", "self.rows"),
+    ],
+)
+def test_a_function_is_changed_in_one_place(kind: str, before: str, after: str) -> None:
+    (edit,) = [one for one in all_edits() if (one.kind, one.before, one.after) == (kind, before, after)]
+    (node,) = ast.parse(SOURCE).body
+    assert isinstance(node, ast.FunctionDef)
+    whole = ast.unparse(node)
+    made = ast.unparse(operators.changed(node, edit))
+    assert ast.unparse(node) == whole and made != whole and "@property" not in made
+    assert not after or after.removeprefix("not ") in made
+
+
+def test_words_signatures_and_what_a_log_is_told_are_left_alone() -> None:
+    said = {one.before for one in all_edits()}
+    assert not said & {"3", "'so do words'", "'words of an exception'", "log.info('so do words', a)", "'A docstring stays.'"}
+    assert {one.kind for one in all_edits()} <= operators.KINDS.keys()
+
+
+def test_a_change_knows_the_lines_of_its_statement() -> None:
+    lines = {(one.before, one.first, one.last) for one in all_edits()}
+    assert {("a < 2", 6, 6), ("continue", 11, 11), ("a + 1", 12, 12)} <= lines
+
+
+def test_a_sample_is_even_over_modules_seeded_and_part_of_a_larger_one() -> None:
+    few, more = (sampling.sample(count, 7, ("name server", "producer")) for count in (20, 40))
+    assert few == sampling.sample(20, 7, ("name server", "producer")) != sampling.sample(20, 8, ("name server", "producer"))
+    assert set(few) < set(more)
+    counts = Counter(one.module for one in more)
+    assert len(counts) >= 8 and max(counts.values()) <= 2 * min(counts.values()) + 2
+    assert len({one.id for one in more}) == 40
+    for one in few:
+        assert one.ready().swaps and sampling.chosen([one.id], 1, 0) == [one]
+
+
+def test_a_part_or_a_module_can_be_chosen() -> None:
+    assert {one.module for one in sampling.chosen(["route"], 5, 1)} == {"route"}
+    assert {one.part for one in sampling.chosen(["name server"], 5, 1)} == {"name server"}
+    with pytest.raises(InputError, match="is no change; give a part"):
+        sampling.chosen(["nowhere"], 5, 1)
+
+
+def rows(*verdicts: str) -> Report:
+    return Report({}, [Row(f"broker/x:{number}", "broker", "broker/x", "fixed", verdict) for number, verdict in enumerate(verdicts)])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code", "share"),
+    [
+        ((NOTICED, NOTICED), 0, 1.0),
+        ((NOTICED, SURVIVED), 1, 0.5),
+        ((NOTICED, UNREACHED, UNSEEN), 1, 0.5),
+        ((NOTICED, UNDECIDED), 3, 1.0),
+        ((UNSEEN,), 0, None),
+    ],
+)
+def test_the_exit_code_says_whether_something_survived(verdicts: tuple[str, ...], code: int, share: float | None) -> None:
+    assert (rows(*verdicts).exit_code, rows(*verdicts).share) == (code, share)
+
+
+def test_an_argument_is_for_what_needs_one() -> None:
+    survived = Row("producer/send:f fixed a → True", "producer", "producer/send", "fixed", SURVIVED)
+    assert arguments.argued(survived).verdict == UNSEEN and arguments.argued(survived).how
+    noticed = Row("producer/send:f fixed a → True", "producer", "producer/send", "fixed", NOTICED)
+    assert arguments.argued(noticed) is noticed
+
+
+def test_every_argument_is_about_changes_that_there_are() -> None:
+    of = {module: part for part in sampling.PARTS for module in sampling.modules(part)}
+    for begin in arguments.ARGUMENTS:
+        named = [module for module in of if module.startswith(begin.partition(":")[0])]
+        assert any(one.id.startswith(begin) for module in named[:1] for one in sampling.changes(module, of[module])), begin

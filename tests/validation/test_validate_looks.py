@@ -1,0 +1,192 @@
+"""What is looked at when a program is over: wrong bytes, ids, tags, groups and queues are found, and the finding names the field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.changes.target import Forked
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging import restarts
+from rocketproof_properties.judging.judging import Verdict, judge_file
+from rocketproof_properties.patches.patch import Patch, Text, prepare
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation.restarts import Late, Report, restart_each
+
+PROFILE = "P494"
+SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
+BATCH = ("send", {"topic": "A", "items": [("a", {}), ("b", {})]})
+PREFIX = "r0a0a0a-"
+
+
+@contextmanager
+def changed(*patch: Text) -> Iterator[Deployment]:
+    target = Forked(PROFILE, prepare(patch) if patch else None)
+    try:
+        yield target.open()
+    finally:
+        target.end()
+
+
+def performed(running: Deployment, folder: Path, *steps: Step) -> list[Verdict]:
+    """The findings of a program."""
+    runner = Runner(running, folder, {"profile": PROFILE}, Bounds(1), PREFIX, clean=True)
+    try:
+        return judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE).findings
+    finally:
+        runner.close()
+
+
+RECORD = "rocketproof_impl.store.record"
+INSPECTION = "rocketproof_impl.broker.inspection:InspectionProcessor"
+FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
+    "time of birth": (
+        [
+            Text(
+                "rocketproof_impl.broker.sending:fill",
+                "message.born_timestamp = header.born_timestamp",
+                "message.born_timestamp = header.born_timestamp + 1",
+            )
+        ],
+        (SEND,),
+        "record.bornTimestamp",
+    ),
+    "a batch's second id": (
+        [Text("rocketproof_impl.store.commitlog:CommitLog._append_batch", "ids.append(", "ids.append(ids[-1] if ids else ")],
+        (BATCH,),
+        "record.",
+    ),
+    "the last separator": (
+        [Text("rocketproof_impl.message:properties_text", "if trailing and properties", "if not trailing and properties")],
+        (SEND,),
+        "record.propertiesText",
+    ),
+    "tags in a queue": (
+        [Text("rocketproof_impl.store.consumequeue:tags_code", "return string_hash(", "return 1 + string_hash(")],
+        (SEND,),
+        "pull.",
+    ),
+    "a group's limit": (
+        [Text("rocketproof_impl.broker.groups:group_to_data", '"retryMaxTimes": config.retry_max_times', '"retryMaxTimes": 16')],
+        (("group", {"group": "g", "retries": 3}),),
+        "group.retryMaxTimes",
+    ),
+    "a question that changes something": (
+        [Text(f"{INSPECTION}._get_min_offset", "header = read", "self._broker.topics.table.popitem()\nheader = read")],
+        (SEND,),
+        "stats.code",
+    ),
+    "another answer each time": (
+        [
+            Text(
+                f"{INSPECTION}._get_min_offset",
+                "str(self._broker.store.min_offset",
+                "str(self._broker.clock.now() + self._broker.store.min_offset",
+            )
+        ],
+        (SEND,),
+        "min_offset.",
+    ),
+    "a topic that cannot be deleted": (
+        [Text("rocketproof_impl.broker.topics:TopicConfigManager.delete", "self.table.pop(", "self.table.get(")],
+        (SEND,),
+        "max_offset.offset",
+    ),
+    "a queue that outlives its topic": (
+        [
+            Text(
+                "rocketproof_impl.broker.admin:AdminBrokerProcessor._delete_topic",
+                "self._broker.store.clean_unused_topics(self._broker.topics.table)",
+                "pass",
+            )
+        ],
+        (SEND,),
+        "max_offset.offset",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> None:
+    patch, steps, property_ = FAULTS[fault]
+    with changed(*patch) as running:
+        found = performed(running, tmp_path, *steps)
+    assert any(one.property.startswith(property_) for one in found), [str(one) for one in found]
+
+
+def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
+    with changed() as running:
+        assert performed(running, tmp_path, SEND, BATCH, ("group", {"group": "g"})) == []
+
+
+# Starts
+
+
+LOST: dict[str, tuple[Patch, str]] = {
+    "topics that are not persisted": (
+        [Text("rocketproof_impl.broker.topics:TopicConfigManager.persist", "persistence.persist(", "(lambda *a, **k: None)(")],
+        "restart.topics",
+    ),
+    "groups that are not persisted": (
+        [Text("rocketproof_impl.broker.groups:SubscriptionGroupManager.persist", "persistence.persist(", "(lambda *a, **k: None)(")],
+        "restart.groups",
+    ),
+    "progress that is not persisted": (
+        [Text("rocketproof_impl.broker.offsets:ConsumerOffsetManager.persist", "persistence.persist(", "(lambda *a, **k: None)(")],
+        "restart.progress",
+    ),
+    "none": ([], ""),
+}
+
+
+@pytest.mark.parametrize("fault", LOST)
+def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path) -> None:
+    patch, property_ = LOST[fault]
+    with changed(*patch) as running:
+        runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
+        runner.perform(Program(1, "plain messages", (SEND, ("group", {"group": "g", "retries": 3}))))
+        runner.close()
+        written = Report(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
+        (judged,) = restart_each(running, restarts.STOPPED, [], Names(PREFIX, 0), written)
+        assert not list(restart_each(running, restarts.KILLED, [], Names(PREFIX, 0), written))  # nobody can kill it
+    found = {one.property for one in judged.findings}
+    assert property_ in found if property_ else not found
+    assert judged.path.exists() and "restart.topics" in judged.exercised | {property_}
+
+
+VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {}, "routes": None, "delayed": []}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "killed", "said"),
+    [
+        ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [0, 3, ["0", "9", "20"]]}}, False, ""),
+        ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [0, 1, ["0"]]}}, False, "q ends at 1, and ended at 2"),
+        ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [1, 2, ["9"]]}}, False, "q begins at 1, and began at 0"),
+        ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [0, 2, ["0", "8"]]}}, False, "q has records at"),
+        ({"records": {"0": 1}}, {"records": {"0": 2}}, False, "the record at 0 is another one"),
+        ({"topics": {"T": {"perm": 4}}}, {"topics": {"T": {"perm": 6}}}, False, "T: perm is 6, and was 4"),
+        ({"progress": {"T": None}}, {"progress": {"T": 0}}, False, "T was not there, and is"),
+        ({}, {"delayed": [["q, born 1", 1, 1, 0]]}, True, "0 messages, 1 were delayed and 1 due"),
+        ({}, {"delayed": [["q, born 1", 1, 1, 2]]}, False, "2 messages, 1 were delayed"),
+        ({}, {"delayed": [["q, born 1", 0, 1, 0], ["q, born 2", 1, 1, 1]]}, False, ""),
+        ({}, {"delayed": [["q, born 1", 1, 1, 2]]}, True, ""),
+        ({"topics": {"T": {"perm": 6}}}, {"topics": {"T": {"perm": 6}}, "routes": {"T": None}}, False, "T has no route"),
+        ({"topics": {"T": {"perm": 6}}}, {"topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 4}}}, False, "T: the route's perm is 4"),
+        ({"topics": {"T": {"perm": 6}}}, {"topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}}, False, ""),
+    ],
+)
+def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
+    found = [text for _, text in restarts.breaches({**VIEW, **before}, {**VIEW, **after}, killed=killed)]
+    assert len(found) == bool(said) and all(said in text for text in found)
+
+
+def test_late_messages_are_told_by_when_they_are_due() -> None:
+    one = Late("T", 0, 5, 1000)
+    assert one[:3] == ("T", 0, 5)

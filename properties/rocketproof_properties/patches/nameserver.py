@@ -32,12 +32,14 @@ PATCHES: dict[str, Patch] = {
             "changed = register_first or self.is_topic_config_changed(broker_addr, version)\n"
             "for topic in self.topic_queue_table.keys() - table.keys() if changed else ():\n"
             "    entries = self.topic_queue_table[topic]\n"
-            "    entries[:] = [entry for entry in entries if entry.broker_name != new.broker_name]\n"
+            "    entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n"
             "    if not entries:\n"
             "        del self.topic_queue_table[topic]\n",
         )
     ],
-    "M-116": [Text(f"{_SERVER}._update_queue_data", "entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n", "")],
+    "M-116": [
+        Text(f"{_SERVER}._update_queue_data", "entries[:] = [entry for entry in entries if entry.broker_name != new.broker_name]\n", "")
+    ],
     "M-117": [Text(f"{_SERVER}.register_broker", "if broker_id == MASTER_ID:", "if True:")],
     "M-118a": [Text(f"{_SERVER}.scan", "EXPIRED_MILLIS < now", "EXPIRED_MILLIS <= now")],
     "M-118b": [

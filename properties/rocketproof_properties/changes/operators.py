@@ -112,7 +112,8 @@ class _Replacing(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         if node is not self._target:
-            return super().visit(node)
+            visited: ast.AST = super().visit(node)
+            return visited
         new = self._new or ast.Pass()
         return new if new is node else ast.copy_location(new, node)
 

@@ -214,6 +214,11 @@ class GroupTransferService(Service):
         self._requests_write: list[TransferRequest] = []
         self._requests_read: list[TransferRequest] = []
 
+    @property
+    def waiting(self) -> int:
+        """How many puts wait for a slave and are not looked at yet."""
+        return len(self._requests_write)
+
     def put_request(self, request: TransferRequest) -> None:
         self._requests_write.append(request)
         self.wakeup()

@@ -149,9 +149,10 @@ class PairTarget(ModelTarget):
         self.flush.late = self.late = late
         message = Message(STORED, 0, b"x" * (RECORD - EMPTY))
         self.put = self.cluster.scheduler.spawn(self.master.store.put_message(message), "put")
-        waiting = len(self.master.store.ha.transfers._requests_write)  # noqa: SLF001 - who waits for a slave shows nowhere else
+        transfers = self.master.store.ha.transfers
+        waiting = transfers.waiting
         self.cluster.scheduler.settle()
-        if len(self.master.store.ha.transfers._requests_write) > waiting:  # noqa: SLF001
+        if transfers.waiting > waiting:
             self.answer = "waits"
         else:
             self._answered()

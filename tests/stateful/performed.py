@@ -1,0 +1,45 @@
+"""Programs of a scope on the simulated implementation: what each scope is given, and what is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketproof_impl.store.flush import Wanted
+from rocketproof_impl.tasks import Wait
+from rocketproof_properties.sources.source import Source
+from rocketproof_properties.stateful.engine import target_of
+from rocketproof_properties.stateful.follow import Finding
+from rocketproof_properties.stateful.machine import Campaign, run
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "persistence": {"crash_budget": 2, "error_budget": 1, "power_budget": 1},
+    "answers": {},
+    "locks": {},
+    "expiry": {},
+    "recovery": {"crash_budget": 1, "power_budget": 1},
+    "sizes": {},
+    "flush": {},
+    "news": {},
+    "patience": {},
+    "producers": {},
+    "dispatch": {},
+    "pair": {"lags": True},
+    "registrations": {"loss": True, "restart": True, "two": True, "wipe": True},
+    "delays": {"end_budget": 1, "fails": True, "power": True, "set_back": True},
+    "transactions": {"steady": False},
+    "meeting": {"may_delay": True},
+    "device": {"fails": True, "closes": True, "crash_budget": 1, "power_budget": 2},
+    "progress": {"crash_budget": 1, "power_budget": 2, "stop_budget": 2, "resets": True},
+    "backs": {"change_budget": 1, "way": "either"},
+}
+PROGRAMS = 25
+
+
+def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None) -> Finding | None:
+    source = Source(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
+    subject = source.subject()
+    return run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS, 5, shrink=False)
+
+
+async def waited(wanted: Wanted, millis: int) -> bool:
+    return await Wait(wanted.future, millis) and wanted.future.result()

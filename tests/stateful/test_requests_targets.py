@@ -1,0 +1,55 @@
+"""From a producer's call to the broker's answer, and a consumer's progress: errors planted there are findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from performed import found
+
+from rocketproof_impl.broker import checking, sending
+from rocketproof_impl.broker.offsets import ConsumerOffsetManager
+from rocketproof_impl.producer import instance, producer
+from rocketproof_properties.stateful.follow import Finding
+from rocketproof_properties.stateful.replay import replay
+
+behaviour = pytest.mark.behaviour
+
+
+@behaviour("CLI-03", "CLI-08", "CLI-12")
+@pytest.mark.parametrize(
+    ("where", "name", "planted"),
+    [
+        (instance.ClientInstance, "register", lambda self, group, table: self.producer_table.update({group: table}) or True),
+        (producer, "check_message", lambda message, limit: message),
+    ],
+    ids=["a group has two producers", "no message is refused"],
+)
+def test_another_producer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(where, name, planted)
+    assert found("producers") is not None
+
+
+@behaviour("SEND-04", "SEND-11", "SEND-42", "INV-56")
+@pytest.mark.parametrize(
+    ("where", "name", "planted"),
+    [
+        (checking, "traced", lambda settings: {}),
+        (sending, "execute_send_before", lambda hooks, context: [hook.send_message_before(context) for hook in hooks.send]),
+        (sending, "build_message_context", lambda *_: None),
+    ],
+    ids=["no extFields", "a hook's exception goes on", "no context"],
+)
+def test_another_way_from_a_frame_to_its_answer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(where, name, planted)
+    assert found("dispatch") is not None
+
+
+@behaviour("REC-04")
+def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["append(marks=False)", "dispatch()", "begin()", "pull()", "power_loss(kept=0)", "go_back()"]
+    replay("progress", "P49", steps, {"power_budget": 1})
+    replay("progress", "P533", ["append(marks=False)", "flush()", "dispatch()"])
+    monkeypatch.setattr(ConsumerOffsetManager, "commit", lambda self, group, topic, queue_id, offset: None)
+    with pytest.raises(Finding, match="committed"):
+        replay("progress", "P49", [*steps[:4], "commit()"])

@@ -12,6 +12,7 @@ from rocketproof_model.language import coerce, const, rewrite
 from rocketproof_model.mutation import Mutant, dropped
 from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
+from rocketproof_model.specification.bounds import NAME_LIMIT, TEXT_LIMIT
 from rocketproof_model.specification.controller import Controller
 from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
 from rocketproof_model.specification.delays import HALF, Delays
@@ -27,7 +28,7 @@ from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sendbacks import Answer as Answered
 from rocketproof_model.specification.sendbacks import Place, Sendbacks
-from rocketproof_model.specification.sizes import Answer, Sizes
+from rocketproof_model.specification.sizes import Answer, Sizes, stored_text
 from rocketproof_model.specification.starting import Group, Said, Starting, State
 from rocketproof_model.specification.transactions import Outcome, Transactions
 from rocketproof_model.specification.waiting import Step, Waiting
@@ -205,6 +206,8 @@ def _sizes(z: Sizes) -> list[Noticed]:
     later: dict[str, Any] = {**names, "profile": "P533"}
     batch, one = z.job.kind == "batch", z.written + 1
     error = coerce("SYSTEM_ERROR", Answer)
+    short = lambda v: ite(z.name > 100, coerce("unequal", v.type), v)  # noqa: E731
+    plain = lambda v: rewrite(v, lambda e: z.text if e is stored_text(z, z.text) else None)  # noqa: E731
     return [
         guard("C-145", "INV-40.read INV-06.sizes", "append", "passed", dropped, "a group of any characters is taken", **later),
         sets("C-146", "INV-40.within", "append", "written", one, "a batch of two takes one place", **fit),
@@ -217,6 +220,19 @@ def _sizes(z: Sizes) -> list[Noticed]:
         ),
         sets("C-152", "REA-90", "overshoot", "dispatched", z.written, "the dispatcher stays within the log", **texts),
         sets("C-153", "AUX-36", "refuse_topic", "job.answer", error, "a topic that is too long is an error", profile="P45"),
+        sets(
+            "C-760",
+            "INV-40.lemma",
+            "append",
+            "log",
+            lambda v: ite(v == "unequal", coerce("new", v.type), v),
+            "only a record's size is read",
+        ),
+        guard("C-761", "INV-40.sum", "refuse_size", "beyond", const(0, Bool), "a record may have any size"),
+        sets("C-762", "AUX-37", "append", "log", short, "a reader takes no name of more than 100 bytes"),
+        guard("C-763", "AUX-37.limit", "refuse_topic", "beyond", z.name > NAME_LIMIT, "a name is tested in bytes", usual="violated"),
+        guard("C-764", "AUX-38", "refuse_bytes", "beyond", z.text > TEXT_LIMIT, "properties are tested without the broker's own"),
+        sets("C-765", "AUX-38.batch", "append", "log", plain, "the broker adds nothing to what it stores", usual="violated"),
         sets("C-154", "REA-91 REA-93", "skip", "dispatched", z.dispatched, "the dispatcher stays where it cannot read", **names),
     ]
 

@@ -18,6 +18,11 @@ from ..language import JAVA_INT, Bool, Expr, Int, Model, Type, ite
 NAMES_LIMIT: Final = 121
 """The version from which on a request may name a limit of its own (3.4.9)."""
 
+NAME_LIMIT: Final = 127
+"""Characters of a topic's name, and bytes of one that a record's signed byte can tell (STO-02, APP-08)."""
+TEXT_LIMIT: Final = 32_767
+"""Characters, and bytes, of a message's properties: the largest number of two signed bytes (STO-02, APP-05)."""
+
 DELAYS_TEXT: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 """The broker's messageDelayLevel by default."""
 _UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Table, ite
 from .arithmetic import counted
-from .bounds import DELAY_LEVELS, capped_level, is_dead
-from .sizes import TEXT_LIMIT
+from .bounds import DELAY_LEVELS, TEXT_LIMIT, capped_level, is_dead
 
 if TYPE_CHECKING:
     from .vocabulary import Specification

@@ -14,19 +14,23 @@ from typing import Any, Final
 
 from ..language import Body, Bool, Enum, Expr, Field, Int, Record, any_of, ite, maximum, rem
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
+from .bounds import NAME_LIMIT, TEXT_LIMIT
 from .part import Part
+from .placing import body_fits, properties_fit
 
-NAME_LIMIT, TEXT_LIMIT, FIXED, LONGER = 127, 32_767, 91, 12
+FIXED, LONGER, MAX_MESSAGE_SIZE = 91, 12, 4 << 20
+AROUND: Final = FIXED + 2 * LONGER + NAME_LIMIT + TEXT_LIMIT
+"""Bytes of a record beside its body, at most."""
 OWN: Final = 23
 """Bytes that CLUSTER adds to a sender's properties, in a broker of DefaultCluster."""
 CHARACTERS: Final = {"more characters": NAME_LIMIT + 1}
 BYTES: Final = {"more bytes": NAME_LIMIT + 1, **CHARACTERS}
 TEXT_CHARACTERS: Final = {"near": TEXT_LIMIT - OWN + 1, "more characters": TEXT_LIMIT + 1}
-TEXT_BYTES: Final = {**TEXT_CHARACTERS, "more bytes": TEXT_LIMIT + 1}
+TEXT_BYTES: Final = {"more bytes": TEXT_LIMIT + 1, **TEXT_CHARACTERS}
 
 Kind = Enum("message", "batch", "send-back")
 Name = Enum("fits", *BYTES)
-Text = Enum("fits", "odd", *TEXT_BYTES)
+Text = Enum("fits", "odd", *TEXT_CHARACTERS, "more bytes")
 """Properties "near" their limit are beyond it with the broker's own; "odd" are a CLUSTER of the sender's, and a name without a value."""
 Size = Enum("fits", "limit", "more")
 """A body so that the record is within maxMessageSize; as large as that itself; larger. A batch's is that of all its items."""
@@ -36,7 +40,7 @@ Place = Enum("none", "new", "built", "unreadable", "unequal")
 
 
 class Sizes(Part):
-    """A log of so many `places`."""
+    """A log of so many `places`. Sizes of the request as numbers: `name` and `text` in bytes, both in characters, and `body`."""
 
     switches = ("check_names", "check_groups", "stores_parsed", "limits_record", "hosts_by_flag", "dispatch_ends")
 
@@ -67,6 +71,10 @@ class Sizes(Part):
             answer=Field(Answer, "none", "its answer"),
         )
         self.job = m.var("job", job, sentence="the request", part="client")
+        topic, text = self.job.topic, self.job.text
+        self.name, self.name_characters = (_number(topic, numbers, NAME_LIMIT) for numbers in (BYTES, CHARACTERS))
+        self.text, self.text_characters = (_number(text, numbers, TEXT_LIMIT - OWN) for numbers in (TEXT_BYTES, TEXT_CHARACTERS))
+        self.body = _number(self.job.body, {"limit": MAX_MESSAGE_SIZE, "more": MAX_MESSAGE_SIZE + 1}, MAX_MESSAGE_SIZE - AROUND)
         self.log = m.var("log", Place, over=self.Place, init="none", sentence="a place of the log", part="disk")
         self.up = m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker")
         self.written = m.var("written", Int(0, places), init=0, sentence="how many places of the log are written", part="disk")
@@ -91,9 +99,9 @@ def text_read(length: Any) -> Expr:
     return maximum(as_signed(length, TEXT_LIMIT), 0)
 
 
-def stored_text(z: Sizes, numbers: Mapping[str, int]) -> Expr:
+def stored_text(z: Sizes, text: Expr) -> Expr:
     """SEND-25: how long the properties are, with the broker's own where it adds them."""
-    length: Expr = _number(z.job.text, numbers, TEXT_LIMIT - OWN) + ite(z.stores_parsed, OWN, 0)
+    length: Expr = text + ite(z.stores_parsed, OWN, 0)
     return length
 
 
@@ -106,19 +114,17 @@ def _number(term: Expr, numbers: Mapping[str, int], found: Any) -> Expr:
 
 def _written(z: Sizes, text: Any) -> Any:
     """A record with so many bytes of properties, as a reader finds it."""
-    name = _number(z.job.topic, BYTES, NAME_LIMIT)
-    read = as_signed(name, NAME_LIMIT)
+    read = as_signed(z.name, NAME_LIMIT)
     unreadable = (read < 0) | (z.job.longer & z.hosts_by_flag)
-    return ite(unreadable, "unreadable", ite((read == name) & (text_read(text) == text), "new", "unequal"))
+    return ite(unreadable, "unreadable", ite((read == z.name) & (text_read(text) == text), "new", "unequal"))
 
 
 def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
     """The refusals in their order: action, rules, what is beyond a limit, whether it is, and the answer."""
     job, illegal, error = z.job, "MESSAGE_ILLEGAL", "SYSTEM_ERROR"
     batch, back, odd = job.kind == "batch", job.kind == "send-back", job.topic != "fits"
-    long = _number(job.topic, CHARACTERS, NAME_LIMIT) > NAME_LIMIT
-    characters, size = (stored_text(z, numbers) > TEXT_LIMIT for numbers in (TEXT_CHARACTERS, TEXT_BYTES))
-    large = (job.body == "more") | (z.limits_record & (job.body == "limit"))
+    long, large = z.name_characters > NAME_LIMIT, ~body_fits(z.body, AROUND, MAX_MESSAGE_SIZE, z.limits_record)
+    characters, size = (~properties_fit(stored_text(z, text)) for text in (z.text_characters, z.text))
     hosts = batch & job.longer & z.hosts_by_flag
     return [
         ("refuse_name", "CHK-02", "the name has other characters, or too many", z.check_names & ~back & odd, "illegal name"),
@@ -170,7 +176,7 @@ def _requests(z: Sizes) -> None:
     @m.action(actor=HANDLER, rules="CL-01 CL-09 CL-10 APP-02 APP-08 APP-09 BAT-03 SEND-25 SEND-26 SEND-27")
     def append(a: Body) -> None:
         """No limit refuses it: it is appended and flushed, and answered."""
-        batch, whole = job.kind == "batch", _written(z, stored_text(z, TEXT_BYTES))
+        batch, whole = job.kind == "batch", _written(z, stored_text(z, z.text))
         answers(a, ite(z.stores_parsed & (job.text == "odd"), "stored otherwise", "stored"))
         a.set(z.written, z.written + ite(batch, 2, 1))
         for number, place in enumerate(z.Place):

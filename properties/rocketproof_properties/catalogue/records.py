@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_model import Expr, after, all_of, any_of, implies, ite, without_bits
-from rocketproof_model.language import JAVA_INT, Int, wrap32
+from rocketproof_model import Expr, after, all_of, any_of, free, implies, ite, without_bits
+from rocketproof_model.language import JAVA_INT, Int, rewrite, wrap32
+from rocketproof_model.specification.bounds import NAME_LIMIT, TEXT_LIMIT
 from rocketproof_model.specification.dispatching import Dispatching
-from rocketproof_model.specification.sizes import FIXED, LONGER, NAME_LIMIT, TEXT_LIMIT, Sizes, as_signed, limits, text_read
+from rocketproof_model.specification.placing import body_fits
+from rocketproof_model.specification.sizes import FIXED, LONGER, MAX_MESSAGE_SIZE, Sizes, limits, stored_text
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.kinds import NO_TEXT
@@ -15,7 +17,7 @@ from rocketproof_traces.stored.layout import LEDGER_DATA, LEDGER_HEADER, PROPERT
 
 from . import conditions as about
 from .answers import HOOKED, PLAIN
-from .claim import SEEDS, Case, Claim, HistoryClaim, cases, history_cases, named, wide
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, history_cases, named, wide
 from .claim import about as claim_about
 
 BATCH_WAIT = 10_000
@@ -273,11 +275,24 @@ _TRACED = "HAZ-19: a hook's region and trace switch are stored; 5.x stores them 
 
 def _number(name: str) -> Expr:
     """Any 32-bit int."""
-    return wide(Expr("par", (name,), Int(0, 1)))
+    return free(name, Int(*JAVA_INT))
 
 
-def _reads_back(name: Expr, text: Expr) -> Expr:
-    read: Expr = (as_signed(name, NAME_LIMIT) == name) & (text_read(text) == text)
+def _any_size(z: Sizes, term: Expr) -> Expr:
+    """What an action says, for all 32-bit ints in place of the classes of sizes that a state has."""
+    sizes = {z.name: "name", z.name_characters: "characters", z.text: "text", z.text_characters: "text's characters", z.body: "body"}
+    return wide(rewrite(term, lambda e: _number(sizes[e]) if e in sizes else None))
+
+
+def _refused(z: Sizes, action: str) -> Expr:
+    return _any_size(z, condition(z.model.named(action), "beyond"))
+
+
+def _read(z: Sizes, *, place: int = 0) -> Expr:
+    """Whether what `append` has written can be read at a place of a log that was empty, if no flag says anything of hosts."""
+    written = [update.value for update in z.model.named("append").updates if update.target.args[0] is z.log]
+    empty = (wide(z.written) == 0) & ~z.job.longer
+    read: Expr = implies(empty, _any_size(z, written[place]) == "new")
     return read
 
 
@@ -297,37 +312,46 @@ def _bad(z: Sizes) -> Expr:
 
 def _lemma_of_lengths(z: Sizes) -> Expr:
     name, text = _number("name"), _number("text")
-    return implies((name >= 0) & (text >= 0), _reads_back(name, text) == ((name <= NAME_LIMIT) & (text <= TEXT_LIMIT)))
+    fits = (name <= NAME_LIMIT) & (stored_text(z, text) <= TEXT_LIMIT)
+    single = (z.job.kind != "batch") & (wide(z.written) == 0) & ~z.job.longer
+    return implies(single & (name >= 0) & (text >= 0), _read(z) == fits)
 
 
 def _lemma_of_sums(z: Sizes) -> Expr:
     """Body, topic and properties are within their limits, and maxMessageSize leaves 64 KB of Java's ints, as its encoder wants."""
     body, name, text, limit = (_number(name) for name in ("body", "name", "text", "limit"))
-    inside = all_of(part >= 0 for part in (body, name, text)) & (body <= limit) & (name <= NAME_LIMIT) & (text <= TEXT_LIMIT)
-    size = FIXED + 2 * LONGER + body + name + text
-    return implies(inside & (limit <= JAVA_INT[1] - (1 << 16)), (wrap32(size) == size) & (size > body))
+    around = FIXED + 2 * LONGER + name + text
+    inside = all_of(part >= 0 for part in (body, name, text)) & (name <= NAME_LIMIT) & (text <= TEXT_LIMIT)
+    java = (limit <= JAVA_INT[1] - (1 << 16)) & body_fits(body, around, limit, record=False)
+    sums = implies(inside & java, (wrap32(body + around) == body + around) & (body + around > body))
+    return sums & implies((body >= 0) & ~_refused(z, "refuse_size"), body <= MAX_MESSAGE_SIZE)
 
 
-def _lemma_of_names(most: int) -> Any:
-    """A character of UTF-16 has one to three bytes."""
-
-    def formula(z: Sizes) -> Expr:
-        characters, size = _number("characters"), _number("bytes")
-        name = (characters >= 1) & (characters <= most) & (size >= characters) & (size <= 3 * characters)
-        return implies(name, as_signed(size, NAME_LIMIT) == size)
-
-    return formula
+def _characters(most: int) -> Expr:
+    """A name of up to so many characters of UTF-16, of which each has one to three bytes, and no properties."""
+    characters, size = _number("characters"), _number("name")
+    return (characters >= 1) & (characters <= most) & (size >= characters) & (size <= 3 * characters) & (_number("text") == 0)
 
 
-def _lemma_of_items(*, summed: bool) -> Any:
-    """An item's own properties have a length of a signed short; `summed`: what the broker adds to them is counted too."""
+def _lemma_of_names(z: Sizes) -> Expr:
+    return implies((z.job.kind != "batch") & _characters(NAME_LIMIT // 3), _read(z))
 
-    def formula(z: Sizes) -> Expr:
-        own, text = _number("own"), _number("text")
-        tested = (text >= 0) & (own >= 0) & (own <= TEXT_LIMIT) & (text + (own if summed else 0) <= TEXT_LIMIT)
-        return implies(tested, text_read(text + own) == text + own)
 
-    return formula
+def _lemma_of_tested_names(z: Sizes) -> Expr:
+    tested = ~_refused(z, "refuse_topic") & _characters(JAVA_INT[1])
+    return implies((z.job.kind != "batch") & tested, _read(z))
+
+
+def _lemma_of_texts(z: Sizes) -> Expr:
+    tested = ~_refused(z, "refuse_bytes") & (_number("text") >= 0) & (_number("name") == 1)
+    return implies((z.job.kind != "batch") & tested, _read(z))
+
+
+def _lemma_of_items(z: Sizes) -> Expr:
+    """The second item's own properties have a length of a signed short, which is all that is tested of them."""
+    text = _number("text")
+    tested = ~_refused(z, "refuse_bytes") & (text >= 0) & (text <= TEXT_LIMIT) & (_number("name") == 1)
+    return implies((z.job.kind == "batch") & tested, _read(z, place=1))
 
 
 READS_BACK = Claim(
@@ -421,18 +445,20 @@ LENGTHS = Claim(
 SUMS = Claim(
     "INV-40.sum", "the size of a record whose parts are within their limits is a sum of Java's ints", "lemma", _lemma_of_sums, part=Sizes
 )
-SHORT_NAMES = Claim("AUX-37", "a name of at most 42 characters fits the length of a topic", "lemma", _lemma_of_names(42), part=Sizes)
-LONG_NAMES = Claim("AUX-37.limit", "a name of at most 127 characters fits the length of a topic", "lemma", _lemma_of_names(127), part=Sizes)
+SHORT_NAMES = Claim("AUX-37", "a name of at most 42 characters fits the length of a topic", "lemma", _lemma_of_names, part=Sizes)
+LONG_NAMES = Claim(
+    "AUX-37.limit", "a name of at most 127 characters fits the length of a topic", "lemma", _lemma_of_tested_names, part=Sizes
+)
 SUMMED = Claim(
     "AUX-38",
     "properties that are tested with the broker's own are read as they were written",
     "lemma",
-    _lemma_of_items(summed=True),
+    _lemma_of_texts,
     part=Sizes,
 )
 ALONE = Claim(
     "AUX-38.batch", "properties that are tested without the broker's own are read as they were written", "lemma",
-    _lemma_of_items(summed=False), part=Sizes,
+    _lemma_of_items, part=Sizes,
 )  # fmt: skip
 
 CLAIMS = [

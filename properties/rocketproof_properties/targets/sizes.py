@@ -21,7 +21,8 @@ from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
 from rocketproof_model import Instance
-from rocketproof_model.specification.sizes import NAME_LIMIT, OWN, TEXT_LIMIT, Sizes
+from rocketproof_model.specification.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_model.specification.sizes import OWN, Sizes
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import BORN_IPV6

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rocketproof_protocol.remarks import BLANK, ILLEGAL, LONG
+from rocketproof_profiles import Profile
+from rocketproof_protocol.remarks import BLANK, ILLEGAL, ILLEGAL_NAMED, LONG, LONG_NAMED
 from rocketproof_protocol.topics import LEGAL
 
 from .java import length
@@ -21,12 +22,12 @@ def is_group_illegal(group: str) -> bool:
     return length(group) > GROUP_LONGEST or (group != "" and LEGAL.fullmatch(group) is None)
 
 
-def topic_problem(topic: str, limit: int) -> str | None:
+def topic_problem(topic: str, profile: Profile) -> str | None:
     """Why a name is not legal for a topic: blank, characters, length, in this order (CHK-02). The whole name has to match."""
     if is_blank(topic):
         return BLANK
     if LEGAL.fullmatch(topic) is None:
-        return ILLEGAL
-    if length(topic) > limit:
-        return LONG
+        return ILLEGAL_NAMED.format(topic) if profile.names_illegal_topic else ILLEGAL
+    if length(topic) > profile.longest(topic):
+        return LONG_NAMED.format(topic, profile.longest(topic)) if profile.names_illegal_topic else LONG
     return None

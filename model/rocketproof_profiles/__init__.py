@@ -13,19 +13,26 @@ from rocketproof_protocol.topics import LEGAL, RETRY_PREFIX, TEMPLATE
 
 from .switches import Profile, profiles
 
-__all__ = ["PROFILES", "NameClass", "Profile", "classify", "java_length", "profile_of"]
+__all__ = ["PROFILES", "NameClass", "Profile", "classify", "java_length", "lineage", "profile_of"]
 
 NameClass = Literal["ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"]
 
 PROFILES: dict[str, Profile] = profiles(
     {
-        "P40": "RocketMQ 4.0 to 4.2 as described",
-        "P45": "RocketMQ 4.3 to 4.6 as described",
-        "P49": "RocketMQ 4.7 to 4.9 as described",
-        "P494": "RocketMQ 4.9.4 as recorded",
-        "P533": "RocketMQ 5.3.3 as recorded",
+        "P40": ("", "RocketMQ 4.0 to 4.2 as described"),
+        "P45": ("P40", "RocketMQ 4.3 to 4.6 as described"),
+        "P49": ("P45", "RocketMQ 4.7 to 4.9 as described"),
+        "P494": ("P49", "RocketMQ 4.9.4 as recorded"),
+        "P533": ("P494", "RocketMQ 5.3.3 as recorded"),
+        "P540": ("P533", "RocketMQ 5.4.0 and 5.5.0, by the programs that they answer otherwise than 5.3.3"),
     }
 )
+
+
+def lineage(name: str) -> tuple[str, ...]:
+    """A profile's name, that of the profile which it refines, and so on."""
+    base = PROFILES[name].base
+    return (name, *(lineage(base) if base else ()))
 
 
 def profile_of(named: Profile | str) -> Profile:
@@ -53,7 +60,7 @@ def classify(name: str | None, profile: Profile) -> NameClass:
             return "blank"
         if not LEGAL.fullmatch(name):
             return "illegal"
-        if java_length(name) > profile.topic_limit:
+        if java_length(name) > profile.longest(name):
             return "long"
         if name in profile.forbidden:
             return "forbidden"

@@ -1,20 +1,23 @@
 """The switches of a profile: what each decides, the value it has since which profile, and the recorded case that is the reason.
 
-A field is read as: what 4.0 did, and since which of the profiles it is otherwise. Profiles come in the order of the releases that they
-describe, and each has the values of the one before it where it names none.
+A field is read as: what 4.0 did, and since which of the profiles it is otherwise. A profile has the values of the one that it refines where
+it names none: of the release before it, or, for a release that was looked at later, of the nearest one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from rocketproof_protocol.codes import INVALID_PARAMETER, SYSTEM_ERROR
 from rocketproof_protocol.topics import (
     CHECK_MAX_TIME_TOPIC,
+    DLQ_PREFIX,
     HALF_TOPIC,
     OFFSET_MOVED_TOPIC,
     OP_HALF_TOPIC,
+    RETRY_PREFIX,
     SCHEDULE,
     SELF_TEST_TOPIC,
 )
@@ -79,6 +82,14 @@ class Profile:
 
     topic_limit: int = switch(127)
     """The longest name of a topic, in UTF-16 units (CHK-02)."""
+
+    retry_limit: int = switch(127, since("P540", 255, "retry-limit of the releases: a retry topic of 128 characters is made"))
+    """The longest name of a topic for retries or dead letters (CHK-02)."""
+
+    names_illegal_topic: bool = switch(
+        False, since("P540", True, "name-remark of the releases: the remark has the topic, and the limit of its length")
+    )
+    """What is said of a name that has illegal characters or is too long names it (CHK-02)."""
 
     illegal_code: int = switch(
         SYSTEM_ERROR,
@@ -159,6 +170,13 @@ class Profile:
 
     batch_retry: bool = switch(False, since("P45", True), since("P533", False, "A-214: a batch to a retry topic is refused with 13"))
     """Batches may go to retry topics (BAT-02)."""
+
+    batch_properties: bool = switch(
+        False,
+        since("P49", True),
+        since("P540", False, "batch-properties of the releases: no CLUSTER, MSG_REGION and TRACE_ON in a batch's messages"),
+    )
+    """The header's properties and CLUSTER are put behind those of each message of a batch (BAT-04)."""
 
     throws_large_batch: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-0 and B-1 of later-5.3.3"))
     """A batch whose body is above the limit is an exception, whatever else is wrong with it; otherwise MESSAGE_ILLEGAL (BAT-04)."""
@@ -336,7 +354,7 @@ class Profile:
 
     discards_delayed_halves: bool = switch(False, since("P49", True))
     """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
-    trusts_failed_force: bool = switch(True)
+    trusts_failed_force: bool = switch(True, since("P540", False, "not recorded: read in the sources of 5.4.0, as no client sees it"))
     """A flush whose force fails moves the flushed position all the same, as every release before 5.4.0 does (FLU-05)."""
 
     dispatches_flushed: bool = switch(False, since("P533", True, "not recorded: since 5.3.0 the end of dispatch is the flushed position"))
@@ -374,17 +392,23 @@ class Profile:
     """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
 
     reasons: dict[str, str] = field(default_factory=dict)
+    base: str = ""
+    """The profile that this one refines, "" for the first."""
+
+    def longest(self, topic: str) -> int:
+        """The longest name of a topic of this kind."""
+        return self.retry_limit if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) else self.topic_limit
 
     def plain(self, code: int) -> int:
         """The code that the described releases answer where this one answers `code`."""
         return SYSTEM_ERROR if code == self.illegal_code else code
 
 
-def profiles(about: dict[str, str]) -> dict[str, Profile]:
-    """The profiles of these names, in the order of their releases, each with a line about it."""
-    values: dict[str, Any] = {}
-    made = {}
-    for name, text in about.items():
+def profiles(about: Mapping[str, tuple[str, str]]) -> dict[str, Profile]:
+    """The profiles of these names, each with the name of the one that it refines and a line about it; a profile comes behind its base."""
+    made: dict[str, Profile] = {}
+    for name, (base, text) in about.items():
+        values = {} if not base else {each.name: getattr(made[base], each.name) for each in fields(Profile) if "changes" in each.metadata}
         reasons = {}
         for each in fields(Profile):
             for change in each.metadata.get("changes", ()):
@@ -392,5 +416,5 @@ def profiles(about: dict[str, str]) -> dict[str, Profile]:
                     values[each.name] = change.value
                     if change.reason:
                         reasons[each.name] = change.reason
-        made[name] = Profile(name, text, **values, reasons=reasons)
+        made[name] = Profile(name, text, **values, reasons=reasons, base=base)
     return made

@@ -6,7 +6,9 @@ from typing import Final
 
 BLANK: Final = "The specified topic is blank."
 ILLEGAL: Final = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+ILLEGAL_NAMED: Final = "The specified topic: {}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 LONG: Final = "The specified topic is longer than topic max length."
+LONG_NAMED: Final = "The specified topic: {}, is longer than topic max length: {}"
 RESERVED: Final = "the topic[{}] is conflict with system reserved words."
 FORBIDDEN: Final = "Sending message to topic[{}] is forbidden."
 NO_WRITING: Final = "the broker[{}] sending message is forbidden"

@@ -19,11 +19,7 @@ from rocketproof_traces.checker.recordings import judge_recording
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-5.3.3.jsonl"
 P494, P533 = PROFILES["P494"], PROFILES["P533"]
-SWITCHES = [
-    one.name
-    for one in fields(Profile)
-    if one.name not in ("name", "about", "reasons") and getattr(P494, one.name) != getattr(P533, one.name)
-]
+SWITCHES = [one.name for one in fields(Profile) if "changes" in one.metadata and getattr(P494, one.name) != getattr(P533, one.name)]
 NOT_RECORDED = {name for name, reason in P533.reasons.items() if reason.startswith("not recorded")}
 
 

@@ -67,7 +67,7 @@ def test_what_no_switch_explains_is_said_with_its_cause(older: list[Recorded]) -
     assert found.proposals == []
     ((cause, group),) = found.unexplained.items()
     assert (cause.about, group) == ("send.code", [wrong])
-    assert cause.one.startswith("[77,") and "täg" not in cause.one
+    assert cause.one.startswith("77:") and "täg" not in cause.one
 
 
 def test_switches_that_a_program_tells_are_confirmed(older: list[Recorded]) -> None:

@@ -149,7 +149,7 @@ class AdminBrokerProcessor:
 
     def _is_not_for_administrators(self, topic: str, response: Command, *, any_name: bool = False) -> bool:
         """Whether the name is not legal, with `any_name` only if it is blank, or the topic is one of the broker's own."""
-        problem = topic_problem(topic, self._broker.profile.topic_limit)
+        problem = topic_problem(topic, self._broker.profile)
         if any_name and not is_blank(topic):
             problem = None
         if problem is None and self._is_system_topic(topic):

@@ -104,7 +104,7 @@ def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     if not profile.check_names:
         reserved = topic == TEMPLATE
         return (SYSTEM_ERROR, RESERVED.format(topic)) if reserved else None
-    problem = topic_problem(topic, profile.topic_limit)
+    problem = topic_problem(topic, profile)
     if problem is not None:
         return profile.illegal_code, problem
     if topic in profile.forbidden:

@@ -115,7 +115,7 @@ class CommitLog:
             largest if profile.limits_record else None,
             record.longer_hosts(batch.sys_flag) if profile.hosts_by_flag else 0,
             most=largest if profile.throws_large_batch else None,
-            with_batch_properties=profile.stores_parsed,
+            with_batch_properties=profile.batch_properties,
             trailing=profile.ends_properties,
         )
         return lambda mapped: self._append_batch(mapped, batch, found)

@@ -34,8 +34,9 @@ def settings(profile: str) -> dict[str, Any]:
     P49 is of such releases too, whatever its own broker does.
     """
     chosen = PROFILES[profile]
-    names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "topic_limit")
+    names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names")
     return {name: getattr(chosen, name) for name in names} | {
+        "topic_limit": max(chosen.topic_limit, chosen.retry_limit),
         "before_47": profile in _BEFORE_47,
         "before_49": profile in _BEFORE_49,
     }

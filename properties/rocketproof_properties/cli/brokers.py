@@ -97,6 +97,7 @@ def validate(
     /,
     *,
     target: str | None = None,
+    against: str | None = None,
     nameserver: str | None = None,
     profile: Profile | None = None,
     programs: Count = 500,
@@ -131,6 +132,9 @@ def validate(
         The address of a broker that runs, such as 127.0.0.1:10911.
     target
         What to start instead: apache:VERSION, served, inprocess, or a TOML file that describes it.
+    against
+        Another target, as --target: say what the two do otherwise, each with a small program and the rule concerned, and judge neither.
+        --programs, --seed, --workers, --time, --shrink 0, --report and --json are as without it.
     nameserver
         The address of the broker's name server; without it routes are not asked for.
     profile
@@ -199,6 +203,14 @@ def validate(
         raise InputError("--level tries a target; leave out --self-test, --again and --resume")
     if up_to is not None and not level:
         raise InputError("--up-to says how far --level tries; give --level too")
+    if against is not None:
+        if target is None or self_test or level or any(one is not None for one in (again, resume)):
+            raise InputError("--against compares a target with --target; give both, without --again, --resume, --self-test and --level")
+        from .releases import differences
+
+        return differences(
+            (against, target), programs=programs, seed=seed, workers=workers or 4, seconds=time, shrink=shrink > 0, report=wanted, json=json
+        )
     asked: dict[str, Any] = {
         "broker": broker,
         "target": str(Path(target).absolute()) if target is not None and target.endswith(".toml") else target,

@@ -1,4 +1,4 @@
-"""Commands about releases: which switches describe one."""
+"""Commands about releases: which switches describe one, and in what two differ."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def profile(
     from .. import output
     from ..deployments.choose import choose_named
     from ..releases import profiling, show
+    from ..releases.smaller import write_report
     from ..validation.report import next_folder
 
     if (target is None) == (again is None):
@@ -79,7 +80,38 @@ def profile(
             ),
             progress,
         )
-    profiling.write_report(found, folder)
-    write(json, found.data(folder))
+    data = found.data(folder)
+    write_report(folder / profiling.REPORT, data)
+    write(json, data)
     show.render(found, folder)
+    return found.exit_code
+
+
+def differences(
+    targets: tuple[str, str],
+    *,
+    programs: int,
+    seed: int,
+    workers: int,
+    seconds: float | None,
+    shrink: bool,
+    report: Path | None,
+    json: Path | None,
+) -> int:
+    """What two targets do otherwise: `validate --against`."""
+    from .. import output
+    from ..deployments.choose import choose_named
+    from ..releases import against, show
+    from ..releases.smaller import write_report
+    from ..validation.report import next_folder
+
+    folder = report or next_folder()
+    one, other = (choose_named(each, None) for each in targets)
+    request = against.AgainstRequest(one, other, folder, programs, seed, workers, seconds, against.ROUNDS if shrink else 0)
+    with output.phases() as progress:
+        found = against.against(request, progress)
+    data = found.data(folder)
+    write_report(folder / against.REPORT, data)
+    write(json, data)
+    show.render_differences(found, folder)
     return found.exit_code

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from rocketproof_profiles import PROFILES
 
@@ -51,14 +52,28 @@ _LOGBACK = """<configuration>
 """
 
 
-_PROFILES = (((5,), "P533"), ((4, 9), "P494"), ((4, 7), "P49"), ((4, 3), "P45"), ((), "P40"))
-"""The first release of a line, and the profile that is nearest to the line."""
+class Line(NamedTuple):
+    """Releases from this one on, and the profile that is nearest to them."""
+
+    first: tuple[int, ...]
+    profile: str
+
+
+LINES: Final = (
+    Line((4, 0), "P40"),
+    Line((4, 3), "P45"),
+    Line((4, 7), "P49"),
+    Line((4, 9), "P494"),
+    Line((5, 0), "P533"),
+    Line((5, 4), "P540"),
+)
+"""All releases that can be started, in their order."""
 
 
 def profile_of(version: str) -> str:
     """The profile that a release is judged by unless another one is given: the nearest one."""
     numbers = tuple(int(number) for number in version.partition("-")[0].split(".") if number.isdigit())
-    return next(profile for first, profile in _PROFILES if numbers >= first)
+    return next((line.profile for line in reversed(LINES) if numbers >= line.first), LINES[0].profile)
 
 
 class Apache(Target):

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final, Literal
 
 from rocketproof_model.specification.bounds import is_given_up
-from rocketproof_profiles import PROFILES
+from rocketproof_profiles import PROFILES, lineage
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
@@ -25,6 +25,8 @@ from ..steps.parts import Capability
 
 Expected = Literal["holds", "violated", "open"]
 BASE: Final = "P49"
+WITH_CASES: Final = (*SEEDS, "P494", "P533")
+"""The profiles that the catalogue has cases of."""
 ENOUGH: Final = 30
 """Programs of a condition after which a known violation that none of them shows has vanished."""
 
@@ -53,13 +55,13 @@ ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
 
 @cache
 def cases(profile: str) -> tuple[Case, ...]:
-    """The cases about histories; a profile that refines P49 has its cases where it has none of its own."""
-    own = [case for case in CASES if case.kind == "history" and case.profile == profile]
-    if profile in SEEDS:
-        return tuple(own)
-    named = {(case.claim, case.condition) for case in own}
-    base = [case for case in CASES if case.kind == "history" and case.profile == BASE and (case.claim, case.condition) not in named]
-    return (*own, *base)
+    """The cases about histories: a profile's own, then those of the nearest profile that has any, then those of P49 that it refines."""
+    nearest = next(name for name in lineage(profile) if name in WITH_CASES)
+    found: list[Case] = []
+    for name in dict.fromkeys((profile, nearest, *(() if nearest in SEEDS else (BASE,)))):
+        named = {(case.claim, case.condition) for case in found}
+        found += [case for case in CASES if case.kind == "history" and case.profile == name and (case.claim, case.condition) not in named]
+    return tuple(found)
 
 
 def expected(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Expected, Case | None]:

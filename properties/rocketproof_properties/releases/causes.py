@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 from ..replay.comparison import Difference
 from ..replay.decided import rules_of
+from ..replay.program import NEXT_OFFSET
 from ..runs.parsed import ParsedHistory
 
-_NUMBER = re.compile(r"-?\d{3,}")
-_LONG = re.compile(r"(\S)\1{19,}")
+_NUMBER = re.compile(r"-?\d+")
+_INSIDE = re.compile(r"\[[^\]\[]*\]")
 _ID = re.compile(r"\b[0-9A-F]{16,}\b")
-MOST = 160
-"""Characters of a value that tell causes apart."""
+_PORT = re.compile(r"\d+(\.\d+){3}:\d+")
+MOST = 80
+"""Characters of a text that tell causes apart."""
 
 
 class Cause(NamedTuple):
@@ -35,15 +37,21 @@ def cause_of(found: Difference, history: ParsedHistory) -> Cause:
     op = next((one.op for one in history.asked if one.seq == found.seq), found.where.split()[0])
     about = {"the": "record"}.get(op, op)
     one, other = (_plain(value, history) for value in (found.recorded, found.found))
+    if found.field == NEXT_OFFSET:
+        one, other = "more", "less"
+        if isinstance(found.recorded, int) and found.recorded < found.found:
+            one, other = other, one
     return Cause(f"{about}.{found.field}", one, other, rules_of(found, history))
 
 
 def _plain(value: Any, history: ParsedHistory) -> str:
-    """A value without what another program would have otherwise: its names, long numbers, the length of what is long."""
+    """A value without what another program would have otherwise: its names, numbers, and what stands in brackets."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
+        return f"{value[0]}: {_plain(value[1], history)}"  # an answer's code, with its remark
     if isinstance(value, dict):
-        value = "an entry"
-    text = json.dumps(value, ensure_ascii=False, default=lambda one: f"{len(one)} bytes" if isinstance(one, bytes) else str(one))
+        return "an entry"
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False, default=lambda one: f"{len(one)} bytes")
     prefix = history.names.prefix
-    text = re.sub(re.escape(prefix) + r"[^,\]\"\\]*", "*", text) if prefix else text
-    text = _LONG.sub(r"\1…", _ID.sub("#", text))
-    return _NUMBER.sub("#", text)[:MOST]
+    text = re.sub(re.escape(prefix) + r"[^,\]]*", "*", value) if prefix else value
+    return _NUMBER.sub("#", _INSIDE.sub("[…]", _ID.sub("#", _PORT.sub("#", text))))[:MOST]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_protocol.shown import json_text
 
 from ..choices import InputError
 from ..deployments.deployment import Target, TargetError
@@ -27,7 +26,7 @@ from ..steps.parts import Capability
 from ..validation.report import HISTORIES, prepare
 from .causes import Cause, cause_of
 from .explaining import Explanation, explain, told
-from .smaller import all_smallest, steps_of
+from .smaller import all_smallest, plain, steps_of
 from .staging import Progress, Stage
 from .switching import Change, Recorded, changes, shown
 from .witnesses import witnesses
@@ -69,8 +68,8 @@ class Shown:
             "needs": self.recorded.program.needs,
             "where": self.difference.where,
             "field": self.difference.field,
-            "release": _plain(self.difference.recorded),
-            "profile": _plain(self.difference.found),
+            "release": plain(self.difference.recorded),
+            "profile": plain(self.difference.found),
             "history": str(at.relative_to(folder)) if at.is_relative_to(folder) else str(at),
         }
 
@@ -176,14 +175,6 @@ def saved(folder: Path) -> list[Recorded]:
     return [Recorded.read(path) for path in paths]
 
 
-def write_report(made: ProfileReport, folder: Path) -> None:
-    """Write the report beside the histories. Raises InputError if it cannot be written."""
-    try:
-        (folder / REPORT).write_text(json_text(made.data(folder), indent=1) + "\n", "utf-8")
-    except OSError as error:
-        raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
-
-
 def _programs(request: ProfileRequest, target: Target) -> list[Program]:
     """The general programs and the witnesses, numbered."""
     configure, start = Capability.CONFIGURE in target.offers, Capability.START in target.offers
@@ -227,12 +218,3 @@ def _fill(made: ProfileReport, found: Explanation, base: Profile, smaller: dict[
         one = smaller.get(cause, group[0])
         made.unexplained.append((cause, len(group), Shown(one, one.differences(base, found.changes)[0])))
     made.unexplained.sort(key=lambda row: -row[1])
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; bytes by their number."""
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value if isinstance(value, dict | str | int | float | bool) or value is None else str(value)

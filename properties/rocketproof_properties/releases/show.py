@@ -11,6 +11,8 @@ from rocketproof_profiles import PROFILES
 
 from ..generators.programs import Program
 from ..output import Page, counted
+from .against import REPORT as DIFFERENCES
+from .against import AgainstReport
 from .profiling import REPORT, ProfileReport, Shown
 from .switching import shown
 
@@ -45,6 +47,28 @@ def render(report: ProfileReport, folder: Path) -> None:
     ran = f"{report.programs} programs, {report.compared} of them compared, {report.requests:,} requests"
     page.line(f"\n{report.name} from {report.base}: {found}; {ran}, {report.seconds:.0f} s", "bold")
     page.line(f"report: {folder / REPORT}; explain it again: rocketproof profile --again {shlex.quote(str(folder))}", "dim")
+
+
+def render_differences(report: AgainstReport, folder: Path) -> None:
+    """Print each difference of two targets with its smallest program and the rules that decide what differs."""
+    page = Page()
+    for number, one in enumerate(report.differing, 1):
+        rules = f" ({', '.join(one.cause.rules)})" if one.cause.rules else ""
+        word, style = ("? not reproduced", "bold yellow") if one.again is False else ("! difference", "bold red")
+        page.wrapped(f"{word} {number}: {one.cause.about}{rules} in {counted(one.count, 'program')}", style)
+        print_program(one.program, page)
+        prefix = one.histories[0].history.names.prefix
+        page.wrapped(f"{one.difference.where.replace(prefix, '')}: {one.difference.field}", first="    ", indent=6)
+        for who, value in ((report.first, one.difference.recorded), (report.second, one.difference.found)):
+            text = textwrap.shorten(str(value).replace(prefix, ""), 300, placeholder="…")
+            page.wrapped(f"{who}: {text}", first="      ", indent=8)
+        page.line()
+    if report.stopped:
+        page.line(f"stopped: {report.stopped}", "bold yellow")
+    ran = f"{report.programs} programs, {report.compared} of them compared, {report.requests:,} requests, {report.seconds:.0f} s"
+    found = counted(len(report.differing), "difference") if report.differing else "no difference"
+    page.line(f"{report.second} against {report.first}: {found}; {ran}", "bold")
+    page.line(f"report: {folder / DIFFERENCES}", "dim")
 
 
 def _print_example(example: Shown, page: Page) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from rocketproof_protocol.shown import json_text
+
+from ..choices import InputError
 from ..generators.programs import Program
 from ..generators.shrink import shrink, simpler_steps
 from ..runs.runner import Runner
@@ -48,3 +52,22 @@ def all_smallest(stage: Stage, wanted: Mapping[Key, tuple[Recorded, Shows]], sec
 def steps_of(program: Program) -> list[list[object]]:
     """A program's steps as JSON has them."""
     return [[name, dict(args)] for name, args in program.steps]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; bytes by their number."""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value if isinstance(value, dict | str | int | float | bool) or value is None else str(value)
+
+
+def write_report(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a report beside its histories. Raises InputError if it cannot be written."""
+    try:
+        path.write_text(json_text(data, indent=1) + "\n", "utf-8")
+    except OSError as error:
+        raise InputError(
+            f"the report cannot be written to {path} ({error.strerror}); free some space there or give another folder"
+        ) from None

@@ -323,7 +323,7 @@ class Reference:
         state = self.history.states.get("topics")
         if state is None:
             return
-        mine = {name: config for name, config in self.broker.topics.table.items() if self.names.is_mine(name)}
+        mine = {name: config for name, config in self.broker.topics.table.items() if name and self.names.is_mine(name)}
         for name in dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine)):
             row = state["topics"].get(name)
             known = None if row is None else {key: value for key, value in row.items() if key in _TOPIC}

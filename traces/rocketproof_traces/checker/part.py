@@ -163,7 +163,7 @@ class PartChecker:
         if name in (self.cluster, self.part.broker):
             return "cluster"
         found: NameClass = classify(name, self.profile)
-        if found == "ordinary" and not self.profile.check_names and java_length(name) > self.profile.topic_limit:
+        if found == "ordinary" and not self.profile.check_names and java_length(name) > self.profile.longest(name):
             found = "long"  # STO-01: only the store refuses it
         return found
 

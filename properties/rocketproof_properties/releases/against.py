@@ -1,0 +1,227 @@
+"""`rocketproof validate --against`: in which programs two releases differ, each made small, with the rule that decides what differs.
+
+The same programs run on one target and then on the other, so that one broker runs at a time. What differs is repeated and made smaller in
+rounds: smaller programs of all differences run together on the one target and then on the other, and the smallest that still
+shows each is where the next round goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from ..deployments.deployment import Target
+from ..generators.programs import Choice, Program, generate
+from ..generators.shrink import simpler_steps
+from ..replay.comparison import Difference
+from ..reports.results import tool
+from ..runs.runner import Bounds
+from ..steps.parts import Capability
+from ..steps.vocabulary import Step
+from ..validation.report import HISTORIES, prepare
+from .causes import Cause, cause_of
+from .edges import EDGES, edges
+from .pairs import compare
+from .smaller import plain, steps_of
+from .staging import Progress, Stage
+from .switching import Recorded
+from .witnesses import witnesses
+
+SCHEMA, VERSION = "rocketproof-differences", 1
+REPORT: Final = "differences.json"
+ROUNDS: Final = 4
+"""How often smaller programs are tried."""
+MOST: Final = 20
+"""Differences whose programs are made smaller, the most frequent ones."""
+TRIED, TRIED_ALONE = 16, 4
+"""Smaller programs of one difference in a round, and of those for which a broker may have to be started anew."""
+
+
+@dataclass(frozen=True)
+class AgainstRequest:
+    """What to do: programs on the target `first`, and on `second`, which is compared with it."""
+
+    first: Target
+    second: Target
+    folder: Path
+    programs: int = 300
+    seed: int = 0
+    workers: int = 4
+    seconds: float | None = None
+    rounds: int = ROUNDS
+
+
+@dataclass
+class Differing:
+    """What two targets do otherwise: the smallest program so far, in how many it was seen, and whether it came again."""
+
+    cause: Cause
+    count: int
+    program: Program
+    difference: Difference
+    histories: tuple[Recorded, Recorded]
+    again: bool | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.histories[0].size
+
+    def data(self, folder: Path) -> dict[str, Any]:
+        return {
+            "about": self.cause.about,
+            "rules": list(self.cause.rules),
+            "programs": self.count,
+            "again": self.again,
+            "steps": steps_of(self.program),
+            "needs": self.program.needs,
+            "where": self.difference.where,
+            "against": plain(self.difference.recorded),
+            "target": plain(self.difference.found),
+            "histories": [str(one.path.relative_to(folder)) for one in self.histories],
+        }
+
+
+@dataclass
+class AgainstReport:
+    """What was found."""
+
+    first: str
+    second: str
+    seed: int
+    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    programs: int = 0
+    compared: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+    differing: list[Differing] = field(default_factory=list)
+    stopped: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """1 if they differ, 3 if what differed did not come again, or a limit ended it before anything did."""
+        if any(one.again is not False for one in self.differing):
+            return 1
+        return 3 if self.stopped or self.differing else 0
+
+    def data(self, folder: Path) -> dict[str, Any]:
+        """The JSON document."""
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "tool": tool(),
+            "against": self.first,
+            "target": self.second,
+            "began": self.began,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+            "programs": self.programs,
+            "compared": self.compared,
+            "requests": self.requests,
+            "differences": [one.data(folder) for one in self.differing],
+            "stopped": self.stopped,
+            "exit": self.exit_code,
+        }
+
+
+def against(request: AgainstRequest, progress: Progress = lambda what, done, all_: None) -> AgainstReport:
+    """Do it; what was recorded stays in the folder. Raises TargetError where a target cannot be set up, InputError."""
+    began = time.monotonic()
+    prepare(request.folder)
+    bounds = Bounds(request.workers, None, request.seconds)
+    both = tuple(
+        Stage(target, request.folder / HISTORIES / name, request.seed, bounds)
+        for name, target in (("against", request.first), ("target", request.second))
+    )
+    made = AgainstReport(request.first.name, request.second.name, request.seed)
+    found: dict[Cause, Differing] = {}
+    for program, pair in _performed(both, _programs(request), progress):
+        made.programs += 1
+        made.requests += sum(len(one.history.asked) for one in pair)
+        made.compared += all(one.tells for one in pair)
+        for difference in _differences(pair):
+            _note(found, Differing(cause_of(difference, pair[0].history), 1, program, difference, pair))
+    made.differing = sorted(found.values(), key=lambda one: -one.count)
+    for number in range(request.rounds):
+        if bounds.over or not _round(both, made.differing[:MOST], number, progress):
+            break
+    if bounds.over:
+        made.stopped = f"--time {request.seconds:g}"
+    made.seconds = time.monotonic() - began
+    return made
+
+
+def _programs(request: AgainstRequest) -> list[Program]:
+    """General ones, those that tell switches, and batches of every size, numbered."""
+    offers = request.first.offers & request.second.offers
+    configure, start = Capability.CONFIGURE in offers, Capability.START in offers
+    choice = Choice(request.first.profile, request.programs, request.seed, configure=configure, start=start, concurrent=False)
+    general = generate(choice)
+    tellers = witnesses(len(general) + 1, configure=configure, start=start)
+    last = len(general) + len(tellers)
+    return [*general, *tellers, *(edges(max(8, request.programs // 25), request.seed, last + 1) if start else ())]
+
+
+def _performed(
+    both: Sequence[Stage], programs: Sequence[Program], progress: Progress
+) -> Iterator[tuple[Program, tuple[Recorded, Recorded]]]:
+    """Each program with its two histories, as far as both were recorded."""
+    one, other = (stage.record(programs, progress) for stage in both)
+    for program in programs:
+        if program.number in one and program.number in other:
+            yield program, (one[program.number], other[program.number])
+
+
+def _differences(pair: tuple[Recorded, Recorded]) -> list[Difference]:
+    one, other = pair
+    return compare(one.history, other.history) if one.tells and other.tells else []
+
+
+def _note(found: dict[Cause, Differing], new: Differing) -> None:
+    """Keep the smallest program of a cause, and count."""
+    known = found.get(new.cause)
+    if known is None or new.size < known.size:
+        found[new.cause] = replace(new, count=new.count + (known.count if known is not None else 0))
+    else:
+        known.count += 1
+
+
+def _round(both: Sequence[Stage], differing: Sequence[Differing], number: int, progress: Progress) -> bool:
+    """Try smaller programs of each, in the first round also itself; whether one became smaller."""
+    programs: list[Program] = []
+    of: dict[int, Differing] = {}
+    for one in differing:
+        for steps in (*([one.program.steps] if not number else ()), *_smaller(one.program)):
+            programs.append(replace(one.program, number=len(programs) + 1, steps=tuple(steps)))
+            of[len(programs)] = one
+    smaller = False
+    shown: set[int] = set()
+    for program, pair in _performed(both, programs, progress):
+        one = of[program.number]
+        same = next((each for each in _differences(pair) if cause_of(each, pair[0].history).about == one.cause.about), None)
+        if same is None:
+            continue
+        shown.add(id(one))
+        if pair[0].size < one.size:
+            one.cause, one.program, one.difference, one.histories = cause_of(same, pair[0].history), program, same, pair
+            smaller = True
+    for one in differing:
+        one.again = id(one) in shown or bool(one.again)
+    return smaller
+
+
+def _smaller(program: Program) -> list[Sequence[Step]]:
+    """Some smaller programs, the smallest first: single steps, beginnings, without a step, with simpler steps."""
+    steps = program.steps
+    found: list[Sequence[Step]] = []
+    if len(steps) > 1:
+        found += [(one,) for one in steps]
+        found += [steps[: len(steps) // 2], steps[len(steps) // 2 :]]
+        found += [(*steps[:at], *steps[at + 1 :]) for at in range(len(steps))]
+    if len(steps) <= 3:
+        found += [(*steps[:at], simpler, *steps[at + 1 :]) for at, one in enumerate(steps) for simpler in simpler_steps(one)]
+    different = list({repr(one): one for one in found}.values())
+    return different[: TRIED_ALONE if program.source == EDGES else TRIED]

@@ -1,0 +1,129 @@
+"""In what two brokers differ: nothing where they are of one profile, and what a switch decides where they are of two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Choice, Program, generate
+from rocketproof_properties.releases import against, staging
+from rocketproof_properties.releases.edges import EDGES, edges
+from rocketproof_properties.releases.pairs import compare
+from rocketproof_properties.releases.staging import Stage, serves
+from rocketproof_properties.releases.switching import Recorded
+from rocketproof_properties.runs.runner import Bounds, Runner
+
+SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
+
+
+def performed(profile: str, folder: Path, programs: list[Program]) -> dict[int, Recorded]:
+    return Stage(InProcess(profile), folder, 0, Bounds(2)).record(programs)
+
+
+def test_two_brokers_of_one_profile_do_not_differ(tmp_path: Path) -> None:
+    """Whatever is each run's own is left out: names, times, places, ids, queues that are drawn."""
+    programs = generate(Choice("P533", 40, 5, concurrent=False, waits=False))
+    one, other = (performed("P533", tmp_path / name, programs) for name in ("one", "other"))
+    pairs = [(one[number], other[number]) for number in one if one[number].tells and other[number].tells]
+    assert len(pairs) > 35
+    found = {first.program.number: compare(first.history, second.history) for first, second in pairs}
+    assert {number: [str(each) for each in all_] for number, all_ in found.items() if all_} == {}
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorded, Recorded]:
+    folder = tmp_path_factory.mktemp("pair")
+    steps = (("send", {"topic": "A", "properties": {"KEYS": "k"}}), ("topic", {"topic": "B"}), ("send", {"topic": "B", "queue": -1}))
+    program = Program(1, "test", steps)
+    one, other = (performed("P494", folder / name, [program])[1] for name in ("one", "other"))
+    return one, other
+
+
+@pytest.mark.parametrize(
+    ("event", "change", "about"),
+    [
+        (0, {"code": 1}, "code"),
+        (0, {"remark": "no"}, "remark"),
+        (0, {"fields": {"queueId": "3"}}, "queueId"),
+        (1, {"code": 17}, "code"),
+        (2, {"fields": {"msgId": ""}}, "msgId"),
+    ],
+)
+def test_another_answer_is_a_difference(pair: tuple[Recorded, Recorded], event: int, change: dict[str, object], about: str) -> None:
+    one, other = pair[0].history, Recorded.read(pair[1].path).history
+    asked = other.asked[event]
+    fields = change.get("fields")
+    with_fields = {"fields": {**asked.answer["fields"], **fields}} if isinstance(fields, dict) else {}
+    asked.answer = {**asked.answer, **change, **with_fields}
+    assert [each.field for each in compare(one, other)] == [about]
+    assert compare(one, pair[1].history) == []
+
+
+def test_what_is_stored_otherwise_is_a_difference(pair: tuple[Recorded, Recorded]) -> None:
+    one, other = pair[0].history, Recorded.read(pair[1].path).history
+    (name,) = [topic for topic in other.states["topics"]["topics"] if topic.endswith("B")]
+    other.states["topics"]["topics"][name]["perm"] = 4
+    other.states["queues"]["queues"][0][2] += 1
+    other.states["records"]["records"][:] = other.states["records"]["records"][:1]
+    assert [each.field for each in compare(one, other)] == ["perm", "next offset", "content"]
+
+
+def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = ("send", {"topic": "A"})
+    programs = [
+        Program(1, "test", (plain, ("send", {"topic": "x" * 128, "body": "b"}))),
+        Program(2, "test", (("send", {"topic": "B", "items": [["a", {"KEYS": "k"}]]}), plain)),
+        Program(3, "test", (plain,)),
+    ]
+    monkeypatch.setattr(against, "_programs", lambda request: programs)
+    folder, file = tmp_path / "report", tmp_path / "differences.json"
+    command = ["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--report", str(folder), "--json", str(file)]
+    assert run(command) == 1
+    data = json.loads(file.read_text("utf-8"))
+    Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(data)
+    assert data == json.loads((folder / against.REPORT).read_text("utf-8"))
+    found = {row["about"]: row for row in data["differences"]}
+    assert found["send.remark"]["steps"] == [["send", {"topic": "x" * 128}]]
+    assert found["record.property CLUSTER"]["rules"] == ["BAT-03", "BAT-04"] and found["record.property CLUSTER"]["again"]
+    assert (data["programs"], data["compared"], data["exit"]) == (3, 3, 1)
+    assert "inprocess:P540 against inprocess:P533" in capsys.readouterr().out
+
+
+def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
+    opened: list[str] = []
+    open_ = InProcess.open
+
+    def counted(self: InProcess, *given: object) -> object:
+        opened.append(self.name)
+        return open_(self, *given)  # type: ignore[arg-type]
+
+    answers = iter((False, True, True))
+    monkeypatch.setattr(InProcess, "open", counted)
+    monkeypatch.setattr(staging, "serves", lambda runner: next(answers))
+    programs = edges(3, 1, 1)
+    assert all(one.source == EDGES for one in programs)
+    assert sorted(performed("P533", tmp_path, programs)) == [1, 2, 3]
+    assert len(opened) == 2
+
+
+def test_a_broker_that_serves_is_known(tmp_path: Path) -> None:
+    with InProcess("P494").open() as running:
+        runner = Runner(running, tmp_path, {"profile": "P494"}, Bounds(1), "r000000-")
+        try:
+            assert serves(runner)
+        finally:
+            runner.close()
+
+
+@pytest.mark.parametrize("given", [["--self-test"], ["--again", "x"], ["--level"]])
+def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "--against", "inprocess:P494", *given]) == 2
+    assert "rocketproof: --" in capsys.readouterr().err

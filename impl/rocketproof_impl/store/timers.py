@@ -105,6 +105,7 @@ class TimerMessageStore:
         self._put = put
         self._trailing = trailing
         self._region: Region | None = None
+        self._stuck = -1
 
     async def deliver_due(self) -> int:
         """Read what is new, and put what is due; the number of messages put. What could not be put is tried again next time."""
@@ -122,7 +123,7 @@ class TimerMessageStore:
 
     def _read(self, until: int | None = None) -> None:
         """Into the wheel, as far as the queue goes or until this entry. A message that does not say when it is due stays in the way of
-        all behind it, with a word in the log each time: anybody may send one to the topic (HAZ-58)."""
+        all behind it, with a word in the log: anybody may send one to the topic (HAZ-58)."""
         queue = self._queue(WHEEL_TIMER_TOPIC, 0)
         if queue is None:
             return
@@ -133,7 +134,9 @@ class TimerMessageStore:
                 try:
                     due = parse_long(message.properties.get(TIMER_OUT_MS, "null"))
                 except JavaError as problem:
-                    log.error("timer message at %d is not read, nor any behind it: %s", entry.physical_offset, problem)
+                    if self._stuck != self.read_to:
+                        log.error("timer message at %d is not read, nor any behind it: %s", entry.physical_offset, problem)
+                    self._stuck = self.read_to
                     return
                 self.wheel.setdefault(due, []).append((_second(self._clock.now()), entry.physical_offset))
             self.read_to += 1

@@ -134,7 +134,7 @@ _POOL_ENDS: dict[str, Any] = {
 }
 
 _TRUSTED = "before 5.4.0 a force that failed moves the flushed position all the same"
-_UNFORCED = "a start takes what it has read for flushed, and no flush comes back to that file"
+_UNFORCED = "HAZ-53: a start takes what it has read for flushed, and no flush comes back to that file"
 _BUFFER = "FLU-06: the buffer ends with the process"
 _LENT = "REM-06: the one buffer is lent until its file is full, and the file is not filled by sends that are rejected"
 _HIDDEN = "FLU-08: the slave's status overwrites FLUSH_DISK_TIMEOUT"

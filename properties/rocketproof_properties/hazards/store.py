@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_protocol.flags import PREPARED
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 
+from ..steps.vocabulary import plain
 from .cluster import answer, place
 from .gallery import hazard
 from .story import Story
@@ -313,3 +314,78 @@ def system_topics_as_targets(story: Story) -> None:
     cluster = story.cluster(profile="P494")
     story.say("And a broker as recorded (P494).")
     story.check(f"the answer about {operations}", cluster.send(operations).split(":")[0], "NO_PERMISSION")
+
+
+@hazard("HAZ-53", asserts="REC-02 FLU-01 FLU-05", properties="INV-06", profiles="P49 P45 P40 P494 P533")
+def start_believes_what_it_reads(story: Story) -> None:
+    """With synchronous flush a loss of power takes an acknowledged message, on a device that never failed.
+
+    A flush forces the file in which the flushed position is. A start takes what it has read for flushed (REC-02), so that no flush comes
+    back to an earlier file, though the process may have ended before that was forced. What is acknowledged in the next file is on the
+    device (FLU-01), behind a gap; after a loss of power the log ends there.
+
+    To avoid it: stop brokers instead of killing them; bring the system's cache to the device (sync) before a start after a crash.
+    """
+    cluster = story.cluster(flush_disk_type="SYNC_FLUSH", mapped_file_size_commit_log=1024)
+    story.say("The device is slow. Messages fill a file, the last one begins the next, and their senders are told that they are late.")
+    cluster.act("flush", stuck=True)
+    for _ in range(2):
+        story.check("the answer", cluster.send("late", body="x" * 500).split(",")[0], "FLUSH_DISK_TIMEOUT")
+    story.say("The process ends, and starts again on the same machine: everything is still in the system's cache.")
+    cluster.crash()
+    cluster.restart()
+    story.check("stored", cluster.stored(), ["late queue 0 offset 0", "late queue 0 offset 1"])
+    story.say("A message comes, is flushed, and acknowledged. Then the power fails.")
+    story.check("the answer", cluster.send("T").split(",")[0], "SUCCESS")
+    cluster.act("crash", power=True)
+    story.check("stored", cluster.stored(), [])
+
+
+@hazard("HAZ-54", asserts="TRX-04 CL-02", properties="INV-45", profiles="P533")
+def half_message_with_a_time(story: Story) -> None:
+    """A transaction's message that names a time is committed, and nobody gets it.
+
+    A half message is an ordinary message of the half topic (TRX-04). With a time of its own it waits in the timer topic, where the half
+    topic takes the place of the topic that it is for (CL-02). Its commit finds it at the place of the answer, and brings it into the half
+    topic, as does its time; both are answered or done without a word. Releases before 5.0 do the same with a delay level (HAZ-39).
+
+    To avoid it: no time of its own in a transaction's message.
+    """
+    cluster = story.cluster()
+    story.say("A half message comes that is to be delivered in ten seconds, and is committed.")
+    properties = {"TRAN_MSG": "true", "PGROUP": "producers", "TIMER_DELAY_SEC": "10", "UNIQ_KEY": "U"}
+    story.check("the answer", cluster.send(properties=properties), "SUCCESS, queue 0 offset 0")
+    story.check("stored", cluster.stored(), [f"{WHEEL_TIMER_TOPIC} queue 0 offset 0"])
+    end = plain("end", offset=0, queue_offset=0)
+    end.flag = 0
+    end.ext_fields = {**(end.ext_fields or {}), "producerGroup": "producers"}
+    story.check("the answer to the commit", cluster.ask(end), "SUCCESS")
+    story.say("A minute passes.")
+    cluster.act("time", millis=60_000)
+    story.check("messages of T for consumers", cluster.consumable(), 0)
+    story.check("topics of what is stored", sorted({found.partition(" ")[0] for found in cluster.stored()}), [HALF_TOPIC, WHEEL_TIMER_TOPIC])
+
+
+@hazard("HAZ-58", asserts="CL-02 REC-05", properties="INV-45", profiles="P533")
+def anybody_stops_all_timers(story: Story) -> None:
+    """One message of anybody stops all timer messages of a broker for ever; they are acknowledged all the same.
+
+    A message with a time of its own waits in a topic of the broker's (CL-02), and from there it is read by its property TIMER_OUT_MS. To that
+    topic everybody may send. The reader does not get behind a message without the property: it logs an error, waits, and tries again
+    (seen on 5.3.3, also after kill -9 and after a stop).
+
+    To avoid it: nobody but the broker should be allowed to send to rmq_sys_wheel_timer.
+    """
+    cluster = story.cluster()
+    story.say("A message comes that is to be delivered in three seconds, and a minute passes.")
+    story.check("the answer", cluster.send(properties={"TIMER_DELAY_SEC": "3"}), "SUCCESS, queue 0 offset 0")
+    cluster.dispatch()
+    cluster.act("time", millis=60_000)
+    story.check("messages of T for consumers", cluster.consumable(), 1)
+    story.say("A client sends to the broker's topic, and then another such message comes.")
+    story.check("the answer", cluster.send(WHEEL_TIMER_TOPIC), "SUCCESS, queue 0 offset 1")
+    story.check("the answer", cluster.send(properties={"TIMER_DELAY_SEC": "3"}), "SUCCESS, queue 0 offset 2")
+    cluster.dispatch()
+    story.say("An hour passes.")
+    cluster.act("time", millis=3_600_000)
+    story.check("messages of T for consumers", cluster.consumable(), 1)

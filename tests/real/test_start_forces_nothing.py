@@ -31,9 +31,8 @@ def wrapped(folder: Path) -> Path:
     java, home = shutil.which("java"), folder / "java"
     (home / "bin").mkdir(parents=True)
     script = home / "bin" / "java"
-    script.write_text(
-        f'#!/bin/sh\nif [ -e "{folder}/on" ]; then exec strace -f -y -e trace=mmap,msync -o "{folder}/calls" {java} "$@"; fi\nexec {java} "$@"\n'
-    )
+    traced = f'exec strace -f -y -e trace=mmap,msync -o "{folder}/calls" {java} "$@"'
+    script.write_text(f'#!/bin/sh\nif [ -e "{folder}/on" ]; then {traced}; fi\nexec {java} "$@"\n')
     script.chmod(0o755)
     return home
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.findings import Finding, table
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.rules import Rule
@@ -86,7 +87,8 @@ def plan_of(
         if not found:
             raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
         only += [id_ for id_ in found if id_ not in only]
-    return Plan(stored_rules, tuple(sorted((settings(profile) | dict(given)).items())), tuple(only), limit, every)
+    chosen = tuple(sorted((settings(profile) | dict(given)).items()))
+    return Plan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
 
 
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:

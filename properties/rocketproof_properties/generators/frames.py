@@ -121,8 +121,8 @@ class Frames:
         return plain("send", topic=self.one(*NAMES), items=items)
 
     def back(self, name: str) -> Command:
-        """From any place; inside of a record what lies there may have flags that change the layout of what is stored."""
-        place = self._chance.randint(0, self.most_place) if self.poison else self.one(-1, 0, 2**40)
+        """From any place; inside of a record what lies there may have flags that change the layout of what is stored (HAZ-51)."""
+        place = self.one(-1, 0, 2**40, self._chance.randint(0, self.most_place))
         return plain("back", group=name, offset=place, level=self.one(0, 0, -1, 3, 99))
 
     def placed(self, name: str) -> Command:

@@ -363,16 +363,18 @@ def half_message_with_a_time(story: Story) -> None:
     story.say("A minute passes.")
     cluster.act("time", millis=60_000)
     story.check("messages of T for consumers", cluster.consumable(), 0)
-    story.check("topics of what is stored", sorted({found.partition(" ")[0] for found in cluster.stored()}), [HALF_TOPIC, WHEEL_TIMER_TOPIC])
+    story.check(
+        "topics of what is stored", sorted({found.partition(" ")[0] for found in cluster.stored()}), [HALF_TOPIC, WHEEL_TIMER_TOPIC]
+    )
 
 
 @hazard("HAZ-58", asserts="CL-02 REC-05", properties="INV-45", profiles="P533")
 def anybody_stops_all_timers(story: Story) -> None:
     """One message of anybody stops all timer messages of a broker for ever; they are acknowledged all the same.
 
-    A message with a time of its own waits in a topic of the broker's (CL-02), and from there it is read by its property TIMER_OUT_MS. To that
-    topic everybody may send. The reader does not get behind a message without the property: it logs an error, waits, and tries again
-    (seen on 5.3.3, also after kill -9 and after a stop).
+    A message with a time of its own waits in a topic of the broker's (CL-02), and from there it is read by its property TIMER_OUT_MS.
+    Everybody may send to that topic. The reader does not get behind a message without the property: it logs an error, waits, and
+    tries again (seen on 5.3.3, also after kill -9 and after a stop).
 
     To avoid it: nobody but the broker should be allowed to send to rmq_sys_wheel_timer.
     """

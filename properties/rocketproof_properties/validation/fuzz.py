@@ -5,7 +5,8 @@
 Frames go over the wire, many at a time, to the served implementation with synchronous flush. After each round its process is killed. Then
 the log is read by a reader that shares no code with the broker: each acknowledged message is at the place that its answer named. The broker
 starts again on the store, stores one more message behind the last one, and dispatches it. In a poisoned round some messages cannot be read
-again by their lengths or flags; what was acknowledged behind one is lost where a release loses it, which is told and no finding.
+again by their lengths; what was acknowledged behind one is lost where a release loses it, which is told and no finding. So it is in any
+round behind a message that came back from inside of another one, with flags of IPv6, where the profile believes them (HAZ-51).
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from typing import Any, Final
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.frame import take
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 from rocketproof_traces.stored.kinds import Reason
-from rocketproof_traces.stored.record import Log, read_log
+from rocketproof_traces.stored.record import LONGEST_HEAD, Log, head_of, read_log
 
 from ..deployments.deployment import Deployment, Setup, TargetError
 from ..deployments.forms import host_and_port
@@ -75,7 +78,7 @@ def fuzz(profile: str, frames: int, seed: int = 0, per_round: int = 10_000) -> F
     began, found, number = time.monotonic(), Fuzzed(), 0
     while found.frames < frames:
         with Served(profile).open(Setup(settings=SETTINGS)) as running:
-            store = _Store(running, found)
+            store = _Store(running, found, PROFILES[profile].hosts_by_flag)
             for _ in range(ROUNDS):
                 if found.frames < frames and store.usable:
                     store.round(
@@ -89,8 +92,8 @@ def fuzz(profile: str, frames: int, seed: int = 0, per_round: int = 10_000) -> F
 class _Store:
     """One store, and what was acknowledged on it: place in the log and the request's kind."""
 
-    def __init__(self, running: Deployment, found: Fuzzed) -> None:
-        self._running, self._found = running, found
+    def __init__(self, running: Deployment, found: Fuzzed, hosts_by_flag: bool) -> None:
+        self._running, self._found, self._hosts_by_flag = running, found, hosts_by_flag
         self._places: dict[int, str] = {}
         self._probes = 0
         self._beside = {path.name for path in running.store(BROKER).parent.iterdir()}
@@ -155,16 +158,27 @@ class _Store:
         strange = {path.name for path in store.iterdir()} - OWN | ({path.name for path in store.parent.iterdir()} - self._beside)
         if strange or any(not path.name.isdigit() for path in (store / "commitlog").iterdir()):
             self._wrong(f"{said}: files are where none belong: {sorted(strange)}")
-        log = _read(store)
+        log = self._read(store)
         there = {record.at for record in log.records}
         damage = log.end if log.damage is None else log.damage.at
         missing = sorted(place for place in self._places if place not in there)
         if missing:
             text = f"{said}: {len(missing)} acknowledged messages from {missing[0]} on ({self._places[missing[0]]}); {log.damage}"
-            known = poison and log.damage is not None and log.damage.reason is Reason.LENGTHS and missing[0] >= damage
+            wrong = log.damage is not None and log.damage.reason is Reason.LENGTHS and missing[0] >= damage
+            known = wrong and (poison or self._flagged(store, damage))
             self._found.lost.append(text) if known else self._wrong(text)
         self.usable = self.usable and not missing  # a store that was cut has places twice
         return damage
+
+    def _read(self, store: Path) -> Log:
+        files = sorted((store / "commitlog").iterdir())
+        return read_log(b"".join(path.read_bytes() for path in files), FILE_SIZE, hosts_by_flag=self._hosts_by_flag)
+
+    def _flagged(self, store: Path, place: int) -> bool:
+        """Whether the profile believes that hosts of the record at a place of the log are of IPv6, because a flag says so."""
+        path = store / "commitlog" / f"{place // FILE_SIZE * FILE_SIZE:020d}"
+        head = head_of(path.read_bytes()[place % FILE_SIZE :][:LONGEST_HEAD])
+        return self._hosts_by_flag and head is not None and bool(head.sys_flag & (BORN_IPV6 | STORE_IPV6))
 
     def _probe(self, said: str, end: int) -> None:
         """One more message lies at the end of the log, and is dispatched."""
@@ -217,11 +231,6 @@ class _Pipeline:
 
 def _waits(one: Drawn) -> bool:
     return not one.command.is_one_way
-
-
-def _read(store: Path) -> Log:
-    files = sorted((store / "commitlog").iterdir())
-    return read_log(b"".join(path.read_bytes() for path in files), FILE_SIZE)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,6 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+
 from ..stored.errors import StoredError
 from ..stored.facts import LIMIT
 from ..stored.index import IndexEntries, IndexFile, open_index
@@ -39,6 +41,7 @@ class _Log(KeptOpen):
         self._files = sorted(files, key=lambda file: file.base)
         self._bases = [file.base for file in self._files]
         self.start = self._bases[0] if self._files else 0
+        self._hosts = BORN_IPV6 | STORE_IPV6 if all(file.hosts_by_flag for file in files) else 0
         self._room = np.zeros(0, np.uint8)
         self._first = self._past = 0
 
@@ -48,7 +51,7 @@ class _Log(KeptOpen):
         n, begins = 0, -1
         while True:
             address = self._room.ctypes.data + MARGIN
-            n = int(look_up(address, self._first, self._past, begins, entries.physicalOffset, entries.keyHash, n, found))
+            n = int(look_up(address, self._first, self._past, begins, self._hosts, entries.physicalOffset, entries.keyHash, n, found))
             if n == found.shape[1]:
                 return found
             begins = int(entries.physicalOffset[n])

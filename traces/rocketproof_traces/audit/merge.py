@@ -340,7 +340,7 @@ class Merger:
     @cached_property
     def _log_now(self) -> tuple[LogFile, ...]:
         """The log's files after the queues were read: a broker that runs has gone on writing since the walk."""
-        return log_files([self.store.folder])
+        return log_files([self.store.folder], hosts_by_flag=self.store.hosts_by_flag)
 
     # What lies beside the log
 

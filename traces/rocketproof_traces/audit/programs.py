@@ -24,7 +24,8 @@ Columns = Mapping[str, NDArray[Any]]
 @dataclass(frozen=True)
 class Plan:
     """What is asked of every store: `source()` gives the rules, of which those of `only` are meant (all of them if it is empty), under
-    these settings; `limit`: how many findings of a rule each part of the work keeps; `every`: those of one cause are not folded.
+    these settings; `limit`: how many findings of a rule each part of the work keeps; `every`: those of one cause are not folded;
+    `hosts_by_flag`: as of `segments.LogFile`.
     `source` is a function of a module, so that a plan travels to other processes as its name."""
 
     source: Callable[[], Sequence[Rule]]
@@ -32,6 +33,7 @@ class Plan:
     only: tuple[str, ...] = ()
     limit: int = 100
     every: bool = False
+    hosts_by_flag: bool = True
 
     @property
     def rules(self) -> tuple[Rule, ...]:

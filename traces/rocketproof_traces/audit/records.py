@@ -76,7 +76,7 @@ class Records(KeptOpen):
         source = self.source(file.path)
         place = offset - file.base
         first = read(source, place, min(_FIRST, file.length - place))
-        head = head_of(first)
+        head = head_of(first, hosts_by_flag=file.hosts_by_flag)
         if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
             return None
         return Found(source, place, file.length, first, head)

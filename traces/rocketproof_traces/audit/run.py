@@ -89,7 +89,7 @@ def silent(done: int, all_: int) -> None:
 def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report: Report = silent, size: int = RANGE_SIZE) -> Outcome:
     """Audit stores. Raises TraceError for a folder without a commit log, and OSError where answers cannot be kept."""
     moment = time.time_ns()
-    found = {folder: log_files([folder]) for folder in stores}
+    found = {folder: log_files([folder], hosts_by_flag=plan.hosts_by_flag) for folder in stores}
     kept.begin()
     tasks = [
         Task(moment, folder, part.file, part.start, part.end, part.exact) for folder, files in found.items() for part in ranges(files, size)
@@ -109,7 +109,7 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
             segments[task.file.path, task.end] = nothing(task, NOT_READ)
     for folder, files in found.items():
         parts = sorted((s for s in segments.values() if s.task.store == folder), key=lambda s: (s.task.file.base, s.task.end))
-        outcome.totals.append(Merger(plan, opened(folder, moment), files, parts).run())
+        outcome.totals.append(Merger(plan, opened(folder, moment, plan.hosts_by_flag), files, parts).run())
     if not outcome.stopped:
         kept.done()
     return outcome

@@ -134,7 +134,7 @@ def nothing(task: Task, error: str) -> Segment:
 def audit_segment(plan: Plan, task: Task) -> Segment:
     """Every rule over records, decided for one range. Raises StoredError and OSError for a file that cannot be read."""
     made = programs(plan)
-    store = opened(task.store, task.moment)
+    store = opened(task.store, task.moment, task.file.hosts_by_flag)
     names = Names((SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC))
     with open_source(task.file.path) as source, Records(store.log) as log, LedgerIndex(task.file.index) as index:
         auditor = _Auditor(plan, made, store, task, names, log, index)

@@ -48,6 +48,7 @@ class Store:
     """A store's folder; what was read of it is kept. `problems`: configuration that cannot be read, as one line each."""
 
     folder: str
+    hosts_by_flag: bool = True
     problems: list[str] = field(default_factory=list)
 
     @cached_property
@@ -73,7 +74,7 @@ class Store:
     @cached_property
     def log(self) -> tuple[LogFile, ...]:
         """The files of the log. Raises StoredError."""
-        return log_files([self.folder])
+        return log_files([self.folder], hosts_by_flag=self.hosts_by_flag)
 
     @cached_property
     def queues(self) -> Queues:
@@ -183,9 +184,10 @@ class Store:
 
 
 @lru_cache(maxsize=8)
-def opened(folder: str, moment: int) -> Store:
-    """The store of a folder, read once for each audit in a process."""
-    return Store(folder)
+def opened(folder: str, moment: int, hosts_by_flag: bool) -> Store:
+    """The store of a folder, read once for each audit in a process. `hosts_by_flag`: as of `segments.LogFile`."""
+    del moment
+    return Store(folder, hosts_by_flag)
 
 
 def class_of(name: str, own: Set[str] = frozenset()) -> int:

@@ -24,7 +24,7 @@ def settled(range_: Range) -> Range:
     if range_.exact:
         return range_
     with open_source(range_.file.path) as source:
-        place = Place(source, range_.file.base, range_.file.header)
+        place = Place(source, range_.file.base, range_.file.header, hosts_by_flag=range_.file.hosts_by_flag)
         begin = place.next_plausible(range_.start, range_.end)
         if begin is not None and place.is_covered(begin):
             before = Walk(Range(range_.file, 0, range_.start, exact=True), Names(), crc=False, properties=False, source=source)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_model.compiled import compiled
-from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from .facts import Column, column
 from .kinds import BIT, Kind
@@ -108,12 +107,10 @@ class Chunk:
         texts = np.array([f"{ipaddress.IPv4Address(int(each) >> 32 & 0xFFFFFFFF)}:{_signed(int(each))}" for each in pairs], object)
         found = texts[inverse] if len(pairs) else np.empty(0, object)
         found[~self.is_message] = None
-        flags = self["sysFlag"]
         for row in np.flatnonzero(self.is_message & (address < 0)):
-            moved = STORE_HOST_AT + (IPV6_MORE if flags[row] & BORN_IPV6 else 0) if which == "store" else BORN_HOST_AT
-            if flags[row] & (STORE_IPV6 if which == "store" else BORN_IPV6):
-                data = self.bytes_at(int(self["physicalOffset"][row]) + moved, 16)
-                found[row] = f"[{ipaddress.IPv6Address(data)}]:{int(port[row])}"
+            moved = STORE_HOST_AT + (IPV6_MORE if self["bornAddress"][row] < 0 else 0) if which == "store" else BORN_HOST_AT
+            data = self.bytes_at(int(self["physicalOffset"][row]) + moved, 16)
+            found[row] = f"[{ipaddress.IPv6Address(data)}]:{int(port[row])}"
         return pa.array(found, pa.string())
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6, TRANSACTION_BITS
+from rocketproof_protocol.flags import TRANSACTION_BITS
 
 from .kinds import BIT, PROPERTIES, Kind
 from .layout import BODY_AT, IPV6_MORE
@@ -78,8 +78,7 @@ class Virtual:
 
 
 def _body(column: Callable[[str], Column]) -> Column:
-    flags = column("sysFlag")
-    more = ((flags & BORN_IPV6) != 0).astype(np.int64) + ((flags & STORE_IPV6) != 0).astype(np.int64)
+    more = (column("bornAddress") < 0).astype(np.int64) + (column("storeAddress") < 0).astype(np.int64)
     found: Column = column("physicalOffset") + BODY_AT + IPV6_MORE * more
     return found
 

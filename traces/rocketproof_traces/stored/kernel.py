@@ -49,6 +49,7 @@ from .properties import CRC, RARE, read_properties
 from .table import COLUMN_COUNT, LINE, line
 
 PROPERTIES: Final = 2  # beside CRC: the flag for properties
+SHORT_HOSTS: Final = 4  # and for hosts of IPv4 whatever sysFlag says
 FULL, STOP, MORE, ODD, GROW = range(5)
 """Why the kernel returns: no row is left; the stop is reached; the next record is not all in the buffer; something is irregular; the
 table of names has no room."""
@@ -93,6 +94,7 @@ def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length,
         put(out, _INNER, 1)
     second = byte(base, at + 7) == _SECOND & 0xFF
     system = big32(base, at + SYS_FLAG_AT)
+    hosts = 0 if flags & SHORT_HOSTS else system
     put(out, _KIND, _MESSAGE_V2 if second else _MESSAGE)
     put(out, _PHYSICAL, origin + at)
     put(out, _SIZE, size)
@@ -103,12 +105,12 @@ def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length,
     put(out, _FLAG, big32(base, at + FLAG_AT))
     put(out, _SYS_FLAG, system)
     put(out, _BORN, _cut(big64(base, at + BORN_TIMESTAMP_AT)))
-    born_more = IPV6_MORE if system & BORN_IPV6 else 0
+    born_more = IPV6_MORE if hosts & BORN_IPV6 else 0
     put(out, _BORN_ADDRESS, -1 if born_more else big32(base, at + BORN_HOST_AT) & 0xFFFFFFFF)
     put(out, _BORN_PORT, big32(base, at + BORN_HOST_AT + 4 + born_more))
     moved = at + born_more
     put(out, _STORE, _cut(big64(base, moved + STORE_TIMESTAMP_AT)))
-    store_more = IPV6_MORE if system & STORE_IPV6 else 0
+    store_more = IPV6_MORE if hosts & STORE_IPV6 else 0
     put(out, _STORE_ADDRESS, -1 if store_more else big32(base, moved + STORE_HOST_AT) & 0xFFFFFFFF)
     put(out, _STORE_PORT, big32(base, moved + STORE_HOST_AT + 4 + store_more))
     moved += store_more
@@ -185,8 +187,8 @@ def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given
                 return row, at, MORE
             if word(table, COUNT) + 3 > word(table, CAPACITY) or word(table, USED) + 3 * LONGEST > word(table, ROOM):
                 return row, at, GROW
-            system = big32(base, at + SYS_FLAG_AT)
-            body_at = at + BODY_AT + (IPV6_MORE if system & BORN_IPV6 else 0) + (IPV6_MORE if system & STORE_IPV6 else 0)
+            hosts = 0 if flags & SHORT_HOSTS else big32(base, at + SYS_FLAG_AT)
+            body_at = at + BODY_AT + (IPV6_MORE if hosts & BORN_IPV6 else 0) + (IPV6_MORE if hosts & STORE_IPV6 else 0)
             body_length = big32(base, body_at - 4)
             wide = 1 if magic == _SECOND else 0
             topic_at = body_at + body_length + 1 + wide

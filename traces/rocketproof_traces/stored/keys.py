@@ -92,10 +92,10 @@ def _has(base, topic, begin, end, wanted):
 
 
 @compiled
-def look_up(base, start, end, begins, offsets, hashes, n, found):
+def look_up(base, start, end, begins, hosts, offsets, hashes, n, found):
     """Fill in lines of `found` (a record is there, it has the key, its store timestamp) for entries from number `n` on; ends at one whose
     record is not whole in [start, end), the physical offsets of what is in memory, and gives its number. A record at `begins` is taken as
-    it is, though its size leads out of these bytes."""
+    it is, though its size leads out of these bytes. `hosts`: the bits of sysFlag that make a host longer."""
     while n < offsets.size:
         if offsets[n] < start or offsets[n] + FIXED_SIZE > end:
             if offsets[n] != begins:
@@ -112,7 +112,7 @@ def look_up(base, start, end, begins, offsets, hashes, n, found):
                     return n
                 n += 1
                 continue
-            system = big32(base, at + SYS_FLAG_AT)
+            system = big32(base, at + SYS_FLAG_AT) & hosts
             more = IPV6_MORE if system & BORN_IPV6 else 0
             body_at = at + BODY_AT + more + (IPV6_MORE if system & STORE_IPV6 else 0)
             length = big32(base, body_at - 4)

@@ -38,9 +38,10 @@ LARGEST = (16 << 20) + (64 << 10)
 
 class Place:
     """Questions about places in a file of the log, whose first byte has the physical offset `base`. A place is where a record begins
-    with the `header` bytes before it."""
+    with the `header` bytes before it. `hosts_by_flag`: as of `segments.LogFile`."""
 
-    def __init__(self, source: Source, base: int, header: int = 0) -> None:
+    def __init__(self, source: Source, base: int, header: int = 0, *, hosts_by_flag: bool = True) -> None:
+        self.hosts_by_flag = hosts_by_flag
         self.source = source
         self.base = base
         self.header = header
@@ -79,7 +80,9 @@ class Place:
     def parts(self, at: int) -> Parts | None:
         """The record at a place with a magic number; None if the file ends in its fixed places."""
         at += self.header
-        head = head_of(read(self.source, at, min(LONGEST_HEAD, self.length - at))) if at + FIXED_SIZE <= self.length else None
+        if at + FIXED_SIZE > self.length:
+            return None
+        head = head_of(read(self.source, at, min(LONGEST_HEAD, self.length - at)), hosts_by_flag=self.hosts_by_flag)
         if head is None or at + head.length + FIXED_SIZE - BODY_AT > self.length:
             return None
         return parts_of(lambda place, count: read(self.source, place, count), at, self.length, head)

@@ -66,17 +66,17 @@ class Head(NamedTuple):
     @property
     def length(self) -> int:
         """How many bytes the fixed places have; the body is behind them."""
-        return _HEADS[self.sys_flag & (BORN_IPV6 | STORE_IPV6)].size
+        return BODY_AT + len(self.born_host) + len(self.store_host) - 2 * _HOST.size
 
 
 LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
 
 
-def head_of(data: bytes, at: int = 0) -> Head | None:
-    """The fixed places of what begins there; None if the data end in them."""
+def head_of(data: bytes, at: int = 0, *, hosts_by_flag: bool = True) -> Head | None:
+    """The fixed places of what begins there; None if the data end in them. `hosts_by_flag`: as of `segments.LogFile`."""
     if at + BODY_AT > len(data):
         return None
-    form = _HEADS[_INT.unpack_from(data, at + SYS_FLAG_AT)[0] & (BORN_IPV6 | STORE_IPV6)]
+    form = _HEADS[_INT.unpack_from(data, at + SYS_FLAG_AT)[0] & (BORN_IPV6 | STORE_IPV6) if hosts_by_flag else 0]
     return Head(*form.unpack_from(data, at)) if at + form.size <= len(data) else None
 
 
@@ -159,7 +159,7 @@ class Record:
     @property
     def parts_size(self) -> int:
         """What its parts add up to. A topic beyond 127 bytes has a length of two bytes."""
-        more = IPV6_MORE * (bool(self.sys_flag & BORN_IPV6) + bool(self.sys_flag & STORE_IPV6))
+        more = IPV6_MORE * (":" in self.born_host[0]) + IPV6_MORE * (":" in self.store_host[0])
         topic = len(self.topic.encode())
         return FIXED_SIZE + more + len(self.body) + topic + (topic > TOPIC_LIMIT) + len(self.properties_text.encode())
 
@@ -203,9 +203,9 @@ class Log:
         return next((r for r in self.records if r.at == place), None)
 
 
-def read_log(data: bytes, file_size: int, end: int | None = None) -> Log:
+def read_log(data: bytes, file_size: int, end: int | None = None, *, hosts_by_flag: bool = True) -> Log:
     """Read a log's files, joined, from the first byte to the end, which is where only zeros follow unless it is given, or to the first
-    damage."""
+    damage. `hosts_by_flag`: as of `segments.LogFile`."""
     written = len(data.rstrip(b"\0")) if end is None else 0
     log = Log(file_size, len(data) if end is None else end)
     at = 0
@@ -224,7 +224,7 @@ def read_log(data: bytes, file_size: int, end: int | None = None) -> Log:
             log.blanks.append((at, size))
             at += size
             continue
-        record = _record(data, at)
+        record = _record(data, at, hosts_by_flag=hosts_by_flag)
         if record is None:
             reason = Reason.LENGTHS if magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2) else Reason.MAGIC if magic or size else Reason.HOLE
             log.damage = Damage(at, log.end - at, reason)
@@ -234,15 +234,15 @@ def read_log(data: bytes, file_size: int, end: int | None = None) -> Log:
     return log
 
 
-def record_at(data: bytes, place: int) -> Record | None:
-    """The record whose bytes these are, from that place of a log; None if they are none."""
-    record = _record(data, 0)
+def record_at(data: bytes, place: int, *, hosts_by_flag: bool = True) -> Record | None:
+    """The record whose bytes these are, from that place of a log; None if they are none. `hosts_by_flag`: as of `segments.LogFile`."""
+    record = _record(data, 0, hosts_by_flag=hosts_by_flag)
     return None if record is None else replace(record, at=place)
 
 
-def _record(data: bytes, at: int) -> Record | None:
+def _record(data: bytes, at: int, *, hosts_by_flag: bool) -> Record | None:
     """The record that begins there, None if its lengths do not fit."""
-    head = head_of(data, at)
+    head = head_of(data, at, hosts_by_flag=hosts_by_flag)
     if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
         return None
     parts = parts_of(lambda place, count: data[place : place + count], at, len(data), head)

@@ -23,7 +23,9 @@ _MAGIC = [magic.to_bytes(4, "big") for magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 @dataclass(frozen=True)
 class LogFile:
     """A file of the commit log: its first byte's physical offset, its bytes, and whether no later file has data. `header`: the bytes in
-    front of each record, which a log of DLedger has; `index`: the folder of the index beside such a log, empty where it is not known."""
+    front of each record, which a log of DLedger has; `index`: the folder of the index beside such a log, empty where it is not known;
+    `hosts_by_flag`: its hosts are as long as sysFlag says, as since IPv6 came; before that a client could set those bits, and they meant
+    nothing."""
 
     path: str
     base: int
@@ -31,6 +33,7 @@ class LogFile:
     last: bool
     header: int = 0
     index: str = ""
+    hosts_by_flag: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ class Walked:
     size: int
 
 
-def log_files(folders: Sequence[str]) -> tuple[LogFile, ...]:
+def log_files(folders: Sequence[str], *, hosts_by_flag: bool = True) -> tuple[LogFile, ...]:
     """The files of a commit log in order. A folder is a store's, or has the files themselves; a store may have several, and a part of its
-    log with DLedger, behind what was written without it.
+    log with DLedger, behind what was written without it. `hosts_by_flag`: as of `LogFile`.
 
     Raises StoredError if there is none, and if two have the same name.
     """
@@ -75,7 +78,7 @@ def log_files(folders: Sequence[str]) -> tuple[LogFile, ...]:
     data = [_begin(named.path) for named in order]
     for number, named in enumerate(order):
         last = not any(filled for _, filled in data[number + 1 :])
-        files.append(LogFile(named.path, named.base, data[number][0], last, named.header, named.beside))
+        files.append(LogFile(named.path, named.base, data[number][0], last, named.header, named.beside, hosts_by_flag))
     return tuple(files)
 
 

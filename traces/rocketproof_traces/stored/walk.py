@@ -81,6 +81,7 @@ class Walk:
         self.data_end: int | None = None
         self._header = range_.file.header
         self._flags = (CRC if crc else 0) | (kernel.PROPERTIES if properties else 0)
+        self._flags |= 0 if range_.file.hosts_by_flag else kernel.SHORT_HOSTS
         self._most = min(rows, ROWS)
         self._size = window
         self._given = source
@@ -104,7 +105,7 @@ class Walk:
     def _chunks(self, source: Source) -> Iterator[Chunk]:
         kernel, range_ = self._kernel, self.range
         base = range_.file.base
-        place = Place(source, base, self._header)
+        place = Place(source, base, self._header, hosts_by_flag=range_.file.hosts_by_flag)
         begin = self._begin(place)
         if begin is None:
             self._walked = Walked(range_, None, None, 0, 0)

@@ -24,7 +24,7 @@ from ..steps.parts import Capability
 from ..steps.vocabulary import Step
 from ..validation.report import HISTORIES, prepare
 from .causes import Cause, cause_of
-from .edges import EDGES, edges
+from .edges import EDGES, edges, left_out
 from .pairs import compare
 from .smaller import plain, steps_of
 from .staging import Progress, Stage
@@ -57,7 +57,8 @@ class AgainstRequest:
 
 @dataclass
 class Differing:
-    """What two targets do otherwise: the smallest program so far, in how many it was seen, and whether it came again."""
+    """What two targets do otherwise: the smallest program so far, in how many it was seen, and whether it came again. `also`: what else
+    differs by the same cause."""
 
     cause: Cause
     count: int
@@ -65,6 +66,13 @@ class Differing:
     difference: Difference
     histories: tuple[Recorded, Recorded]
     again: bool | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> set[str]:
+        """All that the smallest program shows."""
+        one, other = self.histories
+        return {self.cause.about, *(cause_of(each, one.history).about for each in compare(one.history, other.history))}
 
     @property
     def size(self) -> tuple[int, int]:
@@ -73,6 +81,7 @@ class Differing:
     def data(self, folder: Path) -> dict[str, Any]:
         return {
             "about": self.cause.about,
+            "also": list(self.also),
             "rules": list(self.cause.rules),
             "programs": self.count,
             "again": self.again,
@@ -148,21 +157,40 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
     for number in range(request.rounds):
         if bounds.over or not _round(both, made.differing[:MOST], number, progress):
             break
+    made.differing = together(made.differing)
     if bounds.over:
         made.stopped = f"--time {request.seconds:g}"
     made.seconds = time.monotonic() - began
     return made
 
 
+def together(differing: Sequence[Differing]) -> list[Differing]:
+    """One difference for each cause: those whose smallest programs show something in common have one. The smallest one stands for them."""
+    groups: list[tuple[set[str], list[Differing]]] = []
+    for one in differing:
+        shown, members = set(one.shown), [one]
+        for group in [group for group in groups if group[0] & shown]:
+            groups.remove(group)
+            shown |= group[0]
+            members += group[1]
+        groups.append((shown, members))
+    found = []
+    for shown, members in groups:
+        first = min((one for one in members if one.again), key=lambda one: one.size, default=members[0])
+        count = sum(one.count for one in members)
+        found.append(replace(first, count=count, also=tuple(sorted(shown - {first.cause.about}))))
+    return sorted(found, key=lambda one: -one.count)
+
+
 def _programs(request: AgainstRequest) -> list[Program]:
-    """General ones, those that tell switches, and batches of every size, numbered."""
+    """General ones, those that tell switches, those that leave out fields, and batches of every size, numbered."""
     offers = request.first.offers & request.second.offers
     configure, start = Capability.CONFIGURE in offers, Capability.START in offers
     choice = Choice(request.first.profile, request.programs, request.seed, configure=configure, start=start, concurrent=False)
     general = generate(choice)
-    tellers = witnesses(len(general) + 1, configure=configure, start=start)
-    last = len(general) + len(tellers)
-    return [*general, *tellers, *(edges(max(8, request.programs // 25), request.seed, last + 1) if start else ())]
+    made = [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
+    made += left_out(max(8, request.programs // 8), request.seed, len(made) + 1)
+    return [*made, *(edges(max(8, request.programs // 25), request.seed, len(made) + 1) if start else ())]
 
 
 def _performed(

@@ -22,6 +22,7 @@ from ..replay import comparison
 from ..replay.cases import Answer
 from ..replay.comparison import Comparison, Difference, message_data
 from ..replay.program import ENTRY, NEXT_OFFSET
+from ..runs.client import MESSAGE_ID
 from ..runs.parsed import Asked, ParsedHistory
 from ..runs.recording import body_of
 
@@ -29,6 +30,8 @@ _LONG: Final = re.compile(r"(.)\1{99,}")
 _OWN: Final = ("storeHost", "physOffset", "bornTimestamp")
 """Of a record: what no two brokers share."""
 _TIME: Final = "timestamp"
+_TEXT: Final = "propertiesText"
+_NOWHERE: Final = "0" * 32
 _SAME: Final = Comparison("5.", None)
 """Places are each side's own, and so are ids that a broker may make up."""
 
@@ -48,7 +51,7 @@ def bare(history: ParsedHistory, value: Any) -> Any:
         return _LONG.sub(r"\1…", value.replace(prefix, "")) if prefix else value
     if isinstance(value, Mapping):
         return {bare(history, key): bare(history, each) for key, each in value.items()}
-    return [bare(history, each) for each in value] if isinstance(value, list) else value
+    return [bare(history, each) for each in value] if isinstance(value, list | tuple) else value
 
 
 # Answers
@@ -93,13 +96,18 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
     if first is not None and second is not None and (first == "-1") != (second == "-1"):
         yield Difference(_TIME, first, second)
     if here.op == "route" and recorded.code == 0:
-        routes = (comparison.route(body_of(each.answer), history.names.is_mine) for history, each in ((one, here), (other, there)))
-        yield from comparison.values("route", *(bare(one, each) for each in routes))
+        routes = [
+            bare(history, comparison.route(body_of(each.answer), history.names.is_mine)) for history, each in ((one, here), (other, there))
+        ]
+        yield from comparison.values("route", *routes)
 
 
 def _answer(history: ParsedHistory, asked: Asked) -> Answer:
-    remark = asked.answer.get("remark")
-    return Answer(asked.code, None if remark is None else bare(history, remark), bare(history, asked.answer.get("fields") or {}))
+    """What was answered, with names and ids as another broker would have them."""
+    remark, fields = asked.answer.get("remark"), bare(history, asked.answer.get("fields") or {})
+    if "msgId" in fields:
+        fields["msgId"] = MESSAGE_ID.sub(_NOWHERE, fields["msgId"])
+    return Answer(asked.code, None if remark is None else bare(history, remark), fields)
 
 
 def _how_many(asked: Asked) -> str:
@@ -191,7 +199,7 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
     first = min((int(each.fields["bornTimestamp"]) for each in history.asked if "bornTimestamp" in each.fields), default=0)
     for at, data in sorted(history.records.items()):
         message = records.decode(data, exact=False)
-        if message is None:
+        if message is None or records.size_and_magic(data)[1] == records.BLANK_MAGIC:
             continue
         topic = bare(history, message.topic)
         told = bare(history, {**message_data(message), "body": message.body})
@@ -203,6 +211,9 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
             del told[name]
         if drawn:
             told["props"].pop(REAL_QUEUE, None)
+            del told[_TEXT]
+        elif told[_TEXT] is not None:
+            told[_TEXT] = MESSAGE_ID.sub("…", told[_TEXT])
         turn = next(turn for turn in itertools.count() if (message.born_timestamp - first, topic, turn) not in found)
         found[message.born_timestamp - first, topic, turn] = at, told
     return found

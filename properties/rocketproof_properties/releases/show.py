@@ -56,6 +56,8 @@ def render_differences(report: AgainstReport, folder: Path) -> None:
         rules = f" ({', '.join(one.cause.rules)})" if one.cause.rules else ""
         word, style = ("? not reproduced", "bold yellow") if one.again is False else ("! difference", "bold red")
         page.wrapped(f"{word} {number}: {one.cause.about}{rules} in {counted(one.count, 'program')}", style)
+        if one.also:
+            page.wrapped("and by the same cause " + ", ".join(one.also), first="    ", indent=6)
         print_program(one.program, page)
         prefix = one.histories[0].history.names.prefix
         page.wrapped(f"{one.difference.where.replace(prefix, '')}: {one.difference.field}", first="    ", indent=6)

@@ -1,4 +1,4 @@
-"""What a target does not serve is a finding each, and no program has it; what was accepted is not for ever."""
+"""What a target does not serve, or does not start with, is a finding each, and no program has it; what was accepted is not for ever."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from spoilt import Spoilt, answering
 
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
+from rocketproof_properties.generators.programs import NARROW, STARTED, Program
 from rocketproof_properties.validation import accept, show
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, again, validate
 from rocketproof_protocol import codes
 
 NO_BACK = answering(codes.CONSUMER_SEND_MSG_BACK, codes.REQUEST_CODE_NOT_SUPPORTED)
+BACK = (("send", {}), ("back", {}))
 ACCEPTED = '[[accept]]\nproperty = "request.back"\nreason = "consumers come later"\nuntil = {}\n'
 
 
@@ -24,13 +27,13 @@ def validated(folder: Path, until: str = "") -> ValidationReport:
     if until:
         (folder / "accept.toml").write_text(ACCEPTED.format(until), "utf-8")
         entries = accept.read(folder / "accept.toml")
-    return validate(ValidationRequest(Spoilt(NO_BACK), folder / "r", 24, 3, shrink=0, accepted=entries))
+    return validate(ValidationRequest(Spoilt(NO_BACK), folder / "r", 2, 3, shrink=0, accepted=entries, remembered=(Program(1, "", BACK),)))
 
 
 def test_an_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = validated(tmp_path)
     assert [one.verdict.property for one in found.open] == ["request.back"] and found.exit_code == 1
-    assert not any("send_back" in one.asked for one in found.judged) and len(found.judged) > 20
+    assert not any("send_back" in one.asked for one in found.judged) and len(found.judged) == 3
     show.render(found, tmp_path / "r")
     shown = " ".join(capsys.readouterr().out.split())
     assert "Requests that are not served; no program has them" in shown and "retries and dead letters" in shown
@@ -48,3 +51,21 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
     show.render(late, tmp_path / "b" / "r")
     said = "accepted deviation request.back (consumers come later, until 2020-01-01) is over: mend it"
     assert said in " ".join(capsys.readouterr().out.split())
+
+
+class Choosy(Spoilt):
+    """It does not start with some settings."""
+
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
+        if setup.settings == STARTED[NARROW]:
+            raise TargetError("spoilt: broker-a ended while it started, with code 70: unknown setting")
+        return super().open(setup)
+
+
+def test_settings_with_which_it_does_not_start_are_a_finding_and_the_run_goes_on(tmp_path: Path) -> None:
+    found = validate(ValidationRequest(Choosy(), tmp_path / "r", 2, 1, shrink=0, remembered=(Program(1, "", BACK, NARROW),)))
+    (one,) = found.open
+    assert one.verdict.property == "start.no_cluster_topic" and not found.stopped and found.exit_code == 1
+    assert "1 program on a broker with no cluster topic (clusterTopicEnable=false, defaultTopicQueueNums=3)" in one.verdict.text
+    assert len(found.judged) == 2 and "code 70: unknown setting" in one.verdict.text
+    assert [each.verdict for each in again(tmp_path / "r", None, ()).open] == [one.verdict]

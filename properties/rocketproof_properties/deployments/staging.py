@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from .deployment import Deployment, Setup, Target
+from .deployment import Deployment, Setup, Target, TargetError
 
 
 def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Deployment, None, None]:
@@ -14,13 +14,25 @@ def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Deployment, No
 
     Raises TargetError as `Target.open` does, at the setup that cannot be had.
     """
+    for running in attempted(target, setups):
+        if isinstance(running, TargetError):
+            raise running
+        yield running
+
+
+def attempted(target: Target, setups: Sequence[Setup]) -> Generator[Deployment | TargetError, None, None]:
+    """The same, with the reason in place of a setup that cannot be had."""
     with ThreadPoolExecutor(1, thread_name_prefix="target") as pool:
         opening: Future[Deployment] | None = None
         try:
             for number, _ in enumerate(setups):
-                running = (opening or pool.submit(target.open, setups[number])).result()
+                opened = opening or pool.submit(target.open, setups[number])
+                problem = opened.exception()
                 opening = pool.submit(target.open, setups[number + 1]) if number + 1 < len(setups) else None
-                with running:
+                if isinstance(problem, TargetError):
+                    yield problem
+                    continue
+                with opened.result() as running:
                     yield running
         finally:
             if opening is not None and not opening.cancel():

@@ -136,7 +136,8 @@ def back(
 def end(
     context: Context, to: str, *, record: int = 0, commit: bool = True, offset: int | None = None, queue_offset: int = 0
 ) -> Call | None:
-    """The end of a transaction, one-way as clients send it. `offset`: a place of the log, whose offset in its queue is given too."""
+    """The end of a transaction, one-way as clients send it, with some id of its message, which a release only logs. `offset`: a place of
+    the log, whose offset in its queue is given too."""
     if offset is None:
         halves = [one for one in context.stored(to) if one.half]
         if not halves:
@@ -148,7 +149,7 @@ def end(
         "commitLogOffset": str(offset),
         "commitOrRollback": str(COMMIT if commit else ROLLBACK),
         "fromTransactionCheck": "false",
-        "msgId": "",
+        "msgId": f"{max(offset, 0):032X}",
         "transactionId": "",
     }
     return Call("end_transaction", to, codes.END_TRANSACTION, fields, one_way=True)

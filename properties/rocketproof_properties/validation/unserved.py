@@ -5,9 +5,9 @@ A port that lacks one request would otherwise be accused by every program that h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
@@ -81,12 +81,3 @@ def of_unserved(one: Unserved) -> ValidationFinding:
     text = f"{one.request} ({one.code}) is {f'answered {one.answer}' if one.refused else 'not answered'}; lost without it: {one.lost}"
     verdict = Verdict("reference", f"{REQUEST}{one.step}", text, rules=("REM-05",))
     return ValidationFinding(verdict, Program(0, UNSERVED, ()), "", 0, cause=UNSERVED)
-
-
-def unserved_again(row: Mapping[str, Any]) -> ValidationFinding | None:
-    """The same of a saved report's row, None for a row of another finding: no history has it."""
-    if not str(row["property"]).startswith(REQUEST):
-        return None
-    return ValidationFinding(
-        Verdict("reference", row["property"], row["text"], rules=("REM-05",)), Program(0, UNSERVED, ()), "", 0, cause=UNSERVED
-    )

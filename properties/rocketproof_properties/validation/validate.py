@@ -15,11 +15,12 @@ from typing import Any, Final
 from ..catalogue import conditions as about
 from ..choices import InputError
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
-from ..deployments.staging import in_turn
+from ..deployments.staging import attempted
 from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
-from ..judging.judging import Judged, judge_file, judge_shared
+from ..judging.judging import Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
+from ..output import counted
 from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
@@ -35,7 +36,7 @@ from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .restarts import Report, delayed, restart_each
 from .shrink import shrink
 from .stores import Stored, judge_store
-from .unserved import of_unserved, unserved, unserved_again
+from .unserved import of_unserved, unserved
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
@@ -178,8 +179,11 @@ class _Validation:
             self._gather(self._recorded(groups.pop(needs)))
         stages = [found for stage in stages if (found := tuple(needs for needs in stage if needs in groups))]
         setups = [Setup(settings=STARTED.get(stage[0], {})) for stage in stages]
-        with closing(in_turn(self.target, setups)) as targets:
+        with closing(attempted(self.target, setups)) as targets:
             for stage, running in zip(stages, targets, strict=False):
+                if isinstance(running, TargetError):
+                    self._left_out(stage[0], running, len(groups[stage[0]]))
+                    continue
                 for needs in stage:
                     if not self.bounds.over:
                         self._group(needs, groups[needs], running)
@@ -189,6 +193,15 @@ class _Validation:
                 self.stage.clear()
                 if self.bounds.over:
                     return
+
+    def _left_out(self, needs: str, problem: TargetError, programs: int) -> None:
+        """A target that does not start with some settings is judged without them, and one that does not start at all is none."""
+        if not needs or not self.report.judged:
+            raise problem
+        with_ = ", ".join(f"{name}={value}" for name, value in STARTED[needs].items())
+        text = f"{counted(programs, 'program')} on a broker with {needs} ({with_}) are left out, since it does not start so: {problem}"
+        verdict = Verdict("reference", f"start.{needs.replace(' ', '_')}", text)
+        self.report.findings.append(ValidationFinding(verdict, Program(0, needs, (), needs), "", programs))
 
     def _recorded(self, programs: Sequence[Program]) -> list[Judged]:
         """Those of the programs that an interrupted run has recorded, judged."""
@@ -393,11 +406,20 @@ def again(
     made.shared = judge_shared(made.judged, made.profile)
     made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
     _repeated(made.findings, old, folder)
-    made.findings[:0] = [*filter(None, map(unserved_again, old.get("findings") or ()))]
+    made.findings[:0] = [*filter(None, map(_of_no_history, old.get("findings") or ()))]
     name_causes(made.findings, folder, made.profile)
     judge_accepted(made, entries)
     report.write(made, folder)
     return made
+
+
+def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
+    """The finding of a saved report's row that no history shows, such as an unserved request; None for others, which are judged again."""
+    if row["history"]:
+        return None
+    needs = str((row.get("program") or {}).get("needs") or "")
+    verdict = Verdict(row["judge"], row["property"], row["text"], rules=tuple(row.get("rules") or ()))
+    return ValidationFinding(verdict, Program(0, needs, (), needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
 
 
 def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path) -> None:

@@ -150,6 +150,7 @@ class Reference:
         yield from self._queues()
         yield from self._records()
         yield from self._looks()
+        yield from self._looked(self.history.states.get("consumed", {}).get("looks", ()))
         yield from self._deleted()
 
     def _happen(self, item: Other) -> None:
@@ -475,7 +476,7 @@ class Reference:
 def _asked(look: Mapping[str, Any]) -> str:
     """A question in words."""
     said = [f"{name} {value}" for name, value in look["args"].items() if name != "topic"]
-    return " ".join([str(look["name"]), "of", str(look["args"]["topic"]), *said])
+    return " ".join([str(look["name"]), "of", str(look["args"].get("topic", "a group")), *said])
 
 
 def _born(hosts: dict[Host, Host], found: Message, ours: Message, where: str) -> Iterator[Difference]:

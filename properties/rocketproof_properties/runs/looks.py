@@ -57,6 +57,21 @@ def questions(
             yield "progress", {**of, "group": group}
 
 
+def consumption(topic: str, queue: int, end: int, group: str) -> list[Step]:
+    """What a consumer does with a queue: it goes too far, says how far it is, subscribes and leaves; with what it is told of it."""
+    of = {"topic": topic, "queue": queue, "group": group}
+    return [
+        ("pull", {**of, "group": READER, "offset": end + 5}),
+        ("pull", {**of, "commit": 1}),
+        ("progress", of),
+        ("consumer", {"group": group, "topic": topic, "version": 5}),
+        ("pull", {**of, "tags": None, "version": 5}),
+        ("pull", {**of, "tags": None, "version": 6}),
+        ("leave", {"group": group}),
+        ("pull", {**of, "tags": None, "version": 5}),
+    ]
+
+
 def look_around(asks: Asks, asked: Sequence[Step]) -> list[dict[str, Any]]:
     """The questions with what is answered; without those that get no answer."""
     return [{"name": name, "args": args, **said(answer)} for name, args in asked if (answer := asks.ask(name, **args)) is not None]

@@ -27,6 +27,7 @@ from ..generators.programs import Program
 from ..steps.call import Context
 from ..steps.names import Names
 from .client import SETTLING, Client, perform
+from .looks import consumption, look_around
 from .readback import SECONDS, Levels, Reader, clean_up, read_back, schedule_offsets
 from .recording import Recording
 from .waiting import until
@@ -217,7 +218,7 @@ class Runner:
             client.listen()
         named = _named(program, names)
         places = [one.place for one in context.known]
-        queues: list[tuple[str, int]] = []
+        queues: list[tuple[str, int, int]] = []
         for op, value in read_back(
             reader, names, named, places, under_way.before, context.births, context.sent_back, _groups(program, names)
         ):
@@ -225,7 +226,7 @@ class Runner:
             if op == "topics":
                 named |= set(value["topics"])
             elif op == "queues":
-                queues = [(topic, queue) for topic, queue, end, _ in value["queues"] if end]
+                queues = [(topic, queue, end) for topic, queue, end, _ in value["queues"] if end]
         for client in under_way.clients.values():
             client.look()
         if any(client.lost for client in under_way.clients.values()):
@@ -233,8 +234,13 @@ class Runner:
                 raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
             recording.add("state", broker, "alive", {})
         elif self.clean and program.settles:
+            if queues:
+                (topic, queue, end), group = queues[0], names.group("consumers")
+                told = look_around(reader, consumption(topic, queue, end, group))
+                recording.add("state", broker, "consumed", {"looks": told})
+                named.add(RETRY_PREFIX + group)
             mine, asked = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
-            left = clean_up(reader, names, mine, asked, queues)
+            left = clean_up(reader, names, mine, asked, [(topic, queue) for topic, queue, _ in queues])
             if left:
                 recording.add("state", broker, "deleted", left)
 

@@ -16,7 +16,7 @@ from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, PULL_SUBSCRIBES, ROLLBACK
+from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, ROLLBACK
 from rocketproof_protocol.properties import PGROUP
 from rocketproof_protocol.topics import TEMPLATE
 
@@ -25,6 +25,8 @@ from .parts import NAME_SERVER
 
 UNSUPPORTED_CODE: Final = 9999
 """A request code that no release has."""
+CLIENT: Final = "rocketproof"
+"""The id of clients that say that they are there."""
 _ITEM = struct.Struct(">iiiii")
 
 
@@ -243,20 +245,24 @@ def pull(
     offset: int = 0,
     most: int = 32,
     group: str = "rocketproof-reader",
-    tags: str = "*",
+    tags: str | None = "*",
+    version: int = 0,
+    commit: int | None = None,
 ) -> Call:
-    """At most so many records of a queue from an offset on, with these tags, by somebody who commits nothing and does not wait for more."""
+    """At most so many records of a queue from an offset on, by somebody who does not wait for more. Without `tags` they are those that the
+    group's heartbeat has subscribed to, in this version at least; `commit` says how far the group is."""
+    flags = (0 if tags is None else PULL_SUBSCRIBES) | (0 if commit is None else PULL_COMMITS_OFFSET)
     fields = {
         "consumerGroup": context.names.group(group),
         "topic": context.names.topic(topic),
         "queueId": str(queue),
         "queueOffset": str(offset),
         "maxMsgNums": str(most),
-        "sysFlag": str(PULL_SUBSCRIBES),
-        "commitOffset": "0",
+        "sysFlag": str(flags),
+        "commitOffset": str(commit or 0),
         "suspendTimeoutMillis": "0",
-        "subscription": tags,
-        "subVersion": "0",
+        "subscription": tags or "",
+        "subVersion": str(version),
         "expressionType": "TAG",
     }
     return Call("pull", to, codes.PULL_MESSAGE, fields)
@@ -301,8 +307,35 @@ def settings(context: Context, to: str) -> Call:
 def heartbeat(context: Context, to: str, *, group: str | None = None) -> Call:
     """A client's sign of life, with a producer's group if one is given."""
     producers = [] if group is None else [{"groupName": context.names.group(group)}]
-    data = {"clientID": "rocketproof", "producerDataSet": producers, "consumerDataSet": []}
+    data = {"clientID": CLIENT, "producerDataSet": producers, "consumerDataSet": []}
     return Call("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
+
+
+def consumer(context: Context, to: str, *, group: str = "g", topic: str = "A", version: int = 1) -> Call:
+    """A consumer's sign of life: its group, and the one topic that it has subscribed to."""
+    subscribed = {
+        "topic": context.names.topic(topic),
+        "subString": "*",
+        "subVersion": version,
+        "expressionType": "TAG",
+        "tagsSet": [],
+        "codeSet": [],
+    }
+    row = {
+        "groupName": context.names.group(group),
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+        "subscriptionDataSet": [subscribed],
+        "unitMode": False,
+    }
+    data = {"clientID": CLIENT, "producerDataSet": [], "consumerDataSet": [row]}
+    return Call("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
+
+
+def leave(context: Context, to: str, *, group: str = "g") -> Call:
+    """A consumer takes itself out of its group."""
+    return Call("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
 
 
 def cluster(context: Context, to: str) -> Call:

@@ -79,6 +79,8 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "groups": _asks("somebody asks a broker for its consumer groups", requests.groups),
     "settings": _asks("somebody asks a broker for its settings", requests.settings),
     "heartbeat": _asks("a client says that it is there", requests.heartbeat),
+    "consumer": _asks("a consumer says that it is there, and what it has subscribed to", requests.consumer),
+    "leave": _asks("a consumer takes itself out of its group", requests.leave),
     "cluster": _asks("somebody asks the name server for the brokers that it knows", requests.cluster),
     # What is done otherwise
     "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),

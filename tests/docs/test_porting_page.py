@@ -25,7 +25,7 @@ SIMULATED = {"progress", "commit"}
 
 def used(module: object) -> set[str]:
     """The steps that a module asks for."""
-    return set(re.findall(r'(?:ask\(|plain\(|yield |\[\()"(\w+)"', inspect.getsource(module)))  # type: ignore[arg-type]
+    return set(re.findall(r'(?:ask\(|plain\(|yield |\[\(|\n +\()"(\w+)"', inspect.getsource(module)))  # type: ignore[arg-type]
 
 
 def rows() -> list[str]:

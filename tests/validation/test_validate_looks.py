@@ -98,6 +98,22 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         (SEND,),
         "max_offset.offset",
     ),
+    "a place that a pull does not note": (
+        [Text("rocketproof_impl.broker.pull:PullMessageProcessor._answer", "header.sys_flag & PULL_COMMITS_OFFSET", "header.queue_id < 0")],
+        (SEND,),
+        "progress.offset",
+    ),
+    "a consumer that cannot leave": (
+        [
+            Text(
+                "rocketproof_impl.broker.heartbeat:ClientManageProcessor._unregister_client",
+                "if header.consumer_group is not None",
+                "if False",
+            )
+        ],
+        (SEND,),
+        "pull.code",
+    ),
     "a queue that outlives its topic": (
         [
             Text(

@@ -1,4 +1,4 @@
-"""Why nothing has to notice a change that survived or that no program reaches: it is equivalent, or the wire does not show it.
+"""Why nothing has to notice a change that survived or that no program reaches: it is equivalent, or nothing over the wire shows it.
 
 An entry names a module, a function of it or a change by how its id begins.
 """
@@ -9,11 +9,59 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from .results import SURVIVED, UNREACHED, UNSEEN, Row
+from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, Row
 
-ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
-    "producer/": (UNSEEN, "no producer of ours runs when a broker is validated"),
+_UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
+    "no producer of ours runs when a broker is validated": ("producer/",),
+    "no slave runs beside the broker": (
+        *(
+            "broker/slave:",
+            "store/ha:",
+            "store/haclient:",
+            "store/commitlog:CommitLog.append_data",
+            "broker/settings:BrokerSettings.ha_address",
+        ),
+        "broker/parts:BrokerParts.__init__ swapped SlaveSynchronize",
+    ),
+    "no request of ours tells what a broker counts": ("broker/statistics:", "broker/answering:count_", "broker/sendback:count_"),
+    "a broker that is validated has no hooks": ("broker/hooks:",),
+    "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
+    "a half message is checked after a minute, which is longer than programs take": (
+        *("broker/transactioncheck:", "broker/clients:ProducerManager.available_channel", "broker/operations:GatheredOperations.__init__"),
+        "broker/broker:Broker.services",
+    ),
+    "a silent client is forgotten after two minutes": ("broker/clients:expired",),
+    "what is brought to the device shows when a machine loses its power or a device fails": (
+        *("store/flush:", "store/flushing:", "store/threads:", "store/transient:", "store/settings:StoreSettings.transient_store_pool"),
+        *("store/checkpoint:",),
+    ),
+    "nobody asks for messages by their keys": (
+        "store/index:IndexService.query",
+        "store/indexfile:IndexFile.find",
+        "store/indexfile:IndexFile.touches",
+    ),
+    "files are whole when a broker starts": ("persistence:_load_backup", "broker/offsets:ConsumerOffsetManager._decode part"),
+    "the words of a thrown exception differ between Java machines, and are left out of the comparison": (
+        *("remoting/dispatch:describe", "remoting/headers:command_error"),
+    ),
+    "the queue is drawn by chance, and each is as likely": ("broker/queue_id:random_queue_id negated signed",),
+    "a broker registers every half minute, which is longer than programs take": ("broker/registration:Registration.register_periodically",),
 }
+_EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "the name of a thread": ("store/reput:ReputMessageService.__init__ constant",),
+    "a queue without messages has no last one": ("broker/inspection:InspectionProcessor._offsets boundary end > 0",),
+    "profiles up to P494 do not ask for it": (
+        *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
+    ),
+    "a record has properties behind its topic, and their length": ("store/record:_open boundary topic_end + 2",),
+}
+ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
+    begin: (verdict, why)
+    for verdict, argued in ((UNSEEN, _UNSEEN), (EQUIVALENT, _EQUIVALENT))
+    for why, begins in argued.items()
+    for begin in begins
+}
+"""By how a change's id begins: the verdict that it has, and why."""
 
 
 def argued(row: Row) -> Row:

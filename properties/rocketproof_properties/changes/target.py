@@ -21,11 +21,10 @@ from typing import Any, Final
 
 from rocketproof_model import RocketproofError
 
-from ..deployments.deployment import DEFAULT, Deployment, NotOffered, Setup, Target, TargetError
+from ..deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
 from ..deployments.inprocess import InProcess
 from ..patches.forks import limit_memory
 from ..patches.patch import Ready
-from ..steps.parts import Capability
 from .sampling import ROOT
 
 PATIENCE: Final = 15.0
@@ -40,7 +39,7 @@ class Forked(Target):
     `traced`: it notes which lines it goes through. `started` are those of its deployments' starts, and of what ran meanwhile.
     """
 
-    offers = InProcess.offers
+    offers = OF_TARGETS
 
     def __init__(self, profile: str, ready: Ready | None = None, *, traced: bool = False) -> None:
         self.name = f"inprocess:{profile}"
@@ -94,7 +93,7 @@ class _Forked(Deployment):
         self._target.tell("stop", self._number, part)
 
     def kill(self, part: str) -> None:
-        raise NotOffered(self.name, Capability.KILL)
+        self._target.tell("cut_off", self._number, part)
 
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
         self._target.tell("restart", self._number, part, settings)

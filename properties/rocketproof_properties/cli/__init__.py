@@ -20,7 +20,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_protocol.shown import printable
 
 from ..choices import InputError
-from . import audits, brokers, checking, data, documents, exploring, implementation, releases, witnesses
+from . import audits, brokers, checking, data, documents, exploring, implementation, releases, witnesses, zoo
 from .common import INVOKED, OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
@@ -28,7 +28,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     *(witnesses.diff, witnesses.to_test),
     exploring.explore,
     *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),
-    *(brokers.serve, brokers.validate, releases.profile),
+    *(brokers.serve, brokers.validate, releases.profile, zoo.zoo),
     *(data.judge, data.campaign, audits.audit),
     documents.docs,
 )

@@ -67,6 +67,12 @@ class _Nodes(Deployment):
     def kill(self, part: str) -> None:
         raise NotOffered(self.name, Capability.KILL)
 
+    def cut_off(self, part: str) -> None:
+        """End a part without a word, as a kill does to a process: nothing more is said or written, and what was written stays."""
+        node = self._running.pop(self._known(part), None)
+        if node is not None:
+            self._background.complete(_ended(node) if isinstance(node, BrokerNode) else node.stop())
+
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
         self.stop(part)
         for name, value in (settings or {}).items():

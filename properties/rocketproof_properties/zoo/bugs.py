@@ -1,0 +1,57 @@
+"""The bugs, as `bugs.toml` has them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ..choices import known
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
+    `shows`: patterns of what a validation's finding is called where the bug is seen. Any finding else is not this bug."""
+
+    id: str
+    issue: str
+    cause: str
+    bad: str
+    good: str
+    breaks: tuple[str, ...]
+    shows: tuple[str, ...]
+
+    @property
+    def category(self) -> str:
+        """A: on one machine, within a minute; B: a fault of the machine, or what a loss of power leaves, is needed."""
+        return self.id[0]
+
+    @property
+    def how(self) -> str:
+        """How it is found: by search, with the programs of a validation, or by a script alone."""
+        return "search" if self.shows else "script"
+
+    def fits(self, property_: str) -> bool:
+        """Whether a finding with this property may be the bug."""
+        return any(fnmatchcase(property_, pattern) for pattern in self.shows)
+
+    def record(self) -> dict[str, Any]:
+        return {**vars(self), "breaks": list(self.breaks), "shows": list(self.shows), "category": self.category, "how": self.how}
+
+
+@cache
+def bugs() -> tuple[Bug, ...]:
+    """All of them, in the order of their ids."""
+    rows = tomllib.loads(resources.files(__package__).joinpath("bugs.toml").read_text("utf-8"))["bugs"]
+    return tuple(Bug(**{**row, "breaks": tuple(row["breaks"].split()), "shows": tuple(row["shows"].split())}) for row in rows)
+
+
+def chosen(ids: Sequence[str]) -> tuple[Bug, ...]:
+    """The bugs with these ids, all for none. Raises InputError for one that there is not."""
+    by = {one.id: one for one in bugs()}
+    return tuple(by[known("bug", id_, by)] for id_ in ids) or bugs()

@@ -1,0 +1,61 @@
+"""The suite's own search for a bug: a validation of a release with its ordinary programs, settings and starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..choices import InputError
+from ..deployments.apache import Apache
+from ..validation.report import ValidationReport
+from ..validation.validate import Progress, ValidationRequest, validate
+from .bugs import Bug
+
+On = Literal["bad", "good"]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What came of it. `first`: the property of the finding that shows the bug, None where there is none; `others` are further findings."""
+
+    bug: Bug
+    on: On
+    release: str
+    first: str | None
+    others: tuple[str, ...]
+    programs: int
+    seconds: float
+    folder: Path
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it was seen where it is, and not where it is mended."""
+        return (self.first is not None) == (self.on == "bad")
+
+    def record(self) -> dict[str, Any]:
+        rest = {key: value for key, value in vars(self).items() if key not in ("bug", "folder")}
+        return {"id": self.bug.id, **rest, "agrees": self.agrees, "report": str(self.folder)}
+
+
+def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds: float, progress: Progress) -> Searched:
+    """Look for a bug in a release, in at most so many programs and seconds.
+
+    Raises InputError where that has no release or no search finds it, and TargetError.
+    """
+    release = bug.bad if on == "bad" else bug.good
+    if not release:
+        raise InputError(f"{bug.id} --on {on}: no release that can be started is known to be so; leave out --on to read about it")
+    if bug.how != "search":
+        raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
+    request = ValidationRequest(Apache(release), folder, programs, seed, seconds=seconds, shrink=0, audits=True)
+    return judged(bug, on, release, folder, validate(request, progress))
+
+
+def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> Searched:
+    """What a validation says of a bug: the first finding that may be it, by the number of its program; a known violation counts, too."""
+    named = [one.verdict.property for one in report.findings]
+    shown = [one for one in named if bug.fits(one)]
+    shown += [one.property for judged_ in report.judged for one in judged_.verdicts if one.known and bug.fits(one.property)]
+    others = tuple(dict.fromkeys(one for one in named if not bug.fits(one)))
+    return Searched(bug, on, release, shown[0] if shown else None, others, len(report.judged), report.seconds, folder)

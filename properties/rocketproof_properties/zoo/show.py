@@ -1,0 +1,45 @@
+"""What is printed of the bugs: a line for each, all that is known of some, and what a search on a release has come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..output import Page, TableRow, counted
+from ..rules import rules
+from .bugs import Bug
+from .search import Searched
+
+
+def print_list(bugs: Sequence[Bug]) -> None:
+    """A line for each bug."""
+    page = Page()
+    page.table((TableRow((one.id, one.bad, one.good or "open", one.how), one.cause) for one in bugs), indent=0)
+    page.line(
+        f"\n{counted(len(bugs), 'bug')}: last release that has it, first one that has not, how it is found; rocketproof zoo ID --on bad"
+    )
+
+
+def print_bugs(bugs: Sequence[Bug]) -> None:
+    """All that is known of each."""
+    page = Page()
+    for one in bugs:
+        page.wrapped(one.cause, first=f"{one.id}  ", indent=len(one.id) + 2)
+        rows = [("issue", one.issue), ("has it", f"{one.bad} and before"), ("has it not", one.good or "no release yet")]
+        rows += [("found", "by the programs of a validation" if one.how == "search" else "by a script that is written for it, or not yet")]
+        page.table(TableRow(row) for row in rows)
+        for id_ in one.breaks:
+            page.wrapped(rules()[id_].sentence if id_ in rules() else "", first=f"  breaks {id_}  ", indent=4)
+
+
+def print_search(found: Searched) -> None:
+    """What a search has come to, in a line."""
+    page = Page()
+    if found.first is not None:
+        page.line(
+            f"{found.bug.id} on {found.release}: {found.first} after {counted(found.programs, 'program')}, {found.seconds:.1f} s", "bold"
+        )
+    else:
+        page.line(f"{found.bug.id} on {found.release}: not seen in {counted(found.programs, 'program')}, {found.seconds:.1f} s", "bold")
+    if found.others:
+        page.wrapped(", ".join(found.others), first="other findings: ", indent=2)
+    page.line(f"report: {found.folder}")

@@ -1,0 +1,106 @@
+"""Real bugs of real releases: the list is whole, and what a validation says of one is told from what it says of others."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import Verdict
+from rocketproof_properties.rules import is_known
+from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
+from rocketproof_properties.zoo import search as searching
+from rocketproof_properties.zoo.bugs import bugs
+
+_FILE = Path(__file__).parents[2] / "properties" / "docs" / "schemas" / "zoo.schema.json"
+SCHEMA = Draft202012Validator(json.loads(_FILE.read_text("utf-8")))
+
+
+def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
+    found = bugs()
+    assert len({one.id for one in found}) == len(found) >= 30
+    for one in found:
+        assert one.category in "AB" and one.cause.endswith(".") and one.issue and one.bad
+        assert one.breaks and all(map(is_known, one.breaks)), one.id
+        assert one.bad != one.good and all(re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (one.bad, one.good))
+        assert one.how == ("search" if one.shows else "script")
+
+
+def reported(*properties: str) -> ValidationReport:
+    made = ValidationReport({}, "P494", 0, 10)
+    made.findings = [ValidationFinding(Verdict("claims", one, "words"), Program(1, "", ()), "") for one in properties]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("properties", "on", "first", "others", "agrees"),
+    [
+        (("INV-02",), "bad", "INV-02", (), True),
+        (("send.code", "INV-02"), "bad", "INV-02", ("send.code",), True),
+        (("send.code",), "bad", None, ("send.code",), False),
+        (("send.code",), "good", None, ("send.code",), True),
+        (("INV-02",), "good", "INV-02", (), False),
+    ],
+)
+def test_a_search_tells_its_bug_from_other_findings(
+    properties: tuple[str, ...], on: searching.On, first: str | None, others: tuple[str, ...], agrees: bool, tmp_path: Path
+) -> None:
+    bug = next(one for one in bugs() if one.id == "A8")
+    found = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
+    assert (found.first, found.others, found.agrees) == (first, others, agrees)
+
+
+def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bugs.json"
+    assert run(["zoo", "--json", str(path)]) == 0
+    printed = capsys.readouterr().out
+    rows: list[dict[str, Any]] = json.loads(path.read_text())
+    assert not list(SCHEMA.iter_errors(rows))
+    assert [row["id"] for row in rows] == [one.id for one in bugs()]
+    assert all(row["id"] in printed for row in rows) and printed.splitlines()[-1].startswith(f"{len(rows)} bugs")
+    assert run(["zoo", "A16"]) == 0
+    assert "#7149" in (said := capsys.readouterr().out) and "breaks NS-11" in said
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (["Z9"], "unknown bug 'Z9'"),
+        (["--on", "bad"], "looks for one bug"),
+        (["A17", "--on", "good"], "no release that can be started is known to be so"),
+        (["B1", "--on", "bad"], "is not found by programs alone"),
+    ],
+)
+def test_what_cannot_be_searched_is_told_in_a_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["zoo", *tokens]) == 2
+    assert said in capsys.readouterr().err
+
+
+class _Release(InProcess):
+    """A release that is this implementation."""
+
+    def __init__(self, release: str) -> None:
+        super().__init__("P494")
+        self.version = release
+
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
+        return super().open(setup)
+
+
+def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(searching, "Apache", _Release)
+    path = tmp_path / "found.json"
+    asked = ["zoo", "A8", "--on", "good", "--programs", "2", "--report", str(tmp_path / "report"), "--json", str(path)]
+    assert run(asked) == 0
+    found = json.loads(path.read_text())
+    assert not list(SCHEMA.iter_errors(found))
+    assert (found["id"], found["release"], found["first"], found["agrees"]) == ("A8", "4.2.0", None, True)
+    assert "A8 on 4.2.0: not seen in 2 programs" in capsys.readouterr().out

@@ -186,7 +186,7 @@ class Reference:
     def _answer(self, asked: Asked) -> Command | None:
         """What is answered here, None if nothing is in time or nothing is wanted."""
         part = NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
-        line = str(asked.value.get("line") or part)
+        line = f"{asked.value.get('line') or part} of {asked.process}"
         if line not in self._connections:
             self._connections[line] = self.deployment.connect(part)
         connection = self._connections[line]

@@ -8,7 +8,6 @@ from rocketproof_protocol.topics import LEGAL
 
 from .java import length
 
-GROUP_LONGEST = 255
 _NOT_JAVA_WHITESPACE = "\x85\xa0\u2007\u202f"
 
 
@@ -17,9 +16,9 @@ def is_blank(text: str | None) -> bool:
     return not text or (text.isspace() and not any(char in _NOT_JAVA_WHITESPACE for char in text))
 
 
-def is_group_illegal(group: str) -> bool:
+def is_group_illegal(group: str, limit: int) -> bool:
     """Whether later profiles refuse to make a consumer group of this name: 5.x asks for fewer things than of a topic."""
-    return length(group) > GROUP_LONGEST or (group != "" and LEGAL.fullmatch(group) is None)
+    return length(group) > limit or (group != "" and LEGAL.fullmatch(group) is None)
 
 
 def topic_problem(topic: str, profile: Profile) -> str | None:

@@ -49,8 +49,15 @@ class Profile:
     about: str
 
     # Requests
-    null_fields: bool = switch(False, since("P494", True, "not recorded: 4.9.4 writes a word about the field into its log and reads on"))
+    null_fields: bool = switch(
+        False,
+        since("P494", True, "not recorded: 4.9.4 writes a word about the field into its log and reads on"),
+    )
     """A required field that is not in a request's header is null, and an error where it is used; otherwise the header cannot be read
+    (REM-04)."""
+
+    wants_short: bool = switch(False, since("P492", True, "recorded: tests/data/releases"))
+    """Of a send with short names each required field is asked for before any is read, and the first that is missing is an error
     (REM-04)."""
 
     faq: str = switch(
@@ -63,7 +70,10 @@ class Profile:
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: send-backs and pulls of such groups are answered 26"),
     )
-    """A group whose name is longer than 255 characters, or has one that a topic must not have, is not made by a look-up (DLQ-02)."""
+    """A group whose name is longer than `group_limit`, or has a character that a topic must not have, is not made by a look-up (DLQ-02)."""
+
+    group_limit: int = switch(255, since("P540", 120, "recorded: tests/data/releases"))
+    """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
 
     check_names: bool = switch(False, since("P49", True))
     """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and
@@ -77,23 +87,23 @@ class Profile:
             frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC}),
             "A-136, A-137, A-139, A-140 and A-141: five more system topics are refused with 16",
         ),
+        since("P492", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
     )
     """System topics that may not be sent to (CHK-03)."""
 
     topic_limit: int = switch(127)
     """The longest name of a topic, in UTF-16 units (CHK-02)."""
 
-    retry_limit: int = switch(127, since("P540", 255, "retry-limit of the releases: a retry topic of 128 characters is made"))
+    retry_limit: int = switch(127, since("P540", 255, "recorded: tests/data/releases"))
     """The longest name of a topic for retries or dead letters (CHK-02)."""
 
-    names_illegal_topic: bool = switch(
-        False, since("P540", True, "name-remark of the releases: the remark has the topic, and the limit of its length")
-    )
+    names_illegal_topic: bool = switch(False, since("P540", True, "recorded: tests/data/releases"))
     """What is said of a name that has illegal characters or is too long names it (CHK-02)."""
 
     illegal_code: int = switch(
         SYSTEM_ERROR,
         since("P533", INVALID_PARAMETER, "A-14, A-39, A-106, A-118, A-122, A-130 and others: INVALID_PARAMETER in place of SYSTEM_ERROR"),
+        since("P520", SYSTEM_ERROR, "recorded: tests/data/releases"),
     )
     """The code for a name or a queue that is not legal (CHK-02, CHK-10, TCM-30)."""
 
@@ -146,7 +156,12 @@ class Profile:
     exact_properties: bool = switch(True, since("P49", False))
     """Each item of the properties' text has to split into a name and a value; otherwise only its first byte 1 counts (SEND-26)."""
 
-    ends_properties: bool = switch(True, since("P49", False), since("P533", True, "A-5 and every stored message: its size"))
+    ends_properties: bool = switch(
+        True,
+        since("P49", False),
+        since("P533", True, "A-5 and every stored message: its size"),
+        since("P510", False, "recorded: tests/data/releases"),
+    )
     """The text of properties ends with byte 2 (SEND-26)."""
 
     makes_unique_key: bool = switch(False, since("P533", True, "A-5 and every answered message; A-213: not for batches"))
@@ -165,6 +180,7 @@ class Profile:
             "msg body length limit {limit}B, msg properties length limit 32KB.",
             "A-192 to A-196: MESSAGE_ILLEGAL names other limits",
         ),
+        since("P492", "msg body length limit 128k, msg properties length limit 32k.", "recorded: tests/data/releases"),
     )
     """How MESSAGE_ILLEGAL names the limits, `{limit}` being the broker's (SEND-41)."""
 
@@ -174,9 +190,12 @@ class Profile:
     batch_properties: bool = switch(
         False,
         since("P49", True),
-        since("P540", False, "batch-properties of the releases: no CLUSTER, MSG_REGION and TRACE_ON in a batch's messages"),
+        since("P540", False, "recorded: tests/data/releases"),
     )
     """The header's properties and CLUSTER are put behind those of each message of a batch (BAT-04)."""
+
+    separates_batch: bool = switch(True, since("P492", False, "recorded: tests/data/releases"))
+    """What is put behind a message's properties begins behind a byte 2 (BAT-04)."""
 
     throws_large_batch: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-0 and B-1 of later-5.3.3"))
     """A batch whose body is above the limit is an exception, whatever else is wrong with it; otherwise MESSAGE_ILLEGAL (BAT-04)."""

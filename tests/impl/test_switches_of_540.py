@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocketproof_impl.names import topic_problem
+from rocketproof_impl.names import is_group_illegal, topic_problem
 from rocketproof_profiles import PROFILES, classify, lineage
 
 P533, P540 = PROFILES["P533"], PROFILES["P540"]
@@ -32,8 +32,14 @@ def test_what_a_topic_may_be_called(name: str, before: str | None, since: str | 
         assert (classify(name, profile) in ("ordinary", "retry")) is (said is None)
 
 
+@pytest.mark.behaviour("DLQ-02")
+def test_how_long_a_group_may_be_called() -> None:
+    assert [is_group_illegal("g" * size, P533.group_limit) for size in (120, 121, 255, 256)] == [False, False, False, True]
+    assert [is_group_illegal("g" * size, P540.group_limit) for size in (120, 121)] == [False, True]
+
+
 def test_a_profile_refines_the_one_before_it() -> None:
     assert lineage("P540") == ("P540", "P533", "P494", "P49", "P45", "P40")
-    assert set(P540.reasons) == {"retry_limit", "names_illegal_topic", "batch_properties", "trusts_failed_force"}
+    assert set(P540.reasons) == {"retry_limit", "group_limit", "names_illegal_topic", "batch_properties", "trusts_failed_force"}
     back = {name: getattr(P533, name) for name in P540.reasons}
     assert replace(P540, **back, name="P533", about=P533.about, base=P533.base, reasons=P533.reasons) == P533

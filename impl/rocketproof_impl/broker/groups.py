@@ -36,12 +36,12 @@ class SubscriptionGroupConfig:
 class SubscriptionGroupManager:
     """The table of groups, its version and its file."""
 
-    __slots__ = ("_checked", "_clock", "_disk", "_file", "_in_place", "_settings", "data_version", "path", "table")
+    __slots__ = ("_checked", "_clock", "_disk", "_file", "_in_place", "_longest", "_settings", "data_version", "path", "table")
 
     def __init__(self, settings: BrokerSettings, profile: Profile, disk: Disk, clock: Clock) -> None:
         self._settings = settings
         self._file = PrettyTable("subscriptionGroupTable")
-        self._checked = profile.check_groups
+        self._checked, self._longest = profile.check_groups, profile.group_limit
         self._in_place = profile.overwrites_in_place
         self._disk = disk
         self._clock = clock
@@ -54,7 +54,7 @@ class SubscriptionGroupManager:
         its name is one of the system's. Later profiles make none whose name is illegal."""
         config = self.table.get(group)
         made = self._settings.auto_create_subscription_group or group.startswith(SYSTEM_GROUP_PREFIX)
-        if config is None and made and not (self._checked and is_group_illegal(group)):
+        if config is None and made and not (self._checked and is_group_illegal(group, self._longest)):
             config = SubscriptionGroupConfig(group)
             self.update(config)
         return config

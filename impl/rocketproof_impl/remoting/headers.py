@@ -198,15 +198,22 @@ SEND_V1: Final = layout(SendMessageRequestHeader)
 SEND_V2: Final = tuple((attribute, SHORT_NAMES[name], parse, absent) for attribute, name, parse, absent in SEND_V1)
 
 
-def parse_request_header(code: int, ext_fields: Mapping[str, str] | None, *, nulls: bool = False) -> SendMessageRequestHeader | None:
+def parse_request_header(
+    code: int, ext_fields: Mapping[str, str] | None, *, nulls: bool = False, wants_short: bool = False
+) -> SendMessageRequestHeader | None:
     """The send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does.
 
-    `nulls`: only a number with a short name that is none is an error; see `decode_with_nulls`.
+    `nulls`: only a number with a short name that is none is an error; see `decode_with_nulls`. `wants_short`: of short names those that are
+    required have to be there, before any is read.
     """
     short = code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
     if not short and code != SEND_MESSAGE:
         return None
     names = SEND_V2 if short else SEND_V1
+    if short and wants_short:
+        missing = next((name for _, name, _, absent in names if absent is REQUIRED and name not in (ext_fields or {})), None)
+        if missing is not None:
+            raise command_error(f"the custom field <{missing}> is null")
     if nulls:
         return decode_with_nulls(SendMessageRequestHeader, names, ext_fields, numbers=short)
     return decode(SendMessageRequestHeader, names, ext_fields)

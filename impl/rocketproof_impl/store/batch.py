@@ -15,13 +15,21 @@ _SHORT = Struct(">h")
 
 
 def items(
-    batch: Message, limit: int | None, more: int = 0, *, most: int | None = None, with_batch_properties: bool, trailing: bool = False
+    batch: Message,
+    limit: int | None,
+    more: int = 0,
+    *,
+    most: int | None = None,
+    with_batch_properties: bool,
+    trailing: bool = False,
+    separates: bool = True,
 ) -> list[tuple[Message, Parts]]:
     """The messages of a batch, with their parts; `more` are the bytes of longer hosts in each.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
-    properties, which hold the header's and CLUSTER, are put behind the item's; `trailing`: see `properties_text`. A DELAY inside an
-    item has no effect. Nobody looks at how long the properties are together: the record's length of them may not hold it (HAZ-50).
+    properties, which hold the header's and CLUSTER, are put behind the item's, which `separates` ends first; `trailing`: see
+    `properties_text`. A DELAY inside an item has no effect. Nobody looks at how long the properties are together: the record's length
+    of them may not hold it (HAZ-50).
     Raises JavaError for a body that ends too early, where the batch's own properties are too long, and where all
     records together are larger than `limit` bytes, or the body is than `most`, if there is one.
     """
@@ -35,7 +43,7 @@ def items(
     total = at = 0
     while at < len(data):
         flag, body, properties, at = _item(data, at)
-        parts = make_parts(body, batch.topic, _joined(properties, added), more)
+        parts = make_parts(body, batch.topic, _joined(properties, added, separates=separates), more)
         total += parts.size
         if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")
@@ -66,6 +74,6 @@ def _underflow() -> JavaError:
     return JavaError("java.nio.BufferUnderflowException")
 
 
-def _joined(properties: bytes, added: bytes) -> bytes:
-    separated = not properties or not added or properties[-1] == _SEPARATOR
+def _joined(properties: bytes, added: bytes, *, separates: bool) -> bytes:
+    separated = not separates or not properties or not added or properties[-1] == _SEPARATOR
     return properties + added if separated else properties + bytes((_SEPARATOR,)) + added

@@ -63,8 +63,11 @@ LINES: Final = (
     Line((4, 0), "P40"),
     Line((4, 3), "P45"),
     Line((4, 7), "P49"),
-    Line((4, 9), "P494"),
-    Line((5, 0), "P533"),
+    Line((4, 9), "P492"),
+    Line((4, 9, 3), "P494"),
+    Line((5, 0), "P510"),
+    Line((5, 2), "P520"),
+    Line((5, 3), "P533"),
     Line((5, 4), "P540"),
 )
 """All releases that can be started, in their order."""

@@ -206,7 +206,8 @@ class Reference:
         """What a send does before it is stored: it is checked, and its topic is made."""
         command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
-            header = parse_request_header(command.code, command.ext_fields, nulls=self.profile.null_fields)
+            profile = self.profile
+            header = parse_request_header(command.code, command.ext_fields, nulls=profile.null_fields, wants_short=profile.wants_short)
             if header is not None:
                 message_context(self.broker, channel, command, header)
                 self.cluster.scheduler.complete(pre_send(self.broker, channel, command, header))
@@ -297,9 +298,12 @@ class Reference:
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 
     def _made_by_others(self, asked: Asked) -> bool:
-        """Whether another program may have made the topic: without name checks, those can be made that get no prefix."""
+        """Whether another program may have made the topic: the system's own where it is not forbidden, and without name checks all that
+        get no prefix."""
         topic = asked.fields.get("topic", "")
-        return not self.profile.check_names and not self.names.is_mine(topic) and topic not in self.first
+        if self.names.is_mine(topic) or topic in self.first:
+            return False
+        return not self.profile.check_names or (self.names.is_shared(topic) and topic not in self.profile.forbidden)
 
     def _asks_again(self, asked: Asked) -> bool:
         """Whether the same client asks for the same route next."""

@@ -44,8 +44,6 @@ SMALL_FILE = 1 << 20
 """The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
 OF_LATER = {INNER_NUM, "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
 """Properties by which 5.x refuses a message, or keeps it in its timer wheel."""
-GROUP_LIMIT = 255
-"""The longest name of a group, in UTF-16 units."""
 ON_SLAVE = "a slave changes neither topics nor groups"
 REJECTED = "a slave rejects sends before it reads them"
 NO_HEADER = "the header cannot be read"
@@ -190,7 +188,7 @@ class RecordedChecker(PartChecker):
     def _found_group(self, topic: str) -> tuple[int, int, int]:
         """Whether a look-up finds or makes the group of this retry topic, and with which limit and queues (DLQ-02)."""
         name = topic.removeprefix(RETRY_PREFIX)
-        odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > GROUP_LIMIT
+        odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > self.profile.group_limit
         made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and odd)
         return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1
 

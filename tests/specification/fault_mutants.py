@@ -145,6 +145,9 @@ def _recovery(r: Recovery) -> list[Noticed]:
     ]
 
 
+_TWO = "a loss of power takes two records or none"
+
+
 def _controller(c: Controller) -> list[Noticed]:
     ends: dict[str, Any] = {"settings": {"crash_budget": 1}, "profile": "P533"}
     power: dict[str, Any] = {"settings": {"power_budget": 1}, "profile": "P533"}
@@ -161,6 +164,9 @@ def _controller(c: Controller) -> list[Noticed]:
         sets("C-247", "AUX-70", "elect", "in_sync", c.in_sync, "a new master takes the SyncStateSet as it finds it", **ends),
         guard("C-248", "REA-161", "crash", "runs", stays, "no master ends", **ends),
         guard("C-249", "REA-160", "acknowledge", "appended", lambda g: g & (c.epoch > 1), "the first master acknowledges nothing", **ends),
+        sets("C-769", "AUX-90", "start", "confirmed", c.length[r], "a start takes all of its log for confirmed", **power),
+        guard("C-770", "AUX-91", "shrink", "has a master", dropped, "the last one leaves the SyncStateSet", **ends),
+        guard("C-771", "REA-94", "power_loss", "less", lambda g: g & (c.length[r] > 1 + Expr("par", ("kept",), c.Place)), _TWO, **power),
         sets("C-250", "REA-162", "expand", "in_sync", c.in_sync, "the controller adds nobody", **ends),
     ]
 

@@ -159,13 +159,19 @@ def _names(s: Specification) -> list[Noticed]:
 
 def _small(s: Specification) -> list[Noticed]:
     sentence = "the name server appends queue data instead of replacing them"
-    return [sets("M-116", "INV-59", "accept_registration", "route.entries", lambda v: minimum(v + 1, 2), sentence)]
+    retried: dict[str, Any] = {"settings": {"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1}}
+    return [
+        sets("M-116", "INV-59", "accept_registration", "route.entries", lambda v: minimum(v + 1, 2), sentence),
+        guard("C-766", "AUX-92", "retry", "another broker", dropped, "a send is tried again at the same broker", **retried),
+        guard("C-767", "AUX-92", "retry", "listed", dropped, "a send is tried again at a queue that the route has not", **retried),
+    ]
 
 
 def _restart(s: Specification) -> list[Noticed]:
     return [
         sets("M-118", "INV-58", "expire", "route.entries", 1, "a dead broker's queue data stay"),
         sets("C-23", "INV-23", "crash", "lock", s.lock[_Terms(s).b], "a crash leaves the lock taken"),
+        guard("C-768", "AUX-93", "look_up_missing", "broker runs", dropped, "a broker that is down looks up a topic"),
         sets("C-69", "AUX-15 REA-58", "restart", "version", 0, "a broker starts with the version 0"),
     ]
 

@@ -109,8 +109,16 @@ IN_SYNC = Claim(
     ),
     part=Controller,
 )
+LAST_GONE = Claim(
+    "REA-94",
+    "a loss of power has taken the last record alone, which was confirmed",
+    "reachable",
+    lambda c: exists(c.Replica, lambda r: ~c.up[r] & (c.length[r] == c.records - 1) & (c.confirmed[r] == c.records)),
+    part=Controller,
+)
 CLAIMS = [
     IN_SYNC,
+    LAST_GONE,
     Claim("AUX-71", "the records of a log are at its first places", "always", _whole, part=Controller),
     Claim("AUX-72", "a master runs and is in sync, and who is asked for runs and is not", "always", _in_office, part=Controller),
     Claim(
@@ -130,6 +138,23 @@ CLAIMS = [
         part=Controller,
     ),
     Claim("AUX-77", "a process ends by one fault, and only a loss of power takes records", "step", _faults, part=Controller),
+    Claim(
+        "AUX-90",
+        "what a replica takes for confirmed grows only with a record that it copies, or while it is master",
+        "step",
+        lambda c: forall(
+            c.Replica,
+            lambda r: implies(after(c.confirmed[r]) > c.confirmed[r], (after(c.length[r]) > c.length[r]) | c.leads(r)),
+        ),
+        part=Controller,
+    ),
+    Claim(
+        "AUX-91",
+        "somebody is in the SyncStateSet, so that there can be a master again",
+        "always",
+        lambda c: exists(c.Replica, lambda r: c.in_sync.has(r)),
+        part=Controller,
+    ),
     Claim(
         "AUX-78",
         "what a master appends is confirmed in the end, unless the master is gone",
@@ -185,7 +210,8 @@ CLAIMS = [
 ]
 
 CASES: list[Case] = [
-    *[c for claim in CLAIMS for c in cases(claim, "controller", "holds", **REPLICAS)],
+    *[c for claim in CLAIMS if claim is not LAST_GONE for c in cases(claim, "controller", "holds", **REPLICAS)],
+    *cases(LAST_GONE, "controller", "holds", **POWER),
     *[
         c
         for claim in CLAIMS

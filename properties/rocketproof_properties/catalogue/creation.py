@@ -155,6 +155,16 @@ FORBIDDEN = Claim(
     "reachable",
     lambda s: exists(s.Producer, lambda p: answered(s.job[p], "NO_PERMISSION")),
 )
+UNSERVED = Claim(
+    "AUX-93",
+    "a request that comes to a broker that does not run waits there",
+    "step",
+    lambda s: forall(
+        (s.Producer, s.Broker),
+        lambda p, b: implies((s.job[p].broker == b) & ~s.up[b] & (s.job[p].phase == "arrived"), after(s.job[p].phase) == "arrived"),
+    ),
+    lambda s: s.scope.crashes,
+)
 FORGOTTEN = Claim(
     "REA-06",
     "after a restart the broker has lost a topic that it had acknowledged a message to",
@@ -223,6 +233,7 @@ CLAIMS = [
     LATE,
     VISIBLE,
     FORBIDDEN,
+    UNSERVED,
     FORGOTTEN,
     STARTED,
     STARTED_LATER,
@@ -275,6 +286,7 @@ CASES: list[Case] = [
     ),
     *cases(LOCK, "creation", "holds", condition="auto-create off, no TBW102", given={"auto_create": False}),
     *[c for claim in (PERSISTED, GROWS) for c in cases(claim, "names", "holds", **UPDATE)],
+    *cases(UNSERVED, "restart", "holds", condition="crash and restart"),
     *cases(FORGOTTEN, "restart", "holds", condition="crash and restart", reason="HAZ-10"),
     *cases(STARTED, "restart", "holds", condition="crash and restart", reason="PER-04"),
     *cases(STARTED_LATER, "restart", "holds", condition="crash and restart", reason="TCM-16: what is persisted has the next version"),

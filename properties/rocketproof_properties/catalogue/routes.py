@@ -25,6 +25,14 @@ def _everywhere(s: Specification) -> Expr:
     return all_of(s.config[b, s.scope.subject].known for b in s.Broker)
 
 
+def _repeated(s: Specification, p: Expr) -> Expr:
+    """What is sent again goes to a queue that the producer knows, of another broker than the one that failed, if it knows one."""
+    row, known = s.job[p], s.queues
+    listed = all_of(implies(after(row.broker) == b, after(row.queue) < known[p, b]) for b in s.Broker)
+    other = (after(row.broker) != row.broker) | all_of((known[p, b] == 0) | (row.broker == b) for b in s.Broker)
+    return implies(after(row.tries) > row.tries, listed & other)
+
+
 def _skew(s: Specification) -> Expr:
     """One broker has the topic, its route and every producer's list; no request is elsewhere: the others never get it."""
     t = s.scope.subject
@@ -71,6 +79,13 @@ SINGLE = Claim(
     "a route has at most one queue data for a topic and broker",
     "always",
     lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: s.route[b, t].entries <= 1)),
+)
+REPEATED = Claim(
+    "AUX-92",
+    "an attempt that failed is repeated at a queue that the producer knows, of another broker if it knows one",
+    "step",
+    lambda s: forall(s.Producer, lambda p: _repeated(s, p)),
+    lambda s: s.scope.routes,
 )
 SKEW = Claim(
     "LIV-03",
@@ -271,7 +286,7 @@ def _tables() -> list[HistoryClaim]:
 HISTORY = _tables()
 
 CLAIMS = [
-    READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED, SAME, ALL, CREATED, FIRST, FORWARD, WIPED, WIPED_SAME,
+    READ_ONLY, NO_WRITE, KNOWN, SINGLE, REPEATED, SKEW, TEMPLATE, ABSORBED, BALANCED, SAME, ALL, CREATED, FIRST, FORWARD, WIPED, WIPED_SAME,
     STRANGER, BARE, IGNORED, LATE, FORGOTTEN, UNKNOWN,
 ]  # fmt: skip
 _ENDLESS = {"sends": 0}
@@ -310,13 +325,17 @@ CASES: list[Case] = [
         NO_WRITE, "creation", "violated", given={"existing": True, "existing_perm": 4}, condition="topic with permission 4", reason="CHK-11"
     ),
     *cases(SINGLE, "small", "holds", condition="auto-create on"),
-    *cases(
-        SINGLE,
-        "small",
-        "holds",
-        condition="a registration lost, one retry",
-        given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1},
-    ),
+    *[
+        case
+        for claim in (SINGLE, REPEATED)
+        for case in cases(
+            claim,
+            "small",
+            "holds",
+            condition="a registration lost, one retry",
+            given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1},
+        )
+    ],
     *cases(KNOWN, "restart", "holds", condition="crash and restart"),
     *cases(SINGLE, "restart", "holds", condition="crash and restart"),
     *cases(SKEW, "small", "violated", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),

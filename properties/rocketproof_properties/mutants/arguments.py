@@ -14,6 +14,9 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     "how much is sent before the 30 s are over is the scope's choice: to the implementation they may be over at any time": [
         r"sending/(refresh: guard 'timer'|send: guard 'before the timer') (?!negated).*"
     ],
+    "when a producer's counter gets its first value before its first use is the scope's choice: nobody sees it": [
+        r"sending/find_route: guard 'started' dropped"
+    ],
     # answers
     "only what is in the queue has a place, and this request is not there": [
         r"answers/(unknown_code|reject|overload|completion_rejected): job\.place not set"
@@ -50,6 +53,9 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     # controller
     "nothing says how soon a master asks for a slave that it may ask for": [
         r"controller/ask: guard 'caught up' (without \(log\[r, .\] == (0|log\[master, .\])\)|with .* (one less|taken for <))"
+    ],
+    "a cut at the end of a log takes nothing that is there, and what is taken for confirmed beyond it is in no log": [
+        r"controller/cut: guard 'parts' (dropped|without .*|with .* one less)"
     ],
     "what a slave takes for confirmed its master has, too": [r"controller/acknowledge: guard 'master' (dropped|negated)"],
     "where the two differ, a record has a wrong queue offset already": [

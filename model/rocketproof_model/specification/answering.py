@@ -105,7 +105,7 @@ def _submit_end(v: Answering, a: Body, r: Expr, *, answered: Expr | bool) -> Non
 
 def _receiving(v: Answering) -> None:
     """The receiving thread (REM-05 to REM-07)."""
-    m, job = v.model, v.job
+    job = v.job
 
     def arrives(a: Body, r: Expr, one_way: Expr) -> None:
         a.by(r)
@@ -116,21 +116,21 @@ def _receiving(v: Answering) -> None:
     def accepted(a: Body) -> None:
         a.guard("not busy", ~v.busy, "the processor takes requests")
 
-    @m.action(actor=CLIENT, rules="REM-05", r=v.Request, one_way=Bool)
+    @v.action(actor=CLIENT, rules="REM-05", r=v.Request, one_way=Bool)
     def unknown_code(a: Body, r: Expr, one_way: Expr) -> None:
         """A request with a code that nobody serves: it is answered, even to a one-way caller."""
         arrives(a, r, one_way)
         a.guard("refuses", v.refuses, "the condition allows refusals")
         _become(v, a, r, "over", answered=True)
 
-    @m.action(actor=CLIENT, rules="REM-06", r=v.Request, one_way=Bool)
+    @v.action(actor=CLIENT, rules="REM-06", r=v.Request, one_way=Bool)
     def reject(a: Body, r: Expr, one_way: Expr) -> None:
         """The processor rejects before a thread is asked: answered, even to a one-way caller."""
         arrives(a, r, one_way)
         a.guard("busy", v.busy, "the page cache is busy")
         _become(v, a, r, "over", answered=True)
 
-    @m.action(actor=CLIENT, rules="REM-07", r=v.Request, one_way=Bool)
+    @v.action(actor=CLIENT, rules="REM-07", r=v.Request, one_way=Bool)
     def submit(a: Body, r: Expr, one_way: Expr) -> None:
         """The request becomes a task of the executor."""
         arrives(a, r, one_way)
@@ -138,7 +138,7 @@ def _receiving(v: Answering) -> None:
         a.guard("room", _room(v), "the thread is free, or the queue has a place")
         _submit(v, a, r, "queued", "runs")
 
-    @m.action(actor=CLIENT, rules="REM-07", r=v.Request, one_way=Bool)
+    @v.action(actor=CLIENT, rules="REM-07", r=v.Request, one_way=Bool)
     def overload(a: Body, r: Expr, one_way: Expr) -> None:
         """The queue is full: answered, but not to a one-way caller."""
         arrives(a, r, one_way)
@@ -149,22 +149,22 @@ def _receiving(v: Answering) -> None:
 
 def _fast_failure(v: Answering) -> None:
     """The page cache, and who cleans the queue meanwhile (REM-10)."""
-    m, job = v.model, v.job
+    job = v.job
 
-    @m.action(actor=ENVIRONMENT, rules="STO-03")
+    @v.action(actor=ENVIRONMENT, rules="STO-03")
     def turn_busy(a: Body) -> None:
         """The page cache becomes busy."""
         a.guard("refuses", v.refuses, "the condition allows refusals")
         a.guard("not busy", ~v.busy, "the page cache is not busy")
         a.set(v.busy, True)
 
-    @m.action(actor=ENVIRONMENT, rules="STO-03", fair="weak")
+    @v.action(actor=ENVIRONMENT, rules="STO-03", fair="weak")
     def turn_free(a: Body) -> None:
         """The page cache is no longer busy."""
         a.guard("busy", v.busy, "the page cache is busy")
         a.set(v.busy, False)
 
-    @m.action(actor=SERVICE, rules="REM-10", r=v.Request)
+    @v.action(actor=SERVICE, rules="REM-10", r=v.Request)
     def clean(a: Body, r: Expr) -> None:
         """Fast failure takes the head of the queue, because it is too old or the page cache busy, and answers it, one-way or not."""
         a.by("fast failure")
@@ -178,7 +178,7 @@ def _fast_failure(v: Answering) -> None:
 
 def _tasks(v: Answering) -> None:
     """What a thread does, and what comes after it (REM-08, REM-09)."""
-    m, job = v.model, v.job
+    job = v.job
     later = v.asynchronous
 
     def running(a: Body, r: Expr, stage: str, sentence: str) -> Row:
@@ -187,7 +187,7 @@ def _tasks(v: Answering) -> None:
         a.guard("its thread", row.stage == stage, sentence)
         return row
 
-    @m.action(actor=HANDLER, rules="REM-08", fair="weak", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-08", fair="weak", r=v.Request)
     def respond(a: Body, r: Expr) -> None:
         """The task of a synchronous processor ends with its answer."""
         a.sends_to(r)
@@ -195,14 +195,14 @@ def _tasks(v: Answering) -> None:
         a.guard("synchronous", ~later, "the processor is synchronous")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)
 
-    @m.action(actor=HANDLER, rules="REM-08", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-08", r=v.Request)
     def throw(a: Body, r: Expr) -> None:
         """The task throws: the exception is the answer."""
         a.sends_to(r)
         row = running(a, r, "runs", "the request's task has the thread")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)
 
-    @m.action(actor=HANDLER, rules="REM-09 SEND-07", fair="weak", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-09 SEND-07", fair="weak", r=v.Request)
     def hand_over(a: Body, r: Expr) -> None:
         """An asynchronous processor gives a future, and the thread is free."""
         running(a, r, "runs", "the request's task has the thread")
@@ -216,14 +216,14 @@ def _tasks(v: Answering) -> None:
         a.guard("future", row.stage == "future", "the request's future is not finished")
         return row
 
-    @m.action(actor=HANDLER, rules="SEND-42 REM-09", fair="weak", r=v.Request)
+    @v.action(actor=HANDLER, rules="SEND-42 REM-09", fair="weak", r=v.Request)
     def put(a: Body, r: Expr) -> None:
         """The put succeeds: whoever finished it writes the answer, and the completion has nothing left to do."""
         a.sends_to(r)
         row = finished(a, r)
         _submit_end(v, a, r, answered=~row.one_way)
 
-    @m.action(actor=HANDLER, rules="REM-09 SEND-44", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-09 SEND-44", r=v.Request)
     def put_fails(a: Body, r: Expr) -> None:
         """The put fails: the completion, a task of the same executor, is to write the answer."""
         a.sends_to("executor")
@@ -231,21 +231,21 @@ def _tasks(v: Answering) -> None:
         a.guard("room", _room(v), "the thread is free, or the queue has a place")
         _submit(v, a, r, "reply queued", "replies")
 
-    @m.action(actor=HANDLER, rules="REM-09", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-09", r=v.Request)
     def completion_rejected(a: Body, r: Expr) -> None:
         """The put fails and the executor has no place for the completion: the answer is lost (HAZ-25)."""
         finished(a, r)
         a.guard("full", ~_room(v), "the thread is at work and the queue is full")
         _become(v, a, r, "over")
 
-    @m.action(actor=HANDLER, rules="REM-09", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-09", r=v.Request)
     def future_throws(a: Body, r: Expr) -> None:
         """An exception in the future: nobody answers (HAZ-24)."""
         finished(a, r)
         a.guard("may throw", v.future_throws, "the condition allows an exception there")
         _submit_end(v, a, r, answered=False)
 
-    @m.action(actor=HANDLER, rules="REM-09", fair="weak", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-09", fair="weak", r=v.Request)
     def reply(a: Body, r: Expr) -> None:
         """The completion writes the error answer."""
         a.sends_to(r)
@@ -253,7 +253,7 @@ def _tasks(v: Answering) -> None:
         a.guard("asynchronous", later, "the processor is asynchronous")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)
 
-    @m.action(actor=HANDLER, rules="REM-09 SEND-42", fair="weak", r=v.Request)
+    @v.action(actor=HANDLER, rules="REM-09 SEND-42", fair="weak", r=v.Request)
     def end(a: Body, r: Expr) -> None:
         """The completion of an answered put, or of a future with an exception, has nothing to write."""
         running(a, r, "ends", "the completion has the thread")

@@ -125,7 +125,7 @@ def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
 def registration(s: Specification) -> None:
     """The periodic registration (NS-10)."""
 
-    @s.model.action(actor=SERVICE, rules="NS-09 NS-10 NS-11", fair="weak", b=s.Broker)
+    @s.action(actor=SERVICE, rules="NS-09 NS-10 NS-11", fair="weak", b=s.Broker)
     def register(a: Body, b: Expr) -> None:
         """The 30 s timer: the broker asks whether its version is known and, if not, sends its table."""
         runs(s, a, b)
@@ -137,7 +137,7 @@ def registration(s: Specification) -> None:
 def failures(s: Specification) -> None:
     """A broker process that ends and comes back."""
 
-    @s.model.action(actor=ENVIRONMENT, b=s.Broker, weight=0.05)
+    @s.action(actor=ENVIRONMENT, b=s.Broker, weight=0.05)
     def crash(a: Body, b: Expr) -> None:
         """The broker's process ends: memory is gone, the file and the log stay, its requests get no answer."""
         runs(s, a, b)
@@ -154,10 +154,9 @@ def failures(s: Specification) -> None:
         for p in s.Producer:
             row = s.job[p]
             here = (row.broker == b) & (row.phase != "answered") & (row.phase != "idle")
-            a.set(row.phase, "answered", when=here)
-            a.set(row.answer, "lost", when=here)
+            a.update(row, when=here, phase="answered", answer="lost")
 
-    @s.model.action(actor=ENVIRONMENT, rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
+    @s.action(actor=ENVIRONMENT, rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
     def restart(a: Body, b: Expr) -> None:
         """The broker starts: constructor's entries, the file's entries over them, the file's version."""
         a.guard("broker down", ~s.up[b], "the broker does not run")

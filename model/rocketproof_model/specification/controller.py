@@ -70,9 +70,7 @@ def _leads(c: Controller, a: Body, r: Expr) -> None:
 
 
 def _master(c: Controller) -> None:
-    m = c.model
-
-    @m.action(actor=HANDLER, rules="APP-03 APP-10", r=c.Replica)
+    @c.action(actor=HANDLER, rules="APP-03 APP-10", r=c.Replica)
     def append(a: Body, r: Expr) -> None:
         """The master appends a record, with the next queue offset."""
         _leads(c, a, r)
@@ -83,7 +81,7 @@ def _master(c: Controller) -> None:
         a.set(c.length[r], c.length[r] + 1)
         a.set(c.offset[r], c.offset[r] + 1)
 
-    @m.action(actor=SERVICE, fair="weak", r=c.Replica, upto=Int(1, c.records))
+    @c.action(actor=SERVICE, fair="weak", r=c.Replica, upto=Int(1, c.records))
     def confirm(a: Body, r: Expr, upto: Expr) -> None:
         """What every replica in sync has is confirmed; one that is being added counts, or it does not."""
         _leads(c, a, r)
@@ -96,7 +94,7 @@ def _master(c: Controller) -> None:
         a.guard("news", upto > c.confirmed[r], "they were not confirmed before")
         a.set(c.confirmed[r], upto)
 
-    @m.action(actor=SERVICE, rules="REC-04", fair="weak", r=c.Replica)
+    @c.action(actor=SERVICE, rules="REC-04", fair="weak", r=c.Replica)
     def dispatch(a: Body, r: Expr) -> None:
         """The next confirmed record gets its entry in the consume queue."""
         a.by(r)
@@ -104,7 +102,7 @@ def _master(c: Controller) -> None:
         a.guard("confirmed", c.entries[r] < minimum(c.confirmed[r], c.length[r]), "the next record is confirmed, and in the log")
         a.set(c.entries[r], c.entries[r] + 1)
 
-    @m.action(actor=HANDLER, rules="FLU-07 SEND-41", fair="weak", r=c.Replica, k=c.Place)
+    @c.action(actor=HANDLER, rules="FLU-07 SEND-41", fair="weak", r=c.Replica, k=c.Place)
     def acknowledge(a: Body, r: Expr, k: Expr) -> None:
         """The client of a record is answered SUCCESS."""
         a.sends_to("client")
@@ -116,14 +114,12 @@ def _master(c: Controller) -> None:
 
 
 def _copies(c: Controller) -> None:
-    m = c.model
-
     def slave(a: Body, r: Expr) -> None:
         a.by(r)
         a.guard("has a master", c.master.is_some, "there is a master")
         a.guard("slave", ~c.leads(r) & c.up[r], "the replica is not the master, and runs")
 
-    @m.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica)
+    @c.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica)
     def cut(a: Body, r: Expr) -> None:
         """A slave whose log goes another way than the master's cuts it off where they part."""
         slave(a, r)
@@ -137,7 +133,7 @@ def _copies(c: Controller) -> None:
         a.set(c.entries[r], minimum(c.entries[r], kept))
         a.set(c.confirmed[r], minimum(c.confirmed[r], kept))
 
-    @m.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica, k=c.Place)
+    @c.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica, k=c.Place)
     def copy(a: Body, r: Expr, k: Expr) -> None:
         """A slave appends the master's next record, and learns up to where records are confirmed."""
         slave(a, r)
@@ -147,7 +143,7 @@ def _copies(c: Controller) -> None:
         a.set(c.length[r], k + 1)
         a.set(c.confirmed[r], minimum(k + 1, c.confirmed[c.master.get]))
 
-    @m.action(actor=SERVICE, fair="weak", r=c.Replica)
+    @c.action(actor=SERVICE, fair="weak", r=c.Replica)
     def ask(a: Body, r: Expr) -> None:
         """The master asks the controller to add a slave that has all that is confirmed."""
         slave(a, r)
@@ -158,9 +154,7 @@ def _copies(c: Controller) -> None:
 
 
 def _elections(c: Controller) -> None:
-    m = c.model
-
-    @m.action(actor=SERVICE, fair="weak", r=c.Replica)
+    @c.action(actor=SERVICE, fair="weak", r=c.Replica)
     def expand(a: Body, r: Expr) -> None:
         """The controller adds the slave."""
         a.guard("asked for", c.asked.is_some & (c.asked == r), "the master has asked for it")
@@ -175,7 +169,7 @@ def _elections(c: Controller) -> None:
         a.set(c.asked, None)
         a.set(c.offset[r], offset)
 
-    @m.action(actor=SERVICE, rules="REC-03", fair="weak", r=c.Replica)
+    @c.action(actor=SERVICE, rules="REC-03", fair="weak", r=c.Replica)
     def elect(a: Body, r: Expr) -> None:
         """A replica in sync becomes master; its next queue offset counts its log, or only what is dispatched."""
         a.sends_to(r)
@@ -184,7 +178,7 @@ def _elections(c: Controller) -> None:
         a.guard("runs", c.up[r], "the replica runs")
         becomes(a, r, ite(c.counts_log, c.length[r], c.entries[r]))
 
-    @m.action(actor=SERVICE, rules="REC-03", weight=0.3, r=c.Replica)
+    @c.action(actor=SERVICE, rules="REC-03", weight=0.3, r=c.Replica)
     def elect_again(a: Body, r: Expr) -> None:
         """The master is elected once more while it runs: it keeps its next offset, or goes back to what is dispatched."""
         a.sends_to(r)
@@ -193,8 +187,6 @@ def _elections(c: Controller) -> None:
 
 
 def _faults(c: Controller) -> None:
-    m = c.model
-
     def ends(a: Body, r: Expr) -> None:
         """The controller takes who no longer answers for no master, and what the process had on its way is lost."""
         a.by(r)
@@ -204,14 +196,14 @@ def _faults(c: Controller) -> None:
         a.set(c.master, None, when=c.leads(r))
         a.set(c.asked, None, when=c.leads(r) | (c.asked == r))
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica)
+    @c.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica)
     def crash(a: Body, r: Expr) -> None:
         """The process ends: log, queue and what the checkpoint says is confirmed stay."""
         ends(a, r)
         a.bound("crashes left", c.crashes < c.crash_budget, "the scope allows another end of a process")
         a.set(c.crashes, c.crashes + 1)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica, kept=Int(0, c.records - 1))
+    @c.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica, kept=Int(0, c.records - 1))
     def power_loss(a: Body, r: Expr, kept: Expr) -> None:
         """The power fails: the log loses its end, which was not flushed."""
         ends(a, r)
@@ -222,7 +214,7 @@ def _faults(c: Controller) -> None:
         for k in range(c.records):
             a.set(c.log[r, k], 0, when=k >= kept)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", r=c.Replica)
+    @c.action(actor=ENVIRONMENT, rules="REC-02", r=c.Replica)
     def start(a: Body, r: Expr) -> None:
         """Entries beyond the log are cut off; what the checkpoint says is confirmed is cut off too, or it is not."""
         a.by(r)
@@ -231,7 +223,7 @@ def _faults(c: Controller) -> None:
         a.set(c.entries[r], minimum(c.entries[r], c.length[r]))
         a.set(c.confirmed[r], ite(c.cuts_confirmed, minimum(c.confirmed[r], c.length[r]), c.confirmed[r]))
 
-    @m.action(actor=SERVICE, fair="weak", r=c.Replica)
+    @c.action(actor=SERVICE, fair="weak", r=c.Replica)
     def shrink(a: Body, r: Expr) -> None:
         """A slave that does not answer leaves the SyncStateSet."""
         a.guard("has a master", c.master.is_some, "there is a master")

@@ -70,9 +70,8 @@ def creation(s: Specification) -> None:
         row, b = phase(a, p, "inherit", "the template's permission is to be asked", then="built")
         template = config[b, row.default]
         a.guard("may inherit", inherits(template), "the template's permission has INHERIT")
-        a.set(row.read, clamped(row.numbers, template.write))
-        a.set(row.write, clamped(row.numbers, template.write))
-        a.set(row.perm, stripped(template.perm))
+        queues = clamped(row.numbers, template.write)
+        a.update(row, read=queues, write=queues, perm=stripped(template.perm))
 
     if s.scope.named("retry"):
 
@@ -81,9 +80,7 @@ def creation(s: Specification) -> None:
             """The second way: one queue, permission 6, whatever the template and the switch say."""
             row, _ = phase(a, p, "template", "the topic is still unknown under the lock", then="built")
             a.guard("second way", row.fallback, "the template gave nothing")
-            a.set(row.read, 1)
-            a.set(row.write, 1)
-            a.set(row.perm, 6)
+            a.update(row, read=1, write=1, perm=6)
 
     @s.handler(rules="TCM-16 TCM-04")
     def put(a: Body, p: Expr) -> None:
@@ -92,8 +89,7 @@ def creation(s: Specification) -> None:
         t = row.topic
         a.set(config[b, t], s.Config(known=True, read=row.read, write=row.write, perm=row.perm, order=False))
         a.set(s.creations[b, t], minimum(s.creations[b, t] + 1, 2))
-        a.set(row.touched, True)
-        a.set(row.created, True)
+        a.update(row, touched=True, created=True)
 
     @s.handler(rules="TCM-16 TCM-02")
     def next_version(a: Body, p: Expr) -> None:

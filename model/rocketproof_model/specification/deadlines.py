@@ -32,16 +32,16 @@ class Expiry(Part):
 
 
 def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
-    m, most = x.model, x.age.type.hi
+    most = x.age.type.hi
 
-    @m.action(actor=ENVIRONMENT, rules="NS-07", offset=Int(1, scan))
+    @x.action(actor=ENVIRONMENT, rules="NS-07", offset=Int(1, scan))
     def begin(a: Body, offset: Expr) -> None:
         """The scan comes so many seconds after a registration."""
         a.guard("not begun", ~x.begun, "the clocks stand still")
         a.set(x.begun, True)
         a.set(x.scan, offset)
 
-    @m.action(actor=SERVICE, rules="NS-02 NS-09 NS-10", fair="weak")
+    @x.action(actor=SERVICE, rules="NS-02 NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The broker registers, or asks about its version, and the name server notes the time."""
         a.sends_to("name server")
@@ -49,14 +49,14 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
         a.guard("due", x.age == period, "30 s have passed since it last did")
         a.set(x.age, 0)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-07")
+    @x.action(actor=ENVIRONMENT, rules="NS-07")
     def die(a: Body) -> None:
         """The machine stops without a word: its connection is not closed."""
         a.by("broker")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.set(x.alive, False)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-08")
+    @x.action(actor=ENVIRONMENT, rules="NS-08")
     def close(a: Body) -> None:
         """The process ends and its connection is closed: the name server takes the broker out at once."""
         a.by("broker")
@@ -64,7 +64,7 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
         a.set(x.alive, False)
         a.set(x.listed, False)
 
-    @m.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak")
+    @x.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak")
     def look(a: Body) -> None:
         """The scan: who was last heard of more than 120 s ago leaves the routes."""
         a.by("name server")
@@ -72,7 +72,7 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
         a.set(x.listed, x.listed & (x.age <= expire))
         a.set(x.scan, scan)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-07", fair="weak")
+    @x.action(actor=ENVIRONMENT, rules="NS-07", fair="weak")
     def second(a: Body) -> None:
         """A second passes."""
         a.guard("begun", x.begun, "the clocks run")
@@ -108,20 +108,20 @@ class News(Part):
 
 
 def _spreads(n: News, period: int, request: int) -> None:
-    m, most = n.model, n.since.type.hi
+    most = n.since.type.hi
 
     def listing(a: Body) -> None:
         a.set(n.since, 0, when=n.created & ~n.listed)
         a.set(n.listed, n.created)
 
-    @m.action(actor=ENVIRONMENT, offset=Int(0, period - 1))
+    @n.action(actor=ENVIRONMENT, offset=Int(0, period - 1))
     def begin(a: Body, offset: Expr) -> None:
         """The producer's timer runs so many seconds before the broker's."""
         a.guard("not begun", ~n.begun, "the clocks stand still")
         a.set(n.begun, True)
         a.set(n.refresh, period - offset)
 
-    @m.action(actor=CLIENT, rules="TCM-16")
+    @n.action(actor=CLIENT, rules="TCM-16")
     def create(a: Body) -> None:
         """A first message creates the topic."""
         a.sends_to("broker")
@@ -130,14 +130,14 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.set(n.created, True)
         a.set(n.since, 0)
 
-    @m.action(actor=HANDLER, rules="TCM-17")
+    @n.action(actor=HANDLER, rules="TCM-17")
     def announce(a: Body) -> None:
         """The creation's registration arrives; it is one-way, and may as well be lost (HAZ-11)."""
         a.sends_to("name server")
         a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not know it")
         listing(a)
 
-    @m.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
+    @n.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The timer's registration arrives: the name server knows all the broker's topics."""
         a.sends_to("name server")
@@ -145,7 +145,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         listing(a)
         a.set(n.register, period)
 
-    @m.action(actor=CLIENT, rules="CLI-07 CLI-21", fair="weak")
+    @n.action(actor=CLIENT, rules="CLI-07 CLI-21", fair="weak")
     def ask(a: Body) -> None:
         """The producer's refresh asks for the route."""
         a.sends_to("name server")
@@ -154,7 +154,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.set(n.asking, "asked")
         a.set(n.asked, 0)
 
-    @m.action(actor=NAME_SERVER, rules="NS-06", fair="weak")
+    @n.action(actor=NAME_SERVER, rules="NS-06", fair="weak")
     def serve(a: Body) -> None:
         """The name server answers with the route that it has now."""
         a.by("name server")
@@ -163,7 +163,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.set(n.good, n.listed)
         a.set(n.asking, "served")
 
-    @m.action(actor=CLIENT, rules="CLI-17 CLI-19", fair="weak")
+    @n.action(actor=CLIENT, rules="CLI-17 CLI-19", fair="weak")
     def learn(a: Body) -> None:
         """The answer arrives."""
         a.takes_from("name server")
@@ -173,7 +173,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.set(n.asking, "nothing")
         a.set(n.asked, 0)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-10 CLI-21", fair="weak")
+    @n.action(actor=ENVIRONMENT, rules="NS-10 CLI-21", fair="weak")
     def second(a: Body) -> None:
         """A second passes; an answer takes 3 s at most."""
         a.guard("begun", n.begun, "the clocks run")
@@ -217,7 +217,7 @@ class Patience(Part):
 
 
 def _sends(p: Patience) -> None:
-    m, late = p.model, p.timeout < p.cost
+    late = p.timeout < p.cost
 
     def doing(a: Body, name: str, sentence: str) -> None:
         a.guard("at it", p.doing == name, sentence)
@@ -235,14 +235,14 @@ def _sends(p: Patience) -> None:
         a.set(p.look, 2)
         a.set(p.now, 0)
 
-    @m.action(actor=ENVIRONMENT, rules="CLI-13", known=Bool)
+    @p.action(actor=ENVIRONMENT, rules="CLI-13", known=Bool)
     def begin(a: Body, known: Expr) -> None:
         """The send begins: the route is known, or is to be looked up."""
         a.by("producer")
         doing(a, "nothing", "the send has not begun")
         a.set(p.doing, ite(known, coerce("choice", Doing), "lock"))
 
-    @m.action(actor=CLIENT, rules="CLI-15")
+    @p.action(actor=CLIENT, rules="CLI-15")
     def get_lock(a: Body) -> None:
         """The refresh gets the client's lock."""
         a.sends_to("name server")
@@ -250,14 +250,14 @@ def _sends(p: Patience) -> None:
         a.set(p.doing, "ask")
         a.set(p.now, 0)
 
-    @m.action(actor=CLIENT, rules="CLI-15", fair="weak")
+    @p.action(actor=CLIENT, rules="CLI-15", fair="weak")
     def lock_times_out(a: Body) -> None:
         """The refresh has waited 3 s for the lock, and leaves the routes as they are."""
         doing(a, "lock", "the send waits for the client's lock")
         a.guard("time is up", p.now == LOCK, "3 s have passed")
         look_fails(a)
 
-    @m.action(actor=NAME_SERVER, rules="CLI-16 CLI-17")
+    @p.action(actor=NAME_SERVER, rules="CLI-16 CLI-17")
     def route_found(a: Body) -> None:
         """The name server answers with a route."""
         a.by("name server")
@@ -266,7 +266,7 @@ def _sends(p: Patience) -> None:
         a.set(p.doing, ite(p.inside & ~late, coerce("attempt", Doing), "choice"))
         a.set(p.now, 0)
 
-    @m.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
+    @p.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
     def no_route(a: Body) -> None:
         """The name server has no route."""
         a.by("name server")
@@ -274,7 +274,7 @@ def _sends(p: Patience) -> None:
         doing(a, "ask", "the send waits for the name server")
         look_fails(a)
 
-    @m.action(actor=ENVIRONMENT, rules="CLI-17", fair="weak")
+    @p.action(actor=ENVIRONMENT, rules="CLI-17", fair="weak")
     def no_answer(a: Body) -> None:
         """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
         a.by("producer")
@@ -282,7 +282,7 @@ def _sends(p: Patience) -> None:
         a.set(p.doing, "over")
         a.set(p.now, 0)
 
-    @m.action(actor=CLIENT, rules="CLI-27 CLI-28", fair="weak", known=Bool)
+    @p.action(actor=CLIENT, rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:
         """Another attempt begins, at a broker whose address is known or has to be looked up."""
         a.sends_to("broker")
@@ -294,28 +294,28 @@ def _sends(p: Patience) -> None:
         a.set(p.look, 1)
         a.set(p.doing, ite(known, coerce("attempt", Doing), "lock"))
 
-    @m.action(actor=CLIENT, rules="CLI-28 CLI-30", fair="weak")
+    @p.action(actor=CLIENT, rules="CLI-28 CLI-30", fair="weak")
     def stop(a: Body) -> None:
         """No attempt is made any more: the time is over, or three were made."""
         doing(a, "choice", "the send is between attempts")
         a.guard("enough", late | (p.attempts == ATTEMPTS), "the time is over, or 3 attempts were made")
         a.set(p.doing, "over")
 
-    @m.action(actor=HANDLER, rules="CLI-29 CLI-30")
+    @p.action(actor=HANDLER, rules="CLI-29 CLI-30")
     def answered(a: Body) -> None:
         """The broker's answer ends the send."""
         a.sends_to("producer")
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "over")
 
-    @m.action(actor=ENVIRONMENT, rules="CLI-28 CLI-30", fair="weak")
+    @p.action(actor=ENVIRONMENT, rules="CLI-28 CLI-30", fair="weak")
     def fails(a: Body) -> None:
         """The attempt fails: an error that is retried, a lost connection, or what was left of the time is over."""
         a.by("producer")
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "choice")
 
-    @m.action(actor=ENVIRONMENT, rules="CLI-28", fair="weak")
+    @p.action(actor=ENVIRONMENT, rules="CLI-28", fair="weak")
     def second(a: Body) -> None:
         """A second passes: in the wait for the lock, for the name server, or for the broker."""
         waits = ((p.doing == "lock") & (p.now < LOCK)) | ((p.doing == "ask") & (p.now < REQUEST))

@@ -78,7 +78,7 @@ def _flushes(d: Delays, a: Body, length: Expr, when: Expr | bool = True) -> None
 def _sending(d: Delays) -> None:
     top, q = d.levels, d.queue
 
-    @d.model.action(actor=CLIENT, rules="CL-02", level=Int(-1, top + 1), asked=Int(HALF, 1), e=d.Entry)
+    @d.action(actor=CLIENT, rules="CL-02", level=Int(-1, top + 1), asked=Int(HALF, 1), e=d.Entry)
     def send(a: Body, level: Expr, asked: Expr, e: Expr) -> None:
         """A message with a delay level goes to the schedule topic: the level is capped and says the queue, topic and queue become
         properties. Of a half message that is the half topic."""
@@ -88,8 +88,7 @@ def _sending(d: Delays) -> None:
         a.guard("this queue", level_queue(capped) == top - 1, "its queue is the one that is looked at")
         a.guard("next place", e == q.length, "the entry is the queue's next")
         a.guard("may be half", (asked != HALF) | d.transactional, "the condition has half messages, or this is none")
-        a.set(row.level, capped)
-        a.set(row.asked, asked)
+        a.update(row, level=capped, asked=asked)
         a.set(q.length, q.length + 1)
         _flushes(d, a, q.length + 1, when=d.sync)
 
@@ -105,7 +104,7 @@ def _delivery(d: Delays) -> None:
         a.guard("due", e < q.due, "it counts as due")
         return d.entry[e]
 
-    @d.model.action(actor=SERVICE, rules="REC-05", fair="weak", e=d.Entry)
+    @d.action(actor=SERVICE, rules="REC-05", fair="weak", e=d.Entry)
     def deliver(a: Body, e: Expr) -> None:
         """What is due is put under its own topic and queue. A half message is put into the half topic, or discarded."""
         row, more = begins(a, e), q.next + 1 < minimum(q.due, q.length)
@@ -120,23 +119,22 @@ def _delivery(d: Delays) -> None:
         a.set(d.scanning, more)
         a.set(q.offset, q.next + 1, when=d.records_each_delivery | ~more)
 
-    @d.model.action(actor=SERVICE, rules="REC-05", e=d.Entry)
+    @d.action(actor=SERVICE, rules="REC-05", e=d.Entry)
     def fail(a: Body, e: Expr) -> None:
         """The store refuses it: the scan is over, and the next one begins there, in some releases behind it."""
         begins(a, e)
         a.guard("may fail", d.fails, "the condition lets a delivery fail")
         then = q.next + ite(d.passes_over, 1, 0)
-        a.set(q.next, then)
+        a.update(q, next=then, offset=then)
         a.set(d.scanning, False)
-        a.set(q.offset, then)
 
-    @d.model.action(actor=SERVICE, rules="REC-05", fair="weak")
+    @d.action(actor=SERVICE, rules="REC-05", fair="weak")
     def persist(a: Body) -> None:
         """The table is written to delayOffset.json."""
         _runs(d, a)
         a.set(q.stored, q.offset)
 
-    @d.model.action(actor=SERVICE, rules="FLU-05", fair="weak")
+    @d.action(actor=SERVICE, rules="FLU-05", fair="weak")
     def flush(a: Body) -> None:
         """The log is forced to the device."""
         _runs(d, a)
@@ -144,22 +142,21 @@ def _delivery(d: Delays) -> None:
 
 
 def _time_and_ends(d: Delays) -> None:
-    m, q = d.model, d.queue
+    q = d.queue
 
-    @m.action(actor=ENVIRONMENT, rules="REC-04", fair="weak")
+    @d.action(actor=ENVIRONMENT, rules="REC-04", fair="weak")
     def elapse(a: Body) -> None:
         """The level's delay has passed since the next entry was stored."""
         a.guard("waits", q.come < q.length, "an entry waits for its time")
-        a.set(q.come, q.come + 1)
-        a.set(q.due, maximum(q.due, q.come + 1))
+        a.update(q, come=q.come + 1, due=maximum(q.due, q.come + 1))
 
-    @m.action(actor=ENVIRONMENT, rules="REC-05")
+    @d.action(actor=ENVIRONMENT, rules="REC-05")
     def set_clock_back(a: Body) -> None:
         """Every entry lies further ahead than the delay now, and so counts as due."""
         a.guard("may be set back", d.set_back, "the condition lets the clock be set back")
         a.set(q.due, q.length)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, power=Bool)
+    @d.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, power=Bool)
     def end(a: Body, power: Expr) -> None:
         """The process ends, and what was written is in the files; or the power fails, and what was not flushed is gone."""
         _runs(d, a)
@@ -168,8 +165,7 @@ def _time_and_ends(d: Delays) -> None:
         a.set(d.ended, d.ended + 1)
         a.set(d.up, False)
         a.set(d.scanning, False)
-        a.set(q.next, 0)
-        a.set(q.offset, 0)
+        a.update(q, next=0, offset=0)
         for number in (q.length, q.come, q.due):
             a.set(number, minimum(number, q.flushed), when=power)
         for e in d.Entry:
@@ -179,11 +175,10 @@ def _time_and_ends(d: Delays) -> None:
             for gone in (row.level, row.asked):
                 a.set(gone, 0, when=power & (e >= q.flushed))
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02 REC-05", fair="weak")
+    @d.action(actor=ENVIRONMENT, rules="REC-02 REC-05", fair="weak")
     def start(a: Body) -> None:
         """The level is delivered as far as the file says, in some releases no further than the queue goes."""
         a.guard("broker down", ~d.up, "the broker does not run")
         found = ite(d.corrects_delay_offsets, minimum(q.stored, q.length), q.stored)
         a.set(d.up, True)
-        a.set(q.next, found)
-        a.set(q.offset, found)
+        a.update(q, next=found, offset=found)

@@ -89,14 +89,14 @@ def _answer(d: Device, a: Body, answer: Expr, end: Expr) -> None:
 
 
 def _requests(d: Device) -> None:
-    m, units, sync = d.model, d.units, d.sync
+    units, sync = d.units, d.sync
 
     def enters(a: Body, *, writable: bool) -> None:
         a.bound("nobody waits", ~d.waits, "the scope has one request at a time")
         a.guard("buffers free", ~is_deficient(d), "no pool is used, or one of its buffers is free")
         a.guard("flags", d.writable == writable, f"the running flags {'let the store be written' if writable else 'forbid it'}")
 
-    @m.action(actor=HANDLER, rules="APP-07 FLU-01 FLU-04 FLU-07")
+    @d.action(actor=HANDLER, rules="APP-07 FLU-01 FLU-04 FLU-07")
     def put(a: Body) -> None:
         """A record is written to the last file, or its buffer; with synchronous flush its put waits, otherwise it is answered at once."""
         enters(a, writable=True)
@@ -110,20 +110,20 @@ def _requests(d: Device) -> None:
         a.set(d.waits, sync)
         _answer(d, a, ite(sync, coerce("none", Answer), _status(d, "PUT_OK")), end)
 
-    @m.action(actor=HANDLER, rules="STO-04")
+    @d.action(actor=HANDLER, rules="STO-04")
     def refuse(a: Body) -> None:
         """A flag says that the disk is full, or a file cannot be written: the put is refused."""
         enters(a, writable=False)
         a.set(d.answer, CLOSED)
 
-    @m.action(actor=HANDLER, rules="REM-06")
+    @d.action(actor=HANDLER, rules="REM-06")
     def reject(a: Body) -> None:
         """No buffer is free: the send is answered before anybody reads it."""
         a.bound("nobody waits", ~d.waits, "the scope has one request at a time")
         a.guard("no buffer", is_deficient(d), "all buffers of the pool are lent to files")
         a.set(d.answer, BUSY)
 
-    @m.action(actor=HANDLER, rules="CL-08 STO-05")
+    @d.action(actor=HANDLER, rules="CL-08 STO-05")
     def put_too_large(a: Body) -> None:
         """A message beyond the limit: nothing is written, and the store counts a failed put."""
         enters(a, writable=True)
@@ -131,7 +131,7 @@ def _requests(d: Device) -> None:
         a.set(d.failed, d.failed + 1)
         a.set(d.answer, ILLEGAL)
 
-    @m.action(actor=CLIENT, rules="REC-01")
+    @d.action(actor=CLIENT, rules="REC-01")
     def look(a: Body) -> None:
         """A client asks for the last acknowledged message by its place in the log: what is in a buffer is outside of it."""
         a.sends_to("broker")
@@ -141,31 +141,29 @@ def _requests(d: Device) -> None:
 
 
 def _answers(d: Device) -> None:
-    m = d.model
-
     def ends(a: Body, flushed: str) -> None:
         a.sends_to("client")
         a.guard("waits", d.waits, "a put waits for its flush")
         a.set(d.waits, False)
         _answer(d, a, _status(d, flushed), d.written)
 
-    @m.action(actor=SERVICE, rules="FLU-02 FLU-08", fair="weak")
+    @d.action(actor=SERVICE, rules="FLU-02 FLU-08", fair="weak")
     def confirm(a: Body) -> None:
         """The flushed position has reached the record's end: its put is answered, with the slave's part as well."""
         a.guard("flushed", d.flushed >= d.written, "the flushed position has reached it")
         ends(a, "PUT_OK")
 
-    @m.action(actor=HANDLER, rules="FLU-02 FLU-08", fair="weak")
+    @d.action(actor=HANDLER, rules="FLU-02 FLU-08", fair="weak")
     def time_out(a: Body) -> None:
         """The put has waited 5 s: it is late, and a missing slave hides that."""
         ends(a, LATE)
 
 
 def _services(d: Device) -> None:
-    m, units = d.model, d.units
+    units = d.units
     flushed = _until(d, d.flushed, d.committed)
 
-    @m.action(actor=SERVICE, rules="FLU-06", fair="weak")
+    @d.action(actor=SERVICE, rules="FLU-06", fair="weak")
     def commit(a: Body) -> None:
         """A buffer is written to its file, and the flush is woken; one that is committed to its end goes back to the pool."""
         a.guard("in a buffer", d.committed < d.written, "something is in a buffer only")
@@ -177,7 +175,7 @@ def _services(d: Device) -> None:
         a.by("disk")
         a.guard("unflushed", d.flushed < d.committed, "something in the files is not flushed")
 
-    @m.action(actor=SERVICE, rules="FLU-01 FLU-05", fair="weak")
+    @d.action(actor=SERVICE, rules="FLU-01 FLU-05", fair="weak")
     def flush(a: Body) -> None:
         """The service of this kind of flush forces one file. The device has no gap if it has all of the files before."""
         flushes(a)
@@ -185,7 +183,7 @@ def _services(d: Device) -> None:
         a.set(d.flushed, flushed)
         a.set(d.forced, flushed, when=~gap)
 
-    @m.action(actor=ENVIRONMENT, rules="FLU-03 FLU-05")
+    @d.action(actor=ENVIRONMENT, rules="FLU-03 FLU-05")
     def flush_fails(a: Body) -> None:
         """The force fails. Before 5.4.0 that is logged, and the flushed position moves on."""
         flushes(a)
@@ -194,9 +192,7 @@ def _services(d: Device) -> None:
 
 
 def _faults(d: Device) -> None:
-    m = d.model
-
-    @m.action(actor=ENVIRONMENT, rules="STO-04", full=Bool)
+    @d.action(actor=ENVIRONMENT, rules="STO-04", full=Bool)
     def set_flag(a: Body, full: Expr) -> None:
         """The disk is full, or has room again."""
         a.bound("may close", d.closes, "the condition lets the disk fill up")
@@ -217,13 +213,13 @@ def _faults(d: Device) -> None:
         a.set(d.answer, "none")
         a.set(d.failed, 0)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02 FLU-06", weight=0.3)
+    @d.action(actor=ENVIRONMENT, rules="REC-02 FLU-06", weight=0.3)
     def crash(a: Body) -> None:
         """The process ends, and starts again: what was committed is in the files."""
         a.by("broker")
         ends(a, d.committed, d.crash_budget)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, kept=d.written.type)
+    @d.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, kept=d.written.type)
     def power_loss(a: Body, kept: Expr) -> None:
         """The power fails, and the broker starts again: the device has what was forced, and perhaps more of what was committed."""
         a.guard("kept", (d.forced <= kept) & (kept <= d.committed), "no less than was forced is left, and no more than was committed")

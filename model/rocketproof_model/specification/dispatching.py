@@ -68,7 +68,7 @@ def traced(d: Dispatching) -> Expr:
 
 
 def _actions(d: Dispatching) -> None:
-    m, request, answer = d.model, d.request, d.answer
+    request, answer = d.request, d.answer
     unread = ~request.whole | (d.always_traced & ~request.body)
 
     def stands(a: Body, step: str, sentence: str) -> None:
@@ -90,7 +90,7 @@ def _actions(d: Dispatching) -> None:
         a.set(d.seen.stats, stats, when=d.hooks & when)
         a.set(d.seen.after, HOOKS, when=d.hooks & d.after_hooks & when)
 
-    @m.action(actor=CLIENT, rules="REM-12", kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool)
+    @d.action(actor=CLIENT, rules="REM-12", kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool)
     def receive(a: Body, kind: Expr, one_way: Expr, batch: Expr, whole: Expr, body: Expr) -> None:
         """A request arrives; a flag says whether somebody waits for its answer."""
         a.sends_to("broker")
@@ -101,26 +101,26 @@ def _actions(d: Dispatching) -> None:
         a.bound("known field", whole | ~d.null_fields, "no null is read where a field is missing")
         a.update(request, kind=kind, one_way=one_way, batch=batch, whole=whole, body=body, step="received")
 
-    @m.action(actor=HANDLER, rules="SEND-01")
+    @d.action(actor=HANDLER, rules="SEND-01")
     def give_back(a: Body) -> None:
         """A message that comes back goes its own way, past the hooks, and its answer names neither region nor trace switch."""
         received(a, "send back")
         ends(a, "refused", False)
 
-    @m.action(actor=HANDLER, rules="SEND-02")
+    @d.action(actor=HANDLER, rules="SEND-02")
     def pass_over(a: Body) -> None:
         """A code without a send header is answered with nothing."""
         received(a, "no header")
         a.set(request.step, "over")
 
-    @m.action(actor=HANDLER, rules="REM-02 REM-04 REM-08")
+    @d.action(actor=HANDLER, rules="REM-02 REM-04 REM-08")
     def fail_to_read(a: Body) -> None:
         """A field is missing, or a context is made of a request without a body: the answer is a new one, with the exception."""
         received(a, "send")
         a.guard("unread", unread, "something is missing")
         ends(a, "exception", False)
 
-    @m.action(actor=HANDLER, rules="SEND-03 SEND-04 REM-04", throws=Bool)
+    @d.action(actor=HANDLER, rules="SEND-03 SEND-04 REM-04", throws=Bool)
     def enter(a: Body, throws: Expr) -> None:
         """The header is read, and all hooks see it, whatever the first one throws."""
         received(a, "send")
@@ -129,14 +129,14 @@ def _actions(d: Dispatching) -> None:
         a.set(d.seen.before, HOOKS, when=d.hooks)
         a.set(request.step, "entered")
 
-    @m.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-46 SEND-06")
+    @d.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-46 SEND-06")
     def refuse(a: Body) -> None:
         """The answer is made, and says that it is too early, before anything is checked; or a check refuses."""
         stands(a, "entered", "the header is read")
         ends(a, ite(d.early, coerce("too early", Code), "refused"), True)
         told(a, "none")
 
-    @m.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-13")
+    @d.action(actor=HANDLER, rules="SEND-10 SEND-11 SEND-12 SEND-13")
     def check(a: Body) -> None:
         """The checks leave the answer undecided, with the mark -1."""
         stands(a, "entered", "the header is read")
@@ -145,21 +145,21 @@ def _actions(d: Dispatching) -> None:
         a.update(answer, code="undecided", own=True, ext=True)
         a.set(request.step, "checked")
 
-    @m.action(actor=ADMINISTRATOR, rules="TCM-31")
+    @d.action(actor=ADMINISTRATOR, rules="TCM-31")
     def delete_topic(a: Body) -> None:
         """An administrator deletes the topic while the request is under way."""
         stands(a, "checked", "the request has passed the checks")
         a.guard("topic", d.topic, "the topic is there")
         a.set(d.topic, False)
 
-    @m.action(actor=HANDLER, rules="REM-02 REM-08 SEND-21")
+    @d.action(actor=HANDLER, rules="REM-02 REM-08 SEND-21")
     def miss_topic(a: Body) -> None:
         """The topic was there when it was checked, and is gone when it is used: an exception, and a new answer (HAZ-18)."""
         stands(a, "checked", "the request has passed the checks")
         a.guard("topic gone", ~d.topic, "the topic is gone")
         ends(a, "exception", False)
 
-    @m.action(actor=HANDLER, rules="SEND-05 SEND-06 SEND-42 SEND-43 SEND-44 SEND-45 SEND-46 REM-09", well=Bool)
+    @d.action(actor=HANDLER, rules="SEND-05 SEND-06 SEND-42 SEND-43 SEND-44 SEND-45 SEND-46 REM-09", well=Bool)
     def put(a: Body, well: Expr) -> None:
         """A message or a batch is stored, with what hooks have seen of it, or not. Hooks are told which, of a failure with the body's size:
         without a body it ends in an exception, which in a future nobody answers (HAZ-24)."""

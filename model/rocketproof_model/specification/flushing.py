@@ -60,14 +60,12 @@ def in_lock(f: Flushing) -> Expr:
 
 
 def _puts(f: Flushing) -> None:
-    m = f.model
-
     def at(a: Body, p: Expr, step: str, sentence: str) -> Row:
         row = f.put[p]
         a.guard(step, row.step == step, sentence)
         return row
 
-    @m.action(actor=HANDLER, rules="CL-04 CL-05", p=f.Put)
+    @f.action(actor=HANDLER, rules="CL-04 CL-05", p=f.Put)
     def lock(a: Body, p: Expr) -> None:
         """A put takes the lock, and sets its time."""
         row = at(a, p, "idle", "the thread has no put")
@@ -77,7 +75,7 @@ def _puts(f: Flushing) -> None:
         a.set(row.step, "locks")
         a.set(f.age, "fresh")
 
-    @m.action(actor=HANDLER, rules="STO-03", p=f.Put)
+    @f.action(actor=HANDLER, rules="STO-03", p=f.Put)
     def refuse(a: Body, p: Expr) -> None:
         """The page cache is busy: the put is refused."""
         row = at(a, p, "idle", "the thread has no put")
@@ -91,19 +89,19 @@ def _puts(f: Flushing) -> None:
         a.set(f.age, "none")
         return row, end
 
-    @m.action(actor=HANDLER, rules="APP-07 APP-10 FLU-02", fair="weak", p=f.Put)
+    @f.action(actor=HANDLER, rules="APP-07 APP-10 FLU-02", fair="weak", p=f.Put)
     def append(a: Body, p: Expr) -> None:
         """The record is appended, the lock is released, and the group commit is asked for it."""
         row, end = appends(a, p)
         a.update(row, next=end, step="requested")
 
-    @m.action(actor=HANDLER, rules="FLU-04", p=f.Put)
+    @f.action(actor=HANDLER, rules="FLU-04", p=f.Put)
     def append_only(a: Body, p: Expr) -> None:
         """The record is of a message that does not wait: it is appended, and answered at once."""
         row, _ = appends(a, p)
         a.update(row, step="answered", answer="not awaited")
 
-    @m.action(actor=HANDLER, rules="CL-05", p=f.Put)
+    @f.action(actor=HANDLER, rules="CL-05", p=f.Put)
     def throw(a: Body, p: Expr) -> None:
         """The append throws: the lock is released, and its time reset only where that stands in a finally."""
         row = at(a, p, "locks", "the put has the lock")
@@ -111,13 +109,13 @@ def _puts(f: Flushing) -> None:
         a.update(row, step="answered", answer="UNKNOWN_ERROR")
         a.set(f.age, "none", when=f.resets_lock_time)
 
-    @m.action(actor=ENVIRONMENT, rules="STO-03", fair="weak")
+    @f.action(actor=ENVIRONMENT, rules="STO-03", fair="weak")
     def grow_old(a: Body) -> None:
         """The lock's time is a second old: the page cache counts as busy."""
         a.guard("set", f.age == "fresh", "the lock's time is set")
         a.set(f.age, "busy")
 
-    @m.action(actor=HANDLER, rules="FLU-02", fair="weak", p=f.Put)
+    @f.action(actor=HANDLER, rules="FLU-02", fair="weak", p=f.Put)
     def time_out(a: Body, p: Expr) -> None:
         """The put has waited 5 s and is answered FLUSH_DISK_TIMEOUT; what becomes of its request is of no interest any more."""
         row = f.put[p]
@@ -125,7 +123,7 @@ def _puts(f: Flushing) -> None:
         a.update(row, step="answered", answer="too late")
         a.set(f.passes, 0, when=_looked_at(f, p))
 
-    @m.action(actor=HANDLER, rules="SEND-41", p=f.Put)
+    @f.action(actor=HANDLER, rules="SEND-41", p=f.Put)
     def finish(a: Body, p: Expr) -> None:
         """The caller has its answer, and may put again."""
         a.set(at(a, p, "answered", "the put is answered"), f.idle)
@@ -159,12 +157,11 @@ def _flush(f: Flushing, a: Body) -> None:
 
 def _service(f: Flushing) -> None:
     """GroupCommitService (FLU-03)."""
-    m = f.model
 
     def serves(a: Body) -> None:
         a.guard("service runs", f.serves, "the group commit's thread is not stuck")
 
-    @m.action(actor=SERVICE, rules="FLU-03", fair="weak")
+    @f.action(actor=SERVICE, rules="FLU-03", fair="weak")
     def exchange(a: Body) -> None:
         """The lists are exchanged."""
         serves(a)
@@ -174,7 +171,7 @@ def _service(f: Flushing) -> None:
             a.set(f.put[p].step, "read", when=f.put[p].step == "requested")
         a.set(f.passes, 0)
 
-    @m.action(actor=SERVICE, rules="FLU-03 FLU-04")
+    @f.action(actor=SERVICE, rules="FLU-03 FLU-04")
     def flush_unasked(a: Body) -> None:
         """One file is flushed though nobody waits for it: there is no request, or whoever made the one that is looked at has gone."""
         serves(a)
@@ -188,7 +185,7 @@ def _service(f: Flushing) -> None:
         a.guard("its turn", _looked_at(f, p), "it is the first of the requests that the service has read")
         return f.put[p]
 
-    @m.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
+    @f.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
     def confirm(a: Body, p: Expr) -> None:
         """The log is on the device up to there: the put is answered."""
         a.sends_to(p)
@@ -198,7 +195,7 @@ def _service(f: Flushing) -> None:
         a.update(row, step="answered", answer="PUT_OK")
         a.set(f.passes, 0)
 
-    @m.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak", p=f.Put)
+    @f.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak", p=f.Put)
     def flush(a: Body, p: Expr) -> None:
         """Not there yet: one file is flushed, at most twice for one request."""
         row = looks(a, p)
@@ -207,7 +204,7 @@ def _service(f: Flushing) -> None:
         _flush(f, a)
         a.set(f.passes, f.passes + 1)
 
-    @m.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
+    @f.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
     def deny(a: Body, p: Expr) -> None:
         """After two flushes the put is answered FLUSH_DISK_TIMEOUT, where nobody looks again even if its record is there (HAZ-21)."""
         a.sends_to(p)

@@ -11,8 +11,7 @@ from .vocabulary import Specification
 def answer(s: Specification, a: Body, p: Expr, code: str, *, checks: bool = False) -> None:
     """The request ends with this code, which the broker sends to the client; `checks` marks a refusal by the validity checks."""
     job = s.job[p]
-    a.set(job.phase, "answered")
-    a.set(job.answer, code)
+    a.update(job, phase="answered", answer=code)
     a.sends_to(p)
     if checks:
         a.set(job.checks, True)
@@ -43,8 +42,7 @@ def at_hand(s: Specification, a: Body, row: Row, found: Row) -> None:
     In scopes without updates the table still has it, and nothing needs to be remembered.
     """
     if s.scope.updates:
-        for name in ("read", "write", "perm"):
-            a.set(row.fields[name], found.fields[name])
+        a.update(row, read=found.read, write=found.write, perm=found.perm)
 
 
 Table = Callable[[Expr], Row]

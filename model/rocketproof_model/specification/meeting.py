@@ -39,7 +39,7 @@ class Meeting(Part):
 def _retries(meeting: Meeting) -> None:
     d, t = meeting.delays, meeting.transactions
 
-    @meeting.model.action(actor=HANDLER, rules="TRX-01 CL-02", e=d.Entry)
+    @meeting.action(actor=HANDLER, rules="TRX-01 CL-02", e=d.Entry)
     def retry(a: Body, e: Expr) -> None:
         """The message that was committed before it was asked for is sent to the retry topic, with TRAN_MSG and a delay level."""
         delay, half, log, length = meeting.delay, meeting.half, t.log, meeting.delay(d.queue.length)

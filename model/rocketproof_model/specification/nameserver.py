@@ -11,8 +11,6 @@ from .vocabulary import Specification
 
 
 def nameserver(s: Specification) -> None:
-    m = s.model
-
     def sent(a: Body, b: Expr, by: str = "name server") -> None:
         a.by(by)
         a.takes_from(b)
@@ -24,7 +22,7 @@ def nameserver(s: Specification) -> None:
         topic = s.registration[b, t]
         a.set(s.route[b, t], s.listed(entries=1, read=topic.read, write=topic.write, perm=topic.perm), when=when)
 
-    @m.action(actor=NAME_SERVER, rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
+    @s.action(actor=NAME_SERVER, rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
     def accept_registration(a: Body, b: Expr) -> None:
         """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
         sent(a, b)
@@ -38,7 +36,7 @@ def nameserver(s: Specification) -> None:
         for t in s.Topic:
             take(a, b, t, when=s.registration[b, t].known)
 
-    @m.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
+    @s.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
     def ignore_registration(a: Body, b: Expr) -> None:
         """A registration of the stored version arrives: nothing changes, but in later releases for topics that the broker has not there."""
         sent(a, b)
@@ -47,7 +45,7 @@ def nameserver(s: Specification) -> None:
             unknown = s.registration[b, t].known & (s.route[b, t].entries == 0)
             take(a, b, t, when=s.given("takes_unknown_topics") & unknown)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
+    @s.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
     def lose_registration(a: Body, b: Expr) -> None:
         """The one-way registration never arrives, and nobody notices."""
         sent(a, b, "network")
@@ -56,7 +54,7 @@ def nameserver(s: Specification) -> None:
 
     if s.scope.crashes:
 
-        @m.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak", b=s.Broker)
+        @s.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak", b=s.Broker)
         def expire(a: Body, b: Expr) -> None:
             """The channel of a dead broker is noticed: its queue data leave all routes."""
             a.by("name server")
@@ -103,7 +101,5 @@ def administrator(s: Specification) -> None:
 
     for order in orders:
         name = "update_ordered" if order else "update_topic"
-        declares = s.model.action(
-            name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms
-        )
+        declares = s.action(name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
         declares(partial(update_topic, order=order))

@@ -56,8 +56,6 @@ def _lives(p: Pair, a: Body) -> None:
 
 
 def _puts(p: Pair) -> None:
-    m = p.model
-
     def answers(a: Body, answer: Expr | str) -> None:
         a.sends_to("client")
         a.set(p.answer, answer)
@@ -69,7 +67,7 @@ def _puts(p: Pair) -> None:
     def waits(a: Body) -> None:
         a.guard("waits", p.answer == "waits", "a put waits for the slave")
 
-    @m.action(actor=HANDLER, rules="FLU-02 FLU-07 FLU-08", late=Bool)
+    @p.action(actor=HANDLER, rules="FLU-02 FLU-07 FLU-08", late=Bool)
     def put(a: Body, late: Expr) -> None:
         """A message is stored. A SYNC_MASTER lets it wait for a slave that is near, and without one its answer hides that of the flush."""
         _lives(p, a)
@@ -84,7 +82,7 @@ def _puts(p: Pair) -> None:
         a.set(p.written, p.written + 1)
         a.set(p.acknowledged, p.written + 1, when=answer == "PUT_OK")
 
-    @m.action(actor=SERVICE, rules="FLU-07", fair="weak")
+    @p.action(actor=SERVICE, rules="FLU-07", fair="weak")
     def confirm(a: Body) -> None:
         """The slave has told of the record: the put is answered by its flush."""
         a.by("master")
@@ -93,14 +91,14 @@ def _puts(p: Pair) -> None:
         answers(a, in_time(p.late))
         a.set(p.acknowledged, p.written, when=~p.late)
 
-    @m.action(actor=HANDLER, rules="FLU-07 FLU-08", fair="weak")
+    @p.action(actor=HANDLER, rules="FLU-07 FLU-08", fair="weak")
     def time_out(a: Body) -> None:
         """The slave has not told of the record in time: FLUSH_SLAVE_TIMEOUT, whatever the flush did."""
         waits(a)
         a.guard("not pushed", p.pushed < p.written, "the slave has not told that it has the record")
         answers(a, "FLUSH_SLAVE_TIMEOUT")
 
-    @m.action(actor=HANDLER, rules="STO-01")
+    @p.action(actor=HANDLER, rules="STO-01")
     def refuse(a: Body) -> None:
         """A slave takes no message."""
         a.by("slave")
@@ -111,21 +109,19 @@ def _puts(p: Pair) -> None:
 
 
 def _copies(p: Pair) -> None:
-    m = p.model
-
     def follows(a: Body) -> None:
         a.takes_from("master")
         _lives(p, a)
         a.guard("connected", p.connected, "the slave follows the master")
 
-    @m.action(actor=SERVICE, rules="NS-02 NS-05")
+    @p.action(actor=SERVICE, rules="NS-02 NS-05")
     def register_slave(a: Body) -> None:
         """The slave registers and learns who its master is; what it says of topics changes nothing."""
         a.sends_to("name server")
         a.bound("a slave", ~p.promoted, "the slave is one")
         a.set(p.listed, True)
 
-    @m.action(actor=SERVICE, rules="FLU-07")
+    @p.action(actor=SERVICE, rules="FLU-07")
     def connect(a: Body) -> None:
         """The slave connects, and tells what it has."""
         a.sends_to("master")
@@ -135,21 +131,21 @@ def _copies(p: Pair) -> None:
         a.set(p.connected, True)
         a.set(p.pushed, maximum(p.pushed, p.copied))
 
-    @m.action(actor=SERVICE, rules="FLU-07", fair="weak")
+    @p.action(actor=SERVICE, rules="FLU-07", fair="weak")
     def copy(a: Body) -> None:
         """The slave appends the next record of the master's log."""
         follows(a)
         a.guard("behind", p.copied < p.written, "the master has more records")
         a.set(p.copied, p.copied + 1)
 
-    @m.action(actor=SERVICE, rules="FLU-07", fair="weak")
+    @p.action(actor=SERVICE, rules="FLU-07", fair="weak")
     def report(a: Body) -> None:
         """The slave tells the master how many records it has."""
         follows(a)
         a.guard("news", p.pushed < p.copied, "the slave has more than it has told")
         a.set(p.pushed, p.copied)
 
-    @m.action(actor=ADMINISTRATOR, rules="TCM-30 NS-02")
+    @p.action(actor=ADMINISTRATOR, rules="TCM-30 NS-02")
     def create(a: Body) -> None:
         """An administrator creates the topic on the master, which registers it."""
         a.sends_to("master")
@@ -158,7 +154,7 @@ def _copies(p: Pair) -> None:
         a.set(p.topic, True)
         a.set(p.routed, True)
 
-    @m.action(actor=SERVICE, fair="weak")
+    @p.action(actor=SERVICE, fair="weak")
     def copy_topics(a: Body) -> None:
         """The slave asks for the master's table, as it does every 10 s."""
         _lives(p, a)
@@ -168,15 +164,13 @@ def _copies(p: Pair) -> None:
 
 
 def _fails(p: Pair) -> None:
-    m = p.model
-
-    @m.action(actor=ENVIRONMENT, weight=0.5)
+    @p.action(actor=ENVIRONMENT, weight=0.5)
     def disconnect(a: Body) -> None:
         """The connection breaks."""
         a.guard("connected", p.connected, "the slave follows the master")
         a.set(p.connected, False)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-08", weight=0.3)
+    @p.action(actor=ENVIRONMENT, rules="NS-08", weight=0.3)
     def lose_master(a: Body) -> None:
         """The master's machine is lost: the name server takes its topics out, unless a slave of its name is left (HAZ-43)."""
         _lives(p, a)
@@ -185,7 +179,7 @@ def _fails(p: Pair) -> None:
         a.set(p.connected, False)
         a.set(p.routed, p.routed & p.listed)
 
-    @m.action(actor=ENVIRONMENT, rules="NS-02 NS-08")
+    @p.action(actor=ENVIRONMENT, rules="NS-02 NS-08")
     def promote(a: Body) -> None:
         """The slave is started again as the master: its name had no address left meanwhile, and it registers the topics that it has."""
         a.by("slave")

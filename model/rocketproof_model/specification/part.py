@@ -15,3 +15,4 @@ class Part:
 
     def __init__(self, name: str) -> None:
         self.model = Model(f"specification/{name}")
+        self.action = self.model.action

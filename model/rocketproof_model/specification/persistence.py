@@ -111,9 +111,8 @@ def _return(p: Persistence, a: Body) -> None:
 
 def _persist(p: Persistence) -> None:
     """string2File in its order (PER-02), and what surrounds it."""
-    m = p.model
 
-    @m.action(actor=CLIENT, rules="TCM-16 TCM-30 PER-01", t=p.Topic)
+    @p.action(actor=CLIENT, rules="TCM-16 TCM-30 PER-01", t=p.Topic)
     def create(a: Body, t: Expr) -> None:
         """A topic enters the table, and persist begins."""
         a.sends_to("broker")
@@ -148,7 +147,7 @@ def _persist(p: Persistence) -> None:
                 a.set(p.phase, phase)
 
         step.__doc__ = sentence
-        m.action(name=name, actor=HANDLER, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
+        p.action(name=name, actor=HANDLER, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
 
     turns = {
         "truncate_bak": p.phase == ite(p.overwrites_in_place, coerce("begun", Phase), "tmp written"),
@@ -167,7 +166,7 @@ def _persist(p: Persistence) -> None:
     write("half_main", "main truncated", "main half", p.main, broken, "A part of the new text is in the main file.")
     write("fill_main", "main half", "idle", p.main, new, "The main file has the new text, and persist returns.")
 
-    @m.action(actor=HANDLER, rules="PER-02 PER-05 PER-07", fair="weak")
+    @p.action(actor=HANDLER, rules="PER-02 PER-05 PER-07", fair="weak")
     def delete_main(a: Body) -> None:
         """The main file is deleted; if there was none, the backup was left as it is."""
         _running(p, a)
@@ -177,7 +176,7 @@ def _persist(p: Persistence) -> None:
         a.set(p.dirty_main, False)
         a.set(p.phase, "main deleted")
 
-    @m.action(actor=HANDLER, rules="PER-02 PER-05", fair="weak")
+    @p.action(actor=HANDLER, rules="PER-02 PER-05", fair="weak")
     def rename_tmp(a: Body) -> None:
         """The temporary file becomes the main file, and persist returns."""
         _running(p, a)
@@ -188,7 +187,7 @@ def _persist(p: Persistence) -> None:
         a.set(p.dirty_main, True)
         _return(p, a)
 
-    @m.action(actor=SERVICE, rules="TCM-17 NS-04 NS-10")
+    @p.action(actor=SERVICE, rules="TCM-17 NS-04 NS-10")
     def register(a: Body) -> None:
         """The broker registers its table; the name server adds what is new and keeps what it has. The timer waits for no persist."""
         a.sends_to("name server")
@@ -205,14 +204,13 @@ def _delete_is_next(p: Persistence) -> Expr:
 
 def _disk_errors(p: Persistence) -> None:
     """Input and output errors, which nobody hears of."""
-    m = p.model
 
     def error(a: Body) -> None:
         _running(p, a)
         a.bound("errors left", p.errors < p.error_budget, "the scope allows another error")
         a.set(p.errors, p.errors + 1)
 
-    @m.action(actor=ENVIRONMENT, rules="PER-01 TCM-18", weight=0.3)
+    @p.action(actor=ENVIRONMENT, rules="PER-01 TCM-18", weight=0.3)
     def disk_full(a: Body) -> None:
         """A write fails: persist logs it, leaves the files as they are, and returns as if nothing had been."""
         a.by("disk")
@@ -222,7 +220,7 @@ def _disk_errors(p: Persistence) -> None:
         a.guard("writes next", writes, "the next step of persist is one of a write")
         _return(p, a)
 
-    @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
+    @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
     def delete_fails(a: Body) -> None:
         """The delete fails, its result is ignored, and persist goes on."""
         a.by("disk")
@@ -231,7 +229,7 @@ def _disk_errors(p: Persistence) -> None:
         a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
         a.set(p.phase, "main deleted")
 
-    @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
+    @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
     def rename_fails(a: Body) -> None:
         """The rename fails, its result is ignored, and persist returns."""
         a.by("disk")
@@ -243,21 +241,20 @@ def _disk_errors(p: Persistence) -> None:
 
 def _ends(p: Persistence) -> None:
     """A process that ends between two steps, and a machine that loses its power."""
-    m = p.model
 
     def ends(a: Body) -> None:
         _running(p, a)
         a.set(p.life, "down")
         a.set(p.memory, frozenset())
 
-    @m.action(actor=ENVIRONMENT, rules="PER-05", weight=0.3)
+    @p.action(actor=ENVIRONMENT, rules="PER-05", weight=0.3)
     def crash(a: Body) -> None:
         """The process ends: its memory is gone, the files stay as they are."""
         ends(a)
         a.bound("crashes left", p.crashes < p.crash_budget, "the scope allows another crash")
         a.set(p.crashes, p.crashes + 1)
 
-    @m.action(actor=ENVIRONMENT, rules="PER-05 PER-06", weight=0.3, main=Fate, bak=Fate)
+    @p.action(actor=ENVIRONMENT, rules="PER-05 PER-06", weight=0.3, main=Fate, bak=Fate)
     def power_loss(a: Body, main: Expr, bak: Expr) -> None:
         """The power fails: what was never forced to the device may be there, be empty, or be garbage."""
         ends(a)
@@ -270,7 +267,7 @@ def _ends(p: Persistence) -> None:
         a.set(p.dirty_main, False)
         a.set(p.dirty_bak, False)
 
-    @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.5)
+    @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.5)
     def write_back(a: Body) -> None:
         """The operating system writes to the device what nobody forced."""
         a.by("disk")
@@ -283,7 +280,7 @@ def _ends(p: Persistence) -> None:
 def _start(p: Persistence) -> None:
     """The next process."""
 
-    @p.model.action(actor=ENVIRONMENT, rules="PER-03 PER-04 PER-06 PER-07 PER-08", fair="weak")
+    @p.action(actor=ENVIRONMENT, rules="PER-03 PER-04 PER-06 PER-07 PER-08", fair="weak")
     def start(a: Body) -> None:
         """The broker starts with the main file or else its backup; with a broken backup it does not."""
         a.guard("broker down", p.life == "down", "the broker does not run")

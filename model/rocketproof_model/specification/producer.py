@@ -5,7 +5,6 @@ It publishes one topic. Raw clients, in scopes that have them, put any header on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..language import Body, Expr, Row, all_of, any_of, const, ite, minimum, rem, total
@@ -114,13 +113,7 @@ def _sends(s: Specification, a: Body, p: Expr) -> None:
 
 def _header(s: Specification, a: Body, p: Expr, b: Expr, topic: Expr, default: Expr, numbers: Expr, queue: Expr) -> None:
     a.sends_to(b)
-    fields = {"phase": "arrived", "broker": b, "topic": topic, "default": default, "numbers": numbers, "queue": queue}
-    _set(a, s.job[p], fields)
-
-
-def _set(a: Body, row: Row, fields: Mapping[str, Any]) -> None:
-    for name, value in fields.items():
-        a.set(row.fields[name], value)
+    a.update(s.job[p], phase="arrived", broker=b, topic=topic, default=default, numbers=numbers, queue=queue)
 
 
 def clients(s: Specification) -> None:
@@ -142,7 +135,7 @@ def clients(s: Specification) -> None:
         if "size" in more:
             a.bound("size", more["size"] <= s.given("size_limit"), "the scope has messages of this size")
         _header(s, a, p, b, t, d, numbers, queue)
-        _set(a, s.job[p], more)
+        a.update(s.job[p], **more)
 
 
 def answers(s: Specification) -> None:
@@ -170,8 +163,8 @@ def answers(s: Specification) -> None:
             alone = all_of((s.queues[p, c] == 0) | (row.broker == c) for c in s.Broker)
             a.guard("another broker", (row.broker != b) | alone, "the broker is another one, or the only one listed")
             a.sends_to(b)
-            _set(a, row, {"phase": "arrived", "answer": "none", "broker": b, "queue": q, "tries": row.tries + 1})
-            _set(a, row, dict.fromkeys(("fallback", "created", "touched", "checks"), False))
+            a.update(row, phase="arrived", answer="none", broker=b, queue=q, tries=row.tries + 1)
+            a.update(row, fallback=False, created=False, touched=False, checks=False)
 
 
 def _retriable(row: Row) -> Expr:

@@ -63,9 +63,7 @@ def _consumes(p: Progress, a: Body) -> None:
 
 
 def _broker(p: Progress) -> None:
-    m = p.model
-
-    @m.action(actor=HANDLER, rules="APP-03 APP-10", marks=Bool)
+    @p.action(actor=HANDLER, rules="APP-03 APP-10", marks=Bool)
     def append(a: Body, marks: Expr) -> None:
         """A message is stored; it may be the marked one."""
         a.bound("records left", p.written < p.records, "the scope's log has room")
@@ -73,26 +71,26 @@ def _broker(p: Progress) -> None:
         a.set(p.written, p.written + 1)
         a.set(p.marked, p.written + 1, when=marks)
 
-    @m.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak")
+    @p.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak")
     def flush(a: Body) -> None:
         """The log is forced to the device."""
         a.guard("unflushed", p.flushed < p.written, "something is written and not flushed")
         a.set(p.flushed, p.written)
 
-    @m.action(actor=SERVICE, rules="REC-04", fair="weak")
+    @p.action(actor=SERVICE, rules="REC-04", fair="weak")
     def dispatch(a: Body) -> None:
         """The next record gets its entry, and can be read: also before it is flushed, up to 5.2."""
         end = ite(p.dispatches_flushed & p.sync, p.flushed, p.written)
         a.guard("behind", p.entries < end, "a record that may be dispatched has no entry yet")
         a.set(p.entries, p.entries + 1)
 
-    @m.action(actor=SERVICE, rules="PER-01", fair="weak")
+    @p.action(actor=SERVICE, rules="PER-01", fair="weak")
     def persist(a: Body) -> None:
         """Every 5 s the offsets are written to their file."""
         a.guard("news", p.saved != p.committed, "the file has another offset")
         a.set(p.saved, p.committed)
 
-    @m.action(actor=ADMINISTRATOR, offset=p.committed.type)
+    @p.action(actor=ADMINISTRATOR, offset=p.committed.type)
     def reset(a: Body, offset: Expr) -> None:
         """An administrator sets the group's offset (request 15), whatever the queue has, and whether consumers run or not."""
         a.bound("allowed", p.resets & ~p.moved, "the condition lets the offset be set once before a consumer asks")
@@ -102,9 +100,7 @@ def _broker(p: Progress) -> None:
 
 
 def _consumer(p: Progress) -> None:
-    m = p.model
-
-    @m.action(actor=CLIENT, fair="weak")
+    @p.action(actor=CLIENT, fair="weak")
     def begin(a: Body) -> None:
         """The consumer starts where its group is (request 14)."""
         a.sends_to("broker")
@@ -113,7 +109,7 @@ def _consumer(p: Progress) -> None:
         a.set(p.place, p.committed)
         a.set(p.moved, False)
 
-    @m.action(actor=CLIENT, rules="REC-01", fair="weak")
+    @p.action(actor=CLIENT, rules="REC-01", fair="weak")
     def pull(a: Body) -> None:
         """The consumer pulls the next record (request 11), which is read from where its entry says."""
         _consumes(p, a)
@@ -122,7 +118,7 @@ def _consumer(p: Progress) -> None:
         a.set(p.delivered, maximum(p.delivered, p.place + 1))
         a.set(p.got, p.got | (p.marked == p.place + 1))
 
-    @m.action(actor=CLIENT, fair="weak")
+    @p.action(actor=CLIENT, fair="weak")
     def go_back(a: Body) -> None:
         """The consumer pulls beyond the queue's end: it is told the end (PULL_OFFSET_MOVED), and goes on and commits there."""
         _consumes(p, a)
@@ -130,14 +126,14 @@ def _consumer(p: Progress) -> None:
         a.set(p.place, p.entries)
         a.set(p.committed, p.entries)
 
-    @m.action(actor=CLIENT, fair="weak")
+    @p.action(actor=CLIENT, fair="weak")
     def commit(a: Body) -> None:
         """The consumer commits how far it is (request 15): the last one counts, also a smaller one."""
         _consumes(p, a)
         a.guard("news", p.committed != p.place, "it has not committed that")
         a.set(p.committed, p.place)
 
-    @m.action(actor=ENVIRONMENT, weight=0.3)
+    @p.action(actor=ENVIRONMENT, weight=0.3)
     def stop(a: Body) -> None:
         """The consumer's process ends before it commits."""
         a.by("consumer")
@@ -149,8 +145,6 @@ def _consumer(p: Progress) -> None:
 
 
 def _faults(p: Progress) -> None:
-    m = p.model
-
     def ends(a: Body, left: Expr, budget: Expr) -> None:
         """Of the offsets those in the file are left; the start takes what it finds of the log for flushed, and dispatches it. The consumer
         goes on."""
@@ -161,12 +155,12 @@ def _faults(p: Progress) -> None:
         a.set(p.committed, p.saved)
         a.set(p.moved, False)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3)
+    @p.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3)
     def crash(a: Body) -> None:
         """The broker's process ends, and starts again: the log has what was written."""
         ends(a, p.written, p.crash_budget)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3, kept=p.written.type)
+    @p.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3, kept=p.written.type)
     def power_loss(a: Body, kept: Expr) -> None:
         """The power fails, and the broker starts again: the log has what was flushed, and perhaps more."""
         a.guard("kept", (p.flushed <= kept) & (kept <= p.written), "no less than was flushed is left, and no more than was written")

@@ -50,9 +50,7 @@ def _runs(r: Recovery, a: Body) -> None:
 
 
 def _running(r: Recovery) -> None:
-    m = r.model
-
-    @m.action(actor=HANDLER, rules="APP-03 APP-10")
+    @r.action(actor=HANDLER, rules="APP-03 APP-10")
     def append(a: Body) -> None:
         """A record is appended with the next queue offset."""
         _runs(r, a)
@@ -62,7 +60,7 @@ def _running(r: Recovery) -> None:
         a.set(r.written, r.written + 1)
         a.set(r.offset, r.offset + 1)
 
-    @m.action(actor=HANDLER, rules="FLU-02 FLU-04", fair="weak")
+    @r.action(actor=HANDLER, rules="FLU-02 FLU-04", fair="weak")
     def acknowledge(a: Body) -> None:
         """The next record's put is answered PUT_OK: with synchronous flush only once it is on the device."""
         a.sends_to("client")
@@ -72,21 +70,21 @@ def _running(r: Recovery) -> None:
         a.set(r.turn, r.turn + 1)
         a.set(r.acknowledged, maximum(r.acknowledged, r.turn + 1))
 
-    @m.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak")
+    @r.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak")
     def flush(a: Body) -> None:
         """The log is forced to the device."""
         _runs(r, a)
         a.guard("unflushed", r.flushed < r.written, "something is written and not flushed")
         a.set(r.flushed, r.written)
 
-    @m.action(actor=SERVICE, rules="REC-04", fair="weak")
+    @r.action(actor=SERVICE, rules="REC-04", fair="weak")
     def dispatch(a: Body) -> None:
         """The dispatcher writes the next entry of the consume queue."""
         _runs(r, a)
         a.guard("behind", r.entries < r.written, "a record has no consume queue entry yet")
         a.set(r.entries, r.entries + 1)
 
-    @m.action(actor=SERVICE, rules="FLU-05", fair="weak")
+    @r.action(actor=SERVICE, rules="FLU-05", fair="weak")
     def flush_queue(a: Body) -> None:
         """The consume queue is forced to the device."""
         _runs(r, a)
@@ -95,8 +93,6 @@ def _running(r: Recovery) -> None:
 
 
 def _faults(r: Recovery) -> None:
-    m = r.model
-
     def ends(a: Body) -> None:
         """Whoever waited for an answer has none, and the memory is gone."""
         _runs(r, a)
@@ -104,14 +100,14 @@ def _faults(r: Recovery) -> None:
         a.set(r.turn, 0)
         a.set(r.offset, 0)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3)
+    @r.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3)
     def crash(a: Body) -> None:
         """The process ends: what was written is in the files."""
         ends(a)
         a.bound("crashes left", r.crashes < r.crash_budget, "the scope allows another crash")
         a.set(r.crashes, r.crashes + 1)
 
-    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, records=Int(0, r.records), entries=Int(0, r.records), torn=Bool)
+    @r.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, records=Int(0, r.records), entries=Int(0, r.records), torn=Bool)
     def power_loss(a: Body, records: Expr, entries: Expr, torn: Expr) -> None:
         """The power fails: what was forced is there, of the rest some from the front, and perhaps a part of a record."""
         ends(a)
@@ -126,7 +122,7 @@ def _faults(r: Recovery) -> None:
 
 
 def _start(r: Recovery) -> None:
-    @r.model.action(actor=ENVIRONMENT, rules="REC-02 REC-03 REC-04", fair="weak")
+    @r.action(actor=ENVIRONMENT, rules="REC-02 REC-03 REC-04", fair="weak")
     def start(a: Body) -> None:
         """What is not whole is cut off the log, entries beyond it off the queue, and the next offset is the queue's length: before
         that the dispatcher has written the entries that were missing, or it has not."""

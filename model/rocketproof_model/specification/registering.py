@@ -81,8 +81,6 @@ class Registrations(Part):
 
 
 def _changes(r: Registrations) -> None:
-    m = r.model
-
     def changes(a: Body, t: Expr | None, content: Expr | str = "none", by: str = "") -> None:
         a.sends_to("broker")
         a.bound("versions left", r.version < r.changes, "the scope counts that far")
@@ -94,13 +92,13 @@ def _changes(r: Registrations) -> None:
             say("none due", ~r.wanted[by].due, "the change before this one is registered")
             a.update(r.wanted[by], due=True, topic=t, content=content)
 
-    @m.action(actor=CLIENT, rules="TCM-16", t=r.Topic)
+    @r.action(actor=CLIENT, rules="TCM-16", t=r.Topic)
     def create(a: Body, t: Expr) -> None:
         """A message creates a topic."""
         a.guard("missing", r.config[t] == "none", "the broker does not have the topic")
         changes(a, t, "plain", "message")
 
-    @m.action(actor=CLIENT, rules="TCM-32", t=r.Topic)
+    @r.action(actor=CLIENT, rules="TCM-32", t=r.Topic)
     def set_flag(a: Body, t: Expr) -> None:
         """A client of a unit comes or goes: the topic's flag is set or cleared, where an administrator's registration finds it too."""
         a.guard("known", r.config[t] != "none", "the broker has the topic")
@@ -108,7 +106,7 @@ def _changes(r: Registrations) -> None:
         changes(a, t, content, "message")
         a.set(row.content, content, when=row.due & (row.topic == t))
 
-    @m.action(actor=ADMINISTRATOR, rules="TCM-30", t=r.Topic, unit=Bool)
+    @r.action(actor=ADMINISTRATOR, rules="TCM-30", t=r.Topic, unit=Bool)
     def update(a: Body, t: Expr, unit: Expr) -> None:
         """An administrator creates or changes a topic, flag included."""
         content = ite(unit, coerce("flagged", Content), "plain")
@@ -116,14 +114,14 @@ def _changes(r: Registrations) -> None:
         a.guard("another topic", ~equal, "the table has another configuration, or the release does not look")
         changes(a, t, content, "administrator")
 
-    @m.action(actor=ADMINISTRATOR, rules="TCM-31", t=r.Topic)
+    @r.action(actor=ADMINISTRATOR, rules="TCM-31", t=r.Topic)
     def delete(a: Body, t: Expr) -> None:
         """An administrator deletes a topic: a new version, of which nobody is told."""
         a.guard("known", r.config[t] != "none", "the broker has the topic")
         a.guard("one at a time", ~r.wanted["administrator"].due, "the administrator's change before this one is registered")
         changes(a, t)
 
-    @m.action(actor=SERVICE, rules="NS-12")
+    @r.action(actor=SERVICE, rules="NS-12")
     def apply_order(a: Body) -> None:
         """A registration's answer lists other order topics: flags of the table change, which routes do not show."""
         a.guard("a topic", exists(r.Topic, lambda t: r.config[t] != "none"), "the broker has a topic")
@@ -141,7 +139,7 @@ def _registers(r: Registrations) -> None:
                 sent = ite(alone, ite(only.topic == t, only.content, coerce("none", Content)), r.config[t])
                 a.set(r.carried[n, s, t], ite(there, sent, "none"))
 
-    @r.model.action(actor=SERVICE, rules="TCM-17 TCM-30 TCM-34 NS-10", fair="weak", s=r.Sender)
+    @r.action(actor=SERVICE, rules="TCM-17 TCM-30 TCM-34 NS-10", fair="weak", s=r.Sender)
     def register(a: Body, s: Expr) -> None:
         """What has changed is registered, with the version of this moment: the whole table, or in later releases the topic alone."""
         row = r.wanted[s]
@@ -149,7 +147,7 @@ def _registers(r: Registrations) -> None:
         send(a, s, ite(s == MESSAGE, r.registers_created_alone, r.registers_updated_alone), row)
         a.set(row, r.nothing)
 
-    @r.model.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
+    @r.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
     def register_timer(a: Body) -> None:
         """The 30 s timer registers the whole table; if it asks first, only where a name server has another version."""
         first, second = (r.live[n] & (r.stored[n] == r.version) for n in r.Server)
@@ -159,8 +157,6 @@ def _registers(r: Registrations) -> None:
 
 
 def _serves(r: Registrations) -> None:
-    m = r.model
-
     def arrives(a: Body, n: Expr, s: Expr, by: Expr | str) -> Row:
         a.by(by)
         row = r.letter[n, s]
@@ -183,7 +179,7 @@ def _serves(r: Registrations) -> None:
         a.bound("may happen", r.may[fault] & ~r.spent[fault], "the scope allows it once")
         a.set(r.spent[fault], True)
 
-    @m.action(actor=NAME_SERVER, rules="NS-01 NS-02 NS-03 NS-04", fair="weak", n=r.Server, s=r.Sender)
+    @r.action(actor=NAME_SERVER, rules="NS-01 NS-02 NS-03 NS-04", fair="weak", n=r.Server, s=r.Sender)
     def take(a: Body, n: Expr, s: Expr) -> None:
         """A registration of another version arrives, older or newer: its topics replace those of the route."""
         row = arrives(a, n, s, n)
@@ -195,7 +191,7 @@ def _serves(r: Registrations) -> None:
         a.set(r.stored[n], row.version)
         takes(a, n, s, True, True)
 
-    @m.action(actor=NAME_SERVER, rules="NS-03", fair="weak", n=r.Server, s=r.Sender)
+    @r.action(actor=NAME_SERVER, rules="NS-03", fair="weak", n=r.Server, s=r.Sender)
     def ignore(a: Body, n: Expr, s: Expr) -> None:
         """A registration of the stored version arrives: nothing changes, but in later releases for topics that are not there."""
         row = arrives(a, n, s, n)
@@ -203,7 +199,7 @@ def _serves(r: Registrations) -> None:
         a.guard("same version", r.live[n] & (r.stored[n] == row.version), "its version is the stored one")
         takes(a, n, s, False, r.takes_unknown_topics)
 
-    @m.action(actor=NAME_SERVER, rules="NS-04 TCM-34", fair="weak", n=r.Server, s=r.Sender)
+    @r.action(actor=NAME_SERVER, rules="NS-04 TCM-34", fair="weak", n=r.Server, s=r.Sender)
     def put(a: Body, n: Expr, s: Expr) -> None:
         """A topic arrives without a version: it replaces that of the route, and the stored version stays."""
         row = arrives(a, n, s, n)
@@ -211,20 +207,20 @@ def _serves(r: Registrations) -> None:
         a.guard("known broker", r.live[n], "the name server knows the broker")
         takes(a, n, s, True, True)
 
-    @m.action(actor=NAME_SERVER, rules="NS-02", fair="weak", n=r.Server, s=r.Sender)
+    @r.action(actor=NAME_SERVER, rules="NS-02", fair="weak", n=r.Server, s=r.Sender)
     def refuse(a: Body, n: Expr, s: Expr) -> None:
         """A name server that does not know the broker refuses one topic alone, with a version or without."""
         row = arrives(a, n, s, n)
         a.guard("unknown broker", ~r.live[n], "the name server does not know the broker")
         a.guard("refuses", r.refuses_single_topic & row.alone, "it has one topic alone, which the release refuses")
 
-    @m.action(actor=ENVIRONMENT, rules="NS-10", weight=0.3, n=r.Server, s=r.Sender)
+    @r.action(actor=ENVIRONMENT, rules="NS-10", weight=0.3, n=r.Server, s=r.Sender)
     def lose(a: Body, n: Expr, s: Expr) -> None:
         """A registration is lost."""
         spends(a, "loss")
         arrives(a, n, s, "network")
 
-    @m.action(actor=ENVIRONMENT, rules="NS-01", weight=0.3, n=r.Server)
+    @r.action(actor=ENVIRONMENT, rules="NS-01", weight=0.3, n=r.Server)
     def restart(a: Body, n: Expr) -> None:
         """A name server ends and starts again: its tables were in memory alone."""
         a.by(n)
@@ -235,7 +231,7 @@ def _serves(r: Registrations) -> None:
         for t in r.Topic:
             a.set(r.route[n, t], "none")
 
-    @m.action(actor=ADMINISTRATOR, rules="PERM-02", weight=0.3, n=r.Server)
+    @r.action(actor=ADMINISTRATOR, rules="PERM-02", weight=0.3, n=r.Server)
     def wipe(a: Body, n: Expr) -> None:
         """A name server wipes the broker's permission to write (205): in its routes, and the broker knows nothing of it."""
         a.sends_to(n)

@@ -139,10 +139,10 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
 
 
 def _requests(z: Sizes) -> None:
-    m, job = z.model, z.job
+    job = z.job
     passed: list[Expr] = []
 
-    @m.action(actor=CLIENT, rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
+    @z.action(actor=CLIENT, rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
     def request(a: Body, kind: Expr, topic: Expr, text: Expr, body: Expr, longer: Expr) -> None:
         """A client sends a message or a batch of two, or gives a message up; of a batch the second item has the properties."""
         a.sends_to("broker")
@@ -163,7 +163,7 @@ def _requests(z: Sizes) -> None:
         a.update(job, arrived=False, kind="message", topic="fits", text="fits", body="fits", longer=False, answer=answer)
 
     def refusal(action: str, rules: str, sentence: str, beyond: Expr, answer: Any) -> None:
-        @m.action(actor=HANDLER, rules=rules, name=action)
+        @z.action(actor=HANDLER, rules=rules, name=action)
         def refuse(a: Body) -> None:
             """A limit refuses the request, and nothing is stored."""
             answers(a, answer)
@@ -173,7 +173,7 @@ def _requests(z: Sizes) -> None:
         refusal(*row)
         passed.append(row[3])
 
-    @m.action(actor=HANDLER, rules="CL-01 CL-09 CL-10 APP-02 APP-08 APP-09 BAT-03 SEND-25 SEND-26 SEND-27")
+    @z.action(actor=HANDLER, rules="CL-01 CL-09 CL-10 APP-02 APP-08 APP-09 BAT-03 SEND-25 SEND-26 SEND-27")
     def append(a: Body) -> None:
         """No limit refuses it: it is appended and flushed, and answered."""
         batch, whole = job.kind == "batch", _written(z, stored_text(z, z.text))
@@ -191,19 +191,19 @@ def _dispatch(z: Sizes) -> None:
         a.guard("found", z.at(z.dispatched, what), f"the next record is {what}")
         a.set(z.dispatched, then)
 
-    @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
+    @z.action(actor=SERVICE, rules="REC-04", fair="weak")
     def dispatch(a: Body) -> None:
         """A record gets its entry."""
         reads(a, "new", z.dispatched + 1)
         for number, place in enumerate(z.Place):
             a.set(z.log[place], "built", when=z.dispatched == number)
 
-    @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
+    @z.action(actor=SERVICE, rules="REC-04", fair="weak")
     def skip(a: Body) -> None:
         """A record cannot be read: the dispatcher goes on at the log's end."""
         reads(a, "unreadable", z.written)
 
-    @z.model.action(actor=SERVICE, rules="REC-04", fair="weak")
+    @z.action(actor=SERVICE, rules="REC-04", fair="weak")
     def overshoot(a: Body) -> None:
         """Lengths add up to another size: it takes a step of that size, and, unless the log ends there, one as far as to its end."""
         ends = z.dispatch_ends & (z.dispatched + 1 == z.written)
@@ -211,7 +211,7 @@ def _dispatch(z: Sizes) -> None:
 
 
 def _ends(z: Sizes) -> None:
-    @z.model.action(actor=ENVIRONMENT, rules="REC-02", clean=Bool)
+    @z.action(actor=ENVIRONMENT, rules="REC-02", clean=Bool)
     def end(a: Body, clean: Expr) -> None:
         """The process is killed, or stops in order: everything acknowledged was flushed."""
         a.guard("broker runs", z.up, "the broker runs")
@@ -219,7 +219,7 @@ def _ends(z: Sizes) -> None:
         a.set(z.up, False)
         a.set(z.dispatched, 0)
 
-    @z.model.action(actor=ENVIRONMENT, rules="REC-02 REC-03", fair="weak")
+    @z.action(actor=ENVIRONMENT, rules="REC-02 REC-03", fair="weak")
     def start(a: Body) -> None:
         """The log ends before the first record that cannot be read; what is before that has its entries. What lies behind it stays there,
         and is found again by a start once the log has grown up to it."""

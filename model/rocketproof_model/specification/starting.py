@@ -93,9 +93,9 @@ def _first(given: Expr, *odd: str, otherwise: Expr | str = "nothing") -> Expr:
 
 
 def _starts(s: Starting) -> None:
-    m, start_mode = s.model, coerce("start", Mode)
+    start_mode = coerce("start", Mode)
 
-    @m.action(actor=CLIENT, rules="CLI-01 CLI-03 CLI-04", p=s.Producer, group=Group)
+    @s.action(actor=CLIENT, rules="CLI-01 CLI-03 CLI-04", p=s.Producer, group=Group)
     def refuse_start(a: Body, p: Expr, group: Expr) -> None:
         """A start is refused: there was one before; the group may not be used, its length before its characters, and the producer is of
         no use any more; or another one of the instance has the group, and this one may start with another."""
@@ -107,7 +107,7 @@ def _starts(s: Starting) -> None:
         a.set(row.state, "START_FAILED", when=new & ~legal)
         _says(s, a, start_mode, ite(new, _first(group, *Group.names[3:], otherwise="taken"), "started once"))
 
-    @m.action(actor=CLIENT, rules="CLI-02 CLI-05 CLI-06", p=s.Producer, group=Group)
+    @s.action(actor=CLIENT, rules="CLI-02 CLI-05 CLI-06", p=s.Producer, group=Group)
     def start(a: Body, p: Expr, group: Expr) -> None:
         """The producer is registered and publishes the template; then it starts the instance, waits for who does, or shares its fate."""
         row = _begins(s, a, p, "start")
@@ -121,7 +121,7 @@ def _starts(s: Starting) -> None:
         a.set(s.instance, "START_FAILED", when=first)
         _says(s, a, start_mode, "factory", when=~first & ~runs & ~starting(s))
 
-    @m.action(actor=CLIENT, rules="CLI-06", p=s.Producer, well=Bool)
+    @s.action(actor=CLIENT, rules="CLI-06", p=s.Producer, well=Bool)
     def finish(a: Body, p: Expr, well: Expr) -> None:
         """What the instance begins with (addresses, connections) is there or not: it, its producer and who waits run, or fail for good."""
         row, ends = _begins(s, a, p, "start"), ite(well, coerce("RUNNING", State), "START_FAILED")
@@ -132,7 +132,7 @@ def _starts(s: Starting) -> None:
             a.set(s.life[q].start, "none")
         _says(s, a, start_mode, "instance", when=~well)
 
-    @m.action(actor=CLIENT, rules="CLI-01", p=s.Producer)
+    @s.action(actor=CLIENT, rules="CLI-01", p=s.Producer)
     def shut_down(a: Body, p: Expr) -> None:
         """A running producer leaves the instance, and its group is free."""
         a.guard("runs", s.life[p].state == "RUNNING", "the producer runs")
@@ -140,11 +140,11 @@ def _starts(s: Starting) -> None:
 
 
 def _calls(s: Starting) -> None:
-    m, call, way = s.model, s.call, s.way
+    call, way = s.call, s.way
 
     checks = "CLI-01 CLI-08 CLI-09 CLI-10 CLI-11 CLI-12 CLI-33"
 
-    @m.action(actor=CLIENT, rules=checks, p=s.Producer, mode=Mode, null=Bool, topic=call.topic.type, payload=call.payload.type)
+    @s.action(actor=CLIENT, rules=checks, p=s.Producer, mode=Mode, null=Bool, topic=call.topic.type, payload=call.payload.type)
     def refuse(a: Body, p: Expr, mode: Expr, null: Expr, topic: Expr, payload: Expr) -> None:
         """A call is refused for the first that is wrong: the producer's state, the message, its topic (characters before the length), its
         body, the route (10005, or 10004 where no name server is known either)."""
@@ -156,7 +156,7 @@ def _calls(s: Starting) -> None:
         told = _first(topic, *s.wrong_topics, otherwise=told)
         _says(s, a, mode, ite(runs, ite(null, coerce("null message", Said), told), "not running"))
 
-    @m.action(actor=CLIENT, rules="CLI-32 CLI-35", p=s.Producer, mode=Mode, other=Bool, queue=Int(0, 1))
+    @s.action(actor=CLIENT, rules="CLI-32 CLI-35", p=s.Producer, mode=Mode, other=Bool, queue=Int(0, 1))
     def send(a: Body, p: Expr, mode: Expr, other: Expr, queue: Expr) -> None:
         """A request goes out to a queue of a broker, by its code; with a one-way one the call is over, and says nothing."""
         a.sends_to("broker")
@@ -168,13 +168,13 @@ def _calls(s: Starting) -> None:
         code, step = ite(mode == "batch", coerce("SEND_BATCH_MESSAGE", Code), single), ite(mode == "one-way", coerce("over", Step), "sent")
         a.update(call, code=code, step=step, other=other, queue=queue)
 
-    @m.action(actor=HANDLER, rules="CLI-31 CHK-10")
+    @s.action(actor=HANDLER, rules="CLI-31 CHK-10")
     def answer(a: Body) -> None:
         """The broker answers; a queue id that is none of its own is an error, after which nothing is tried again (HAZ-28)."""
         a.guard("sent", call.step == "sent", "a request is under way")
         _says(s, a, call.mode, ite(call.other & (call.queue > 0), coerce("illegal queue", Said), "result"))
 
-    @m.action(actor=ENVIRONMENT, rules="CLI-31")
+    @s.action(actor=ENVIRONMENT, rules="CLI-31")
     def time_out(a: Body) -> None:
         """No answer comes in time. An asynchronous request is sent again as it is, but not once more, or after a shutdown."""
         a.guard("sent", call.step == "sent", "a request is under way")
@@ -184,7 +184,7 @@ def _calls(s: Starting) -> None:
         a.set(call.retries, call.retries + 1, when=again)
         _says(s, a, call.mode, ite(left, coerce("not running", Said), "late"), when=~again)
 
-    @m.action(actor=CLIENT, rules="CLI-26")
+    @s.action(actor=CLIENT, rules="CLI-26")
     def forget(a: Body) -> None:
         """The call's end is known, and another one may be made."""
         a.guard("over", call.step == "over", "the call is over")

@@ -34,8 +34,7 @@ def _stores(s: Specification, a: Body, row: Row, draw: Expr) -> Expr:
     """The message is stored in a queue, which this is: the one that it names, or a random one."""
     a.guard("one draw", (row.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
     queue = drawn(s, row, draw)
-    a.set(row.queue, queue)
-    a.set(row.appended, 1)
+    a.update(row, queue=queue, appended=1)
     return queue
 
 

@@ -65,13 +65,13 @@ class Transactions(Part):
 
 def _gate(t: Transactions) -> None:
     """One send, in its four ways. In each the topic is made before anybody looks at the transaction."""
-    m, halves, rejects = t.model, t.half_messages, t.rejects
+    halves, rejects = t.half_messages, t.rejects
 
     def arrives(a: Body, tran: Expr, place: str, answered: Expr | int) -> None:
         a.guard("first", t.message.place == "none", "nothing was sent yet")
         a.update(t.message, topic=True, place=place, tran=tran, answered=answered)
 
-    @m.action(actor=HANDLER, rules="APP-03")
+    @t.action(actor=HANDLER, rules="APP-03")
     def put_other(a: Body) -> None:
         """Before it another message makes the topic, and has the queue's first offset."""
         a.guard("first", (t.message.place == "none") & (t.log.counted == 0), "nothing was sent yet")
@@ -82,14 +82,14 @@ def _gate(t: Transactions) -> None:
         transactional: Expr = ite(halves, tran == "true", tran != "absent")
         return transactional
 
-    @m.action(actor=HANDLER, rules="TRX-01 TRX-02 TRX-03", tran=Property)
+    @t.action(actor=HANDLER, rules="TRX-01 TRX-02 TRX-03", tran=Property)
     def refuse(a: Body, tran: Expr) -> None:
         """A broker that rejects transactions refuses a message whose TRAN_MSG is true, in P40 whatever it says."""
         a.guard("rejects", rejects, "the broker rejects transactions")
         a.guard("transactional", asks(tran), "the message asks for a transaction")
         arrives(a, tran, "refused", -1)
 
-    @m.action(actor=HANDLER, rules="TRX-01 TRX-04 CL-02", tran=Property, delayed=Bool)
+    @t.action(actor=HANDLER, rules="TRX-01 TRX-04 CL-02", tran=Property, delayed=Bool)
     def put_half(a: Body, tran: Expr, delayed: Expr) -> None:
         """It becomes a half message: topic and queue become properties, its transaction bits go, and the half topic gets it."""
         a.guard("accepts", ~rejects & halves, "the broker takes half messages")
@@ -102,14 +102,14 @@ def _gate(t: Transactions) -> None:
     def passes(a: Body, tran: Expr) -> None:
         a.guard("passes", ~asks(tran) | (~halves & ~rejects), "the gate lets it pass as it is")
 
-    @m.action(actor=HANDLER, rules="TRX-01 TRX-02", tran=Property)
+    @t.action(actor=HANDLER, rules="TRX-01 TRX-02", tran=Property)
     def put_own(a: Body, tran: Expr) -> None:
         """An ordinary message takes the next offset of its queue."""
         passes(a, tran)
         arrives(a, tran, "own", t.log.counted)
         a.set(t.log.counted, t.log.counted + 1)
 
-    @m.action(actor=HANDLER, rules="TRX-02 TRX-05 APP-04", tran=Property)
+    @t.action(actor=HANDLER, rules="TRX-02 TRX-05 APP-04", tran=Property)
     def put_prepared(a: Body, tran: Expr) -> None:
         """The gate does not look at the flag: a prepared message is stored with offset 0, and no queue gets it."""
         passes(a, tran)
@@ -126,7 +126,7 @@ def _put(t: Transactions, a: Body, delayed: Expr) -> None:
 
 def _ends(t: Transactions) -> None:
     """EndTransactionProcessor. Nobody asks whether the copy, or another one, has ended before."""
-    m, gathers, decided = t.model, t.gathers_operations, t.message.decided
+    gathers, decided = t.gathers_operations, t.message.decided
 
     def ends(a: Body, c: Expr, outcome: str) -> None:
         a.guard("there", c < t.log.written, "the half queue has the copy")
@@ -135,15 +135,14 @@ def _ends(t: Transactions) -> None:
         a.set(decided, outcome)
         a.set(t.half[c], ite(gathers & (t.half[c] != "ended"), "noted", "ended"))
 
-    @m.action(actor=CLIENT, rules="REC-01", c=t.Copy)
+    @t.action(actor=CLIENT, rules="REC-01", c=t.Copy)
     def commit(a: Body, c: Expr) -> None:
         """The copy is found by its place in the log, the message is put under its own topic, and the copy has ended."""
         ends(a, c, "commit")
         a.bound("commits left", t.log.stored < 2, "the scope counts that many")
-        a.set(t.log.stored, t.log.stored + 1)
-        a.set(t.log.counted, t.log.counted + 1)
+        a.update(t.log, stored=t.log.stored + 1, counted=t.log.counted + 1)
 
-    @m.action(actor=CLIENT, rules="REC-01", c=t.Copy)
+    @t.action(actor=CLIENT, rules="REC-01", c=t.Copy)
     def roll_back(a: Body, c: Expr) -> None:
         """The copy is found by its place in the log, and has ended."""
         ends(a, c, "rollback")
@@ -151,19 +150,19 @@ def _ends(t: Transactions) -> None:
 
 def _checks(t: Transactions) -> None:
     """TransactionalMessageCheckService."""
-    m, most = t.model, t.checks
+    most = t.checks
 
     def looks(a: Body, c: Expr, ended: Expr) -> None:
         a.guard("its turn", (c == t.log.looked) & (c < t.log.written), "it is the next copy")
         a.guard("its outcome", ended, "an operation record names it, or none does")
         a.set(t.log.looked, c + 1)
 
-    @m.action(actor=SERVICE, fair="weak", c=t.Copy)
+    @t.action(actor=SERVICE, fair="weak", c=t.Copy)
     def pass_over(a: Body, c: Expr) -> None:
         """It has ended."""
         looks(a, c, t.half[c] == "ended")
 
-    @m.action(actor=SERVICE, fair="weak", c=t.Copy)
+    @t.action(actor=SERVICE, fair="weak", c=t.Copy)
     def ask(a: Body, c: Expr) -> None:
         """It is put once more, and its producer is asked about the new copy."""
         looks(a, c, t.half[c] != "ended")
@@ -171,14 +170,14 @@ def _checks(t: Transactions) -> None:
         a.set(t.log.asked, t.log.asked + 1)
         _put(t, a, t.message.delayed)
 
-    @m.action(actor=SERVICE, fair="weak", c=t.Copy)
+    @t.action(actor=SERVICE, fair="weak", c=t.Copy)
     def give_up(a: Body, c: Expr) -> None:
         """It was asked for too often: it goes to a topic of its own, where nobody asks any more."""
         looks(a, c, t.half[c] != "ended")
         a.guard("no asks left", t.log.asked >= most, "it was asked for transactionCheckMax times")
         a.set(t.message.given_up, True)
 
-    @m.action(actor=SERVICE, fair="weak")
+    @t.action(actor=SERVICE, fair="weak")
     def write_operations(a: Body) -> None:
         """An operation record is written for all that was gathered."""
         for c in t.Copy:

@@ -255,12 +255,12 @@ class Specification(Part):
     @property
     def client(self) -> Declares:
         """Declares what producer p, or a raw client, does."""
-        return partial(self.model.action, actor=CLIENT, fair="weak", p=self.Producer)
+        return partial(self.action, actor=CLIENT, fair="weak", p=self.Producer)
 
     @property
     def handler(self) -> Declares:
         """Declares a step of the broker's thread that serves p's request."""
-        return partial(self.model.action, actor=HANDLER, fair="weak", p=self.Producer)
+        return partial(self.action, actor=HANDLER, fair="weak", p=self.Producer)
 
     @cached_property
     def permission(self) -> Expr:

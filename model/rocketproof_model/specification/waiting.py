@@ -49,9 +49,7 @@ def _nobody_waits(w: Waiting) -> Expr:
 
 
 def _locking(w: Waiting) -> None:
-    m = w.model
-
-    @m.action(actor=CLIENT, rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
+    @w.action(actor=CLIENT, rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
     def arrive(a: Body, r: Expr, retry: Expr) -> None:
         """A first message to a topic of its own asks for the lock, and gets it if it is free."""
         row = w.job[r]
@@ -60,7 +58,7 @@ def _locking(w: Waiting) -> None:
         a.set(row.step, ite(_free(w), coerce("holds", Step), "waits"))
         a.set(row.retry, retry)
 
-    @m.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
+    @w.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
     def release(a: Body, r: Expr, heir: Expr) -> None:
         """The topic is created and written; the lock goes to one who waits, or is free."""
         a.sends_to(heir)
@@ -73,7 +71,7 @@ def _locking(w: Waiting) -> None:
             a.set(row.step, ite(x == r, coerce("created", Step), ite(x == heir, coerce("holds", Step), row.step)))
             a.set(row.now, 0, when=x == heir)
 
-    @m.action(actor=HANDLER, rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
+    @w.action(actor=HANDLER, rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
     def give_up(a: Body, r: Expr) -> None:
         """The wait is over in vain: TOPIC_NOT_EXIST, or for a retry topic a second wait."""
         row = w.job[r]
@@ -85,7 +83,7 @@ def _locking(w: Waiting) -> None:
 
 
 def _time(w: Waiting) -> None:
-    @w.model.action(actor=ENVIRONMENT, rules="TCM-10", fair="weak")
+    @w.action(actor=ENVIRONMENT, rules="TCM-10", fair="weak")
     def second(a: Body) -> None:
         """A second passes."""
         a.guard("somebody waits or holds", exists(w.Request, lambda r: _under_way(w.job[r])), "a request is under way")

@@ -147,11 +147,11 @@ def _requests(z: Sizes) -> None:
         """A client sends a message or a batch of two, or gives a message up; of a batch the second item has the properties."""
         a.sends_to("broker")
         a.guard("broker runs", z.up, "the broker runs")
-        a.guard("no other", ~job.arrived, "the client has no request under way")
+        a.bound("no other", ~job.arrived, "the client has no request under way")
         a.guard("names", z.names | (topic == "fits"), "names are as short as one likes")
         a.guard("texts", z.texts | (text == "fits"), "properties are far from their limit")
         a.guard("flags", z.flags | ~longer, "no client sets the flags of IPv6")
-        a.guard("given up", (kind != "send-back") | ((text == "fits") & (body == "fits") & ~longer), "what is given up is a plain message")
+        a.bound("given up", (kind != "send-back") | ((text == "fits") & (body == "fits") & ~longer), "what is given up is a plain message")
         a.guard("item", (kind != "batch") | (text == "fits") | (text == "near"), "an item's properties have a length of two bytes")
         a.bound("room left", z.written + 2 <= z.places, "the scope's log has room")
         a.update(job, arrived=True, kind=kind, topic=topic, text=text, body=body, longer=longer, answer="none")

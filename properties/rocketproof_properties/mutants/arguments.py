@@ -64,6 +64,14 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     ],
     "one of two replicas is treated otherwise, and the other one shows the same": [r"controller/confirm: guard 'had by all' without .*"],
     "of two replicas only one can be asked for": [r"controller/expand: guard 'asked for' without \(asked == r\)"],
+    # sizes
+    "where two limits refuse with one answer, nobody sees which of them was asked first": [
+        r"sizes/refuse_(text|bytes|size): guard 'passed' (without|with) \(127 < \(128 if \(job\.topic == more characters\) else 127\)\).*",
+        r"sizes/refuse_(bytes|size): guard 'passed' without \(\(job\.kind != batch\) .*",
+        r"sizes/refuse_(bytes|size): guard 'passed' with (\(job\.text == .*\) taken for .*|\(\(\(32768 if .*\) <= 32767\) one later.*)",
+        r"sizes/refuse_bytes: guard 'passed' with stores_parsed the other way round",
+        r"sizes/refuse_hosts: guard 'passed' with \(job\.body == limit\) taken for more",
+    ],
     # transactions, and where they meet delays
     "one message is what the scopes look at: a broker takes more": [
         r"transactions/(put_other|refuse|put_prepared): guard 'first' .*",

@@ -18,6 +18,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "properties/docs/releases.md",
         "properties/docs/changes.md",
         "properties/docs/validated/other-releases.md",
+        "properties/docs/validated/rocketmq-rust.md",
     ),
     "To write a model": (
         "model/docs/tutorial.md",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -14,9 +15,11 @@ from spoilt import Spoilt, answering
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.cli import run
+from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target
 from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.steps.vocabulary import STEPS
+from rocketproof_properties.runs.readback import Reader
+from rocketproof_properties.steps.vocabulary import STEPS, plain
 from rocketproof_properties.validation.climb import Climb, Failed, Rung, _Climber, climb
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.ladder import LEVELS, REQUESTS, level_of_entry, level_of_steps
@@ -92,9 +95,10 @@ def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, re
 
 
 def tried(target: Target, number: int, folder: Path) -> Rung:
-    """One level alone."""
+    """One level alone, on a log that others have begun."""
     (folder / "histories").mkdir()
     with target.open() as running:
+        probe.ask(running.brokers["broker-a"], plain("send", topic="before"))
         climber = _Climber(running, target, folder / "histories", mark(), ())
         try:
             return climber.rung(LEVELS[number - 1], number)
@@ -124,6 +128,16 @@ def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: Tar
 def test_the_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
     found = tried(Spoilt(), number, tmp_path)
     assert found.reached and not found.untried, found.failed
+
+
+def test_settings_are_read_as_java_reads_properties(tmp_path: Path) -> None:
+    """rocketmq-rust parts names and values by a colon."""
+    told = b"brokerName:broker-a\nnamesrvAddr=127.0.0.1:9876\n# a=b\n\nmapedFileSizeCommitLog : 5\n"
+    spoil = answering(codes.GET_BROKER_CONFIG)
+    with Spoilt(lambda request: (answer := spoil(request)) and replace(answer, body=told)).open() as running:
+        reader = Reader(running, "broker-a")
+        assert reader.settings() == {"brokerName": "broker-a", "namesrvAddr": "127.0.0.1:9876", "mappedFileSizeCommitLog": "5"}
+        reader.close()
 
 
 def test_what_a_target_does_not_offer_is_said_and_is_no_failure(tmp_path: Path) -> None:

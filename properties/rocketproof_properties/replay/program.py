@@ -29,6 +29,7 @@ from rocketproof_impl.store import record as records
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT, TRANSACTION_BITS
 
 from ..deployments.simulated import SimulatedConnection
 from ..generators.programs import ALONE, CONFIGURED
@@ -85,6 +86,7 @@ class Reference:
         self.deployment = ReplayDeployment(self.profile, self._settings())
         self.cluster, self.broker = self.deployment.cluster, self.deployment.broker
         self._connections: dict[str, SimulatedConnection] = {}
+        self._starts = 0
         self.first = frozenset(self.broker.topics.table)
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
@@ -156,6 +158,9 @@ class Reference:
     def _happen(self, item: Other) -> None:
         if item.op == "wait":
             self._wait(int(item.value["millis"]))
+        elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
+            self._connections.clear()
+            self._starts += 1
         elif item.op == "disconnect":
             address = str(item.value["address"])
             server = self.cluster.name_server
@@ -189,6 +194,8 @@ class Reference:
         line = f"{asked.value.get('line') or part} of {asked.process}"
         if line not in self._connections:
             self._connections[line] = self.deployment.connect(part)
+            host, port = self._connections[line].remote
+            self._connections[line].remote = (host, port + self._starts)
         connection = self._connections[line]
         command = self._command(asked)
         self.deployment.draw.queue = self._drawn(asked)
@@ -393,7 +400,7 @@ class Reference:
                     yield Difference("content", "a record", "none", where)
                 continue
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
-            if ours.prepared_transaction_offset and found.prepared_transaction_offset:
+            if ours.sys_flag & TRANSACTION_BITS == COMMIT or (ours.prepared_transaction_offset and found.prepared_transaction_offset):
                 other["preparedTxOffset"] = stored.get(ours.prepared_transaction_offset, found.prepared_transaction_offset)
             if not mine:
                 del one["queueOffset"]

@@ -33,6 +33,7 @@ from .recording import KEPT, worded
 from .waiting import until
 
 T = TypeVar("T")
+_SEPARATOR: Final = re.compile("[=:]")
 _SIMPLE: Final = re.compile(r"[\w-]+")
 """A tag that a subscription can name as it is."""
 MOST_QUEUES: Final = 64
@@ -167,8 +168,10 @@ def _offset(answer: Command) -> int:
 
 
 def _settings(answer: Command) -> dict[str, str]:
-    lines = (line.partition("=") for line in (answer.body or b"").decode("utf-8", "replace").splitlines() if line[:1] not in "#")
-    return {name.strip().replace("maped", "mapped"): value.strip() for name, _, value in lines if name.strip()}
+    """Properties, whose names end at the first sign of equality or colon, as those of Java do."""
+    text = (answer.body or b"").decode("utf-8", "replace")
+    lines = (_SEPARATOR.split(line, maxsplit=1) for line in text.splitlines() if line[:1] not in "#")
+    return {name.strip().replace("maped", "mapped"): "".join(value).strip() for name, *value in lines if name.strip()}
 
 
 Levels = Sequence[int | None]

@@ -187,10 +187,11 @@ def level_of_entry(id_: str) -> int:
 
 
 def level_of_finding(property_: str, id_: str) -> int:
-    """The same of a finding about a field, such as send.remark, or about a request: the words of an answer keep no broker from a level."""
+    """The same of a finding about a field, such as send.remark, or about a request: the words of an answer, and the order of a record's
+    properties, keep no broker from a level."""
     if property_.startswith(REQUEST):
         return REQUESTS[property_.removeprefix(REQUEST)].level
-    return 0 if property_.endswith(".remark") else level_of_entry(id_)
+    return 0 if property_.endswith((".remark", ".propertiesText")) else level_of_entry(id_)
 
 
 def level_of_steps(steps: Iterable[Step]) -> int:

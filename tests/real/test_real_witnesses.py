@@ -11,8 +11,10 @@ from rocketproof_model.language import Guard
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, constants, specify
 from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.sources.source import Source
 from rocketproof_properties.validation.validate import mark
-from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, perform, replay
+from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, find, perform, replay
+from rocketproof_properties.witnesses.outside import perform_outside
 from rocketproof_properties.witnesses.schedule import from_outside, schedule
 
 COMMANDS = ("java", "mvn")
@@ -65,3 +67,18 @@ def test_4_9_4_follows_a_crash_a_retry_a_restart_and_an_update() -> None:
     done = perform(Apache("4.9.4"), FAILOVER, course, mark())
     assert done.agrees, done
     assert len(done.said) == 5
+
+
+@pytest.mark.behaviour("BACK-05", "TRX-05", "HAZ-30")
+@pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
+@pytest.mark.parametrize(
+    ("scope", "claim", "given"),
+    [("transactions", "AUX-34", {}), ("backs", "INV-51.states", {"group_queues": 0}), ("progress", "AUX-49.reset", {"resets": True})],
+)
+def test_releases_follow_witnesses_of_small_models(version: str, scope: str, claim: str, given: dict[str, object]) -> None:
+    target = Apache(version)
+    source = Source(scope, target.profile, tuple(sorted(given.items())))
+    witness = find(source, claim)
+    assert witness is not None
+    done = perform_outside(target, source, witness)
+    assert done.agrees, done.problem

@@ -104,7 +104,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
         from ..deployments.choose import choose
         from ..validation.show import render_performed
         from ..validation.validate import mark
-        from ..witnesses.known import perform_file
+        from ..witnesses.outside import perform_file
 
         followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
         write(json, followed.data())

@@ -140,7 +140,7 @@ def _perform(made: Chosen, witness: Witness, on: str) -> None:
     else:
         from ..deployments.choose import choose
         from ..validation.validate import mark
-        from ..witnesses.known import perform_file
+        from ..witnesses.outside import perform_file
 
         problem = perform_file(choose(None, on, source.profile, configure=False), source, witness, mark()).problem
     if problem:

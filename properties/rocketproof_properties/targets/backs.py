@@ -30,28 +30,27 @@ from .base import Deviation, ModelTarget, Seen
 GROUP, ORDERS = "group", "orders"
 RETRY, DEAD = RETRY_PREFIX + GROUP, DLQ_PREFIX + GROUP
 TOPICS = {None: "none", ORDERS: "orders", RETRY: "retry", DEAD: "dead"}
+NOWHERE = 1 << 40  # beyond any log
 NOTHING = {"asked": "nothing", "answer": "none", "appended": 0, "made": False, "queue": None}
 
 
 class BacksTarget(ModelTarget):
-    """One broker with one message in `orders`, which a consumer of the group has got."""
+    """One broker with one message in `orders`, which a consumer of the group has got. `on`: a broker that runs elsewhere
+    (`outside.Outside`), with its node."""
 
-    def __init__(self, specification: Sendbacks, instance: Instance, profile: Profile) -> None:
+    def __init__(self, specification: Sendbacks, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
         del specification
         c = self.constants
-        self.cluster = Cluster(
-            1,
-            profile=profile,
-            auto_create_subscription_group=c["makes_groups"],
-            auto_create_topic_enable=c["template"] > 0,
-            broker_permission=READ | (WRITE if c["writable"] else 0),
-        )
-        self.deployment = SimulatedDeployment(self.cluster)
+        self.cluster: Any
+        self.deployment: Any
+        if on is None:
+            self.cluster = self._simulated(profile)
+            self.deployment = SimulatedDeployment(self.cluster)
+        else:
+            self.cluster = self.deployment = on[0]
         self.broker = self.cluster.broker()
         topics = self.broker.topics
-        if c["template"]:
-            topics.table[TEMPLATE].write_queue_nums = c["template"]
         topics.update(TopicConfig(ORDERS, 1, 1))
         if c["existing"]:
             topics.update(TopicConfig(RETRY, c["existing"], c["existing"], c["existing_perm"]))
@@ -66,6 +65,19 @@ class BacksTarget(ModelTarget):
         self.last: dict[str, Any] = dict(NOTHING)
         self.changes = 0
 
+    def _simulated(self, profile: Profile) -> Cluster:
+        c = self.constants
+        made = Cluster(
+            1,
+            profile=profile,
+            auto_create_subscription_group=c["makes_groups"],
+            auto_create_topic_enable=c["template"] > 0,
+            broker_permission=READ | (WRITE if c["writable"] else 0),
+        )
+        if c["template"]:
+            made.broker().topics.table[TEMPLATE].write_queue_nums = c["template"]
+        return made
+
     # Actions
 
     def _do_back_retry(self, level: int = 0, q: int | None = None) -> None:
@@ -73,7 +85,7 @@ class BacksTarget(ModelTarget):
         c = self.constants
         if q is not None:
             self.cluster.node().random.feed(q)
-        at = self._record().physical_offset if c["in_log"] else self.broker.store.max_phy_offset
+        at = self._record().physical_offset if c["in_log"] else NOWHERE
         most = c["limit"] if c["names_limit"] else None
         request = plain("back", offset=at, group=GROUP, level=level, most=most, version=c["version"], unit=c["unit_mode"])
         self._ask("back", request, given_up=level < 0)

@@ -7,12 +7,13 @@ reads the files. The log has messages of the broker's own, too, where a consumer
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
 from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import TopicConfig
@@ -45,24 +46,29 @@ class _Asked:
 
 
 class ProgressTarget(ModelTarget):
-    """A broker with one queue, and a consumer that is as far as its answers say."""
+    """A broker with one queue, and a consumer that is as far as its answers say. `on`: a broker that runs elsewhere (`outside.Outside`)."""
 
-    def __init__(self, specification: Progress, instance: Instance, profile: Profile) -> None:
+    def __init__(self, specification: Progress, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
         self.profile = replace(profile, **{name: self.constants[name] for name in specification.switches})
-        self.cluster = Cluster(0, profile=self.profile)
+        self.cluster: Any
+        self.node: Any
+        self.cluster, self.node = on or self._simulated()
+        self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
+        self.log_file = f"{self.node.settings.store_path_root_dir}/commitlog/{0:020d}"
+        self.running = self.got = self.moved = False
+        self.place = self.delivered = self.faults = 0
+        self._ready()
+
+    def _simulated(self) -> tuple[Cluster, Node]:
+        cluster = Cluster(0, profile=self.profile)
         settings = BrokerSettings(
             broker_name="broker-a",
             name_servers=(NAME_SERVER,),
             mapped_file_size_commit_log=1 << 16,
             flush_disk_type="SYNC_FLUSH" if self.constants["sync"] else "ASYNC_FLUSH",
         )
-        self.node = self.cluster.add(settings)
-        self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
-        self.log_file = f"{settings.store_path_root_dir}/commitlog/{0:020d}"
-        self.running = self.got = self.moved = False
-        self.place = self.delivered = self.faults = 0
-        self._ready()
+        return cluster, cluster.add(settings)
 
     def _ready(self) -> None:
         self.flush = self.node.running.store.flush = _Asked()
@@ -92,7 +98,7 @@ class ProgressTarget(ModelTarget):
     # The consumer
 
     def _ask(self, step: str, client: str = "consumer", **more: int) -> Command:
-        answer = self.cluster.call(plain(step, topic=TOPIC, group=GROUP, **more), client=client)
+        answer: Command = self.cluster.call(plain(step, topic=TOPIC, group=GROUP, **more), client=client)
         if answer.code != codes.SUCCESS:
             raise Deviation(f"{step} is answered {answer.code}: the specification has it done")
         return answer
@@ -166,7 +172,8 @@ class ProgressTarget(ModelTarget):
         return next((number for number, message in enumerate(self._records(), 1) if message.body == MARKED.encode()), 0)
 
     def _entries(self) -> int:
-        return self.node.running.store.max_offset(TOPIC, 0)
+        found: int = self.node.running.store.max_offset(TOPIC, 0)
+        return found
 
     def seen(self) -> Seen:
         broker = self.node.running

@@ -96,7 +96,7 @@ def _node(cluster: Cluster) -> Node:
 
 
 @cache
-def _own(profile: str, kind: str) -> int:
+def own_bytes(profile: str, kind: str) -> int:
     """Bytes that a broker of the profile adds to the properties of a message, or of a batch's item."""
     cluster = Cluster(0, profile=profile)
     node = _node(cluster)
@@ -114,7 +114,7 @@ def _filled(profile: str, asked: Asked) -> Asked:
     cluster.call(plain("send", body="b" * _SMALL))
     store = node.running.store
     places = [store.max_phy_offset]
-    cluster.call(asked.command(_own(profile, asked.kind), 0))
+    cluster.call(asked.command(own_bytes(profile, asked.kind), 0))
     while places[-1] < store.max_phy_offset:
         size, _ = record.size_and_magic(store.commit_log.data_from(places[-1], record.BLANK_SIZE) or b"")
         places.append(places[-1] + size)
@@ -155,7 +155,7 @@ class SizesTarget(ModelTarget):
 
     def _do_request(self, kind: str, topic: str, text: str, body: str, *, longer: bool) -> None:
         self.asked, self.body = _filled(self.profile.name, Asked(kind, topic, text, longer)), body
-        command = self.asked.command(_own(self.profile.name, kind), self.given_up[topic])
+        command = self.asked.command(own_bytes(self.profile.name, kind), self.given_up[topic])
         sent = len(command.body or b"") or RECORD
         self.node.settings.max_message_size = {"fits": 2 * RECORD, "limit": sent, "more": sent - 1}[body]
         self.call = self.cluster.calling(command)
@@ -176,7 +176,7 @@ class SizesTarget(ModelTarget):
     def _read(self, answer: Command, before: int) -> str:
         if answer.code == codes.SUCCESS:
             data = self.node.running.store.commit_log.select(before) or b""
-            sent = properties_text(self.asked.properties(_own(self.profile.name, self.asked.kind)), trailing=False)
+            sent = properties_text(self.asked.properties(own_bytes(self.profile.name, self.asked.kind)), trailing=False)
             plainly = self.asked.text != "odd" or all(item.encode() in data for item in sent.split("\x02"))
             return "stored" if plainly else "stored otherwise"
         if answer.code == self.profile.illegal_code and (answer.remark or "").startswith("The specified topic"):

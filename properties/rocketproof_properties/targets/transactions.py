@@ -6,10 +6,11 @@ it is asked.
 
 from __future__ import annotations
 
+from typing import Any
+
 from rocketproof_impl.broker.transactioncheck import GROUP, MAX_TIME_TOPIC
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_model import Instance
 from rocketproof_model.specification.transactions import Transactions
 from rocketproof_profiles import Profile
@@ -39,12 +40,15 @@ class _Producer:
 
 
 class TransactionsTarget(ModelTarget):
-    """The half queue and the topic of one message. `on` may be what another target acts on, too."""
+    """The half queue and the topic of one message. `on` may be what another target acts on, too, or a broker that runs elsewhere
+    (`outside.Outside`)."""
 
-    def __init__(self, specification: Transactions, instance: Instance, profile: Profile, on: tuple[Cluster, Node] | None = None) -> None:
+    def __init__(self, specification: Transactions, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
         self.s = specification
         self.profile = profile
+        self.cluster: Any
+        self.node: Any
         self.cluster, self.node = on or stand(profile)
         self.node.settings.transaction_check_max = specification.checks
         self.node.settings.reject_transaction_message = self.constants["rejects"]
@@ -60,7 +64,7 @@ class TransactionsTarget(ModelTarget):
     # Actions
 
     def _send(self, body: str, sys_flag: int = 0, **properties: str) -> Command:
-        answer = self.cluster.call(plain("send", topic=TOPIC, body=body, sys_flag=sys_flag, properties=properties))
+        answer: Command = self.cluster.call(plain("send", topic=TOPIC, body=body, sys_flag=sys_flag, properties=properties))
         self.cluster.dispatch()
         return answer
 

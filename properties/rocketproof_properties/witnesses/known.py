@@ -168,14 +168,6 @@ class Performed:
         return {"property": self.course.property.id, "steps": self.course.labels(), **answered}
 
 
-def perform_file(target: Target, source: Source, witness: Witness, mark: str) -> Performed:
-    """Perform a witness that `rocketproof check` has written. Raises InputError, TargetError where that cannot be done."""
-    if source.scope not in SCOPES:
-        first = f" ({witness.labels()[0]} is not a request)" if witness.moves else ""
-        raise InputError(f"a witness of {source.name} has nothing that clients do{first}; give one of the scopes {', '.join(SCOPES)}")
-    return perform(target, SCOPES[source.scope], schedule(witness), mark)
-
-
 def perform(
     target: Target, scope: Scope, witness: Witness, mark: str, *, brokers: int = 0, then: Callable[[WireReplay], None] | None = None
 ) -> Performed:

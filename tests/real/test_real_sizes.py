@@ -1,0 +1,54 @@
+"""Requests of the specification of sizes whose witnesses lose what comes behind them, on real brokers.
+
+It was acknowledged and flushed, and is gone after kill -9 and a start (HAZ-49 to HAZ-51).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.connection import Connection
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.targets.sizes import Asked, own_bytes
+from rocketproof_protocol import codes
+
+COMMANDS = ("java", "mvn")
+BROKER = "broker-a"
+SECONDS = 10.0
+NAME = Asked("send-back", "more bytes", "fits", longer=False)
+PROPERTIES = Asked("batch", "fits", "near", longer=False)
+FLAG = Asked("message", "fits", "fits", longer=True)
+
+
+def ask(line: Connection, request: Command) -> Command:
+    return line.ask(request, SECONDS)
+
+
+@pytest.mark.behaviour("APP-08", "REC-02", "HAZ-49", "HAZ-50", "HAZ-51")
+@pytest.mark.parametrize(
+    ("version", "asked", "answer"),
+    [
+        ("4.9.4", NAME, codes.SUCCESS),
+        ("4.9.4", PROPERTIES, codes.SUCCESS),
+        ("4.9.4", FLAG, codes.SUCCESS),
+        ("5.3.3", NAME, codes.SUBSCRIPTION_GROUP_NOT_EXIST),
+        ("5.3.3", PROPERTIES, codes.SUCCESS),
+        ("5.3.3", FLAG, codes.SUCCESS),
+    ],
+)
+def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: Asked, answer: int) -> None:
+    target = Apache(version)
+    with target.open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
+        with running.connect(BROKER) as line:
+            first = ask(line, plain("send", topic="before"))
+            place = int((first.ext_fields or {})["msgId"][16:], 16)
+            assert ask(line, asked.command(own_bytes(target.profile, asked.kind), place)).code == answer
+            assert [ask(line, plain("send", topic="behind")).code for _ in range(3)] == [codes.SUCCESS] * 3
+        running.kill(BROKER)
+        running.restart(BROKER)
+        with running.connect(BROKER) as line:
+            left = [(ask(line, plain("max_offset", topic=topic)).ext_fields or {})["offset"] for topic in ("before", "behind")]
+            assert left == ["1", "3" if answer else "0"]

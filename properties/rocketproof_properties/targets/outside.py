@@ -168,7 +168,7 @@ class Outside:
         return table
 
     def groups(self) -> dict[str, SubscriptionGroupConfig]:
-        data = loads(self.call(Command(codes.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)).body or b"{}")
+        data = loads(self.call(plain("groups")).body or b"{}")
         return {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
 
     def max_offset(self, topic: str, queue_id: int) -> int:

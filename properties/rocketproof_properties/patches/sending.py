@@ -65,8 +65,8 @@ PATCHES: dict[str, Patch] = {
             "response.code, response.remark, response.ext_fields = code, remark, None",
         )
     ],
-    "M-14a": [Text(_NAME, "> limit", "> limit + 1")],
-    "M-14b": [Text(_NAME, "> limit", ">= limit")],
+    "M-14a": [Text(_NAME, "length(topic) > profile", "length(topic) - 1 > profile")],
+    "M-14b": [Text(_NAME, "length(topic) > profile", "length(topic) >= profile")],
     "M-15a": [Text(_NAME, "LEGAL.fullmatch(topic)", "LEGAL.search(topic)")],
     "M-15b": [Text(_NAME, "LEGAL.fullmatch(topic)", r'LEGAL.fullmatch(topic.removesuffix("\n"))')],
     "M-16": [Text(_NAME, "LEGAL.fullmatch(topic)", '(all(c.isalnum() or c in "%|_-" for c in topic) or None)')],

@@ -34,9 +34,9 @@ def changed(*patch: Text) -> Iterator[Deployment]:
         target.end()
 
 
-def performed(running: Deployment, folder: Path, *steps: Step) -> list[Verdict]:
+def performed(running: Deployment, folder: Path, *steps: Step, prefix: str = PREFIX) -> list[Verdict]:
     """The findings of a program."""
-    runner = Runner(running, folder, {"profile": PROFILE}, Bounds(1), PREFIX, clean=True)
+    runner = Runner(running, folder, {"profile": PROFILE}, Bounds(1), prefix, clean=True)
     try:
         return judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE).findings
     finally:
@@ -139,6 +139,17 @@ def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> No
 def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
     with changed() as running:
         assert performed(running, tmp_path, SEND, BATCH, ("group", {"group": "g"})) == []
+
+
+def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_none(tmp_path: Path) -> None:
+    """The second program's places are others on the target than in the reference, where the first message is at 0."""
+    half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
+    with changed() as running:
+        assert performed(running, tmp_path, SEND) == []
+        assert performed(running, tmp_path, ("send", {"topic": "A", "sys_flag": 9}), prefix="r0b0b0b-") == []
+        assert (
+            performed(running, tmp_path, half, ("end", {"commit": True}), ("send", {"topic": "A", "sys_flag": 8}), prefix="r0c0c0c-") == []
+        )
 
 
 # Starts

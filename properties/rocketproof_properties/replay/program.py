@@ -29,7 +29,7 @@ from rocketproof_impl.store import record as records
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, TRANSACTION_BITS
+from rocketproof_protocol.topics import HALF_TOPIC
 
 from ..deployments.simulated import SimulatedConnection
 from ..generators.programs import ALONE, CONFIGURED
@@ -390,7 +390,7 @@ class Reference:
         for at in self.broken:
             yield Difference("content", "no record", "a record", f"the record at {at}")
         self.pairs = {at: (found, ours) for at, found, ours in self._paired()}
-        stored = {ours.physical_offset: at for at, (_, ours) in self.pairs.items() if ours is not None}
+        stored = {ours.physical_offset: (at, ours) for at, (_, ours) in self.pairs.items() if ours is not None}
         hosts: dict[Host, Host] = {}
         for at, (found, ours) in sorted(self.pairs.items()):
             where = f"the record at {at} ({found.topic}, queue {found.queue_id})"
@@ -400,8 +400,12 @@ class Reference:
                     yield Difference("content", "a record", "none", where)
                 continue
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
-            if ours.sys_flag & TRANSACTION_BITS == COMMIT or (ours.prepared_transaction_offset and found.prepared_transaction_offset):
-                other["preparedTxOffset"] = stored.get(ours.prepared_transaction_offset, found.prepared_transaction_offset)
+            # The half message, which was born with it: a client's own flag may say of any message that it is a commit.
+            half = stored.get(ours.prepared_transaction_offset)
+            if half is not None and half[1].topic == HALF_TOPIC and half[1].born_timestamp == ours.born_timestamp:
+                other["preparedTxOffset"] = half[0]
+            elif ours.prepared_transaction_offset and found.prepared_transaction_offset:
+                other["preparedTxOffset"] = found.prepared_transaction_offset
             if not mine:
                 del one["queueOffset"]
             yield from _within(self.same.record("", one, other), where)

@@ -6,14 +6,15 @@ Each is one step. A topic of retries or of dead letters is made in one, too, wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..language import JAVA_INT, Body, Bool, Expr, Int, Row, ite
 from .actors import ADMINISTRATOR
-from .arithmetic import COMMIT, ROLLBACK, has_bit
-from .bounds import NAMES_LIMIT, is_dead, level_queue, retry_limit
+from .arithmetic import COMMIT, ROLLBACK, WRITE, has_bit
+from .bounds import is_dead, level_queue, retry_limit
 from .handling import answer, in_phase, runs, send_registration, write_file
-from .placing import gives_up, is_delayed, level_of, next_level
+from .placing import CHECKS, Check, asks, conditions, gives_up, is_delayed, level_given_back, level_of, level_sent, next_level, retries_left
 from .vocabulary import Specification
 
 NUMBER = Int(*JAVA_INT)
@@ -40,13 +41,26 @@ class Steps:
         a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
         return job, way, b, group
 
-    def limit(self, way: Row, group: Row) -> Expr:
-        return retry_limit(group.limit, way.version, way.named, way.requested)
+    def asked(self, a: Body, p: Expr, asked: str, upto: str = "", *, fails: bool = True) -> tuple[Row, Row, Expr, Row]:
+        """The message is to come back, and has passed the checks `upto` one that `fails`, or all of them."""
+        s = self.s
+        job, way, b, group = self.at(a, p, "back") if asked == "back" else self.sent(a, p, "retry")
+        topic = self.config[b, job.topic]
+        holds = conditions(
+            group, topic, ~topic.known, writable=has_bit(s.permission, WRITE), found=way.found, null_limit=s.given("null_limit"),
+            named=way.named, version=way.version,
+        )  # fmt: skip
+        if "queues" in asks(a, holds, asked, upto, fails=fails) and fails and upto != "topic":
+            a.guard("retry topic known", topic.known, "the broker has the retry topic")
+        return job, way, b, group
 
-    def nameless(self, way: Row) -> Expr:
-        """DLQ-03, BACK-11: the request could name a limit, and in this release has to."""
-        missing: Expr = ~self.s.given("null_limit") & ~way.named & (way.version >= NAMES_LIMIT)
-        return missing
+    def tried(self, a: Body, p: Expr, asked: str, *, dead: bool) -> tuple[Row, Row, Expr]:
+        """Every check is passed; the message will be retried, or be a `dead` letter."""
+        job, way, b, group = self.asked(a, p, asked)
+        limit = retry_limit(group.limit, way.version, way.named, way.requested)
+        beyond = is_dead(way.times, limit, self.s.given("dlq_beyond"))
+        retries_left(a, gives_up(way.times, limit, way.level) if asked == "back" else beyond, dead=dead)
+        return job, way, b
 
     def makes(self, a: Body, b: Expr, topic: Expr, queues: Any, perm: Any) -> None:
         """The broker makes a topic, writes its table and registers it."""
@@ -74,9 +88,8 @@ class Steps:
 def placed_requests(s: Specification) -> None:
     """The steps of sends that are accepted, and of the other requests from their beginning."""
     steps = Steps(s)
-    retries(s, steps)
+    returned(s, steps)
     putting(s, steps)
-    backs(s, steps)
     ends(s, steps)
 
     @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=NUMBER, queues=NUMBER)
@@ -88,53 +101,74 @@ def placed_requests(s: Specification) -> None:
         a.set(steps.group[b, t].queues, queues)
 
 
-def retries(s: Specification, steps: Steps) -> None:
-    """A message that a client sends to a retry topic (DLQ-01 to DLQ-04)."""
+def returned(s: Specification, steps: Steps) -> None:
+    """Messages that come back: given back (BACK-03 to BACK-18), with a job about the retry topic, of the kind of the message found; or sent
+    to a retry topic (DLQ-01 to DLQ-06)."""
 
-    def counts(a: Body, p: Expr, dead: bool) -> tuple[Row, Row, Expr]:
-        job, way, b, group = steps.sent(a, p, "retry")
-        a.guard("group known", group.known, "the group is known, or made by the look-up")
-        a.guard("has a limit", ~steps.nameless(way), "the request names a limit, or need not")
-        last = is_dead(way.times, steps.limit(way, group), s.given("dlq_beyond"))
-        if dead:
-            a.guard("given up", last, "it was retried as often as it may be")
-        else:
-            a.guard("tried again", ~last, "it may be retried")
-        return job, way, b
+    def handler(name: str, sentence: str, rules: str) -> Callable[[Callable[[Body, Expr], None]], None]:
+        def named(does: Callable[[Body, Expr], None]) -> None:
+            does.__name__, does.__doc__ = name, sentence
+            s.handler(rules=rules)(does)
 
-    @s.handler(rules="DLQ-01 DLQ-02")
-    def refuse_group(a: Body, p: Expr) -> None:
-        """The group of the retry topic is not known, and is not made."""
-        *_, group = steps.sent(a, p, "retry")
-        a.guard("group unknown", ~group.known, "the group is not known, and a look-up makes none")
-        answer(s, a, p, "SUBSCRIPTION_GROUP_NOT_EXIST")
+        return named
 
-    @s.handler(rules="DLQ-03")
-    def refuse_nameless(a: Body, p: Expr) -> None:
-        """The request names no limit, which is a null-pointer error."""
-        _, way, _, group = steps.sent(a, p, "retry")
-        a.guard("no limit", group.known & steps.nameless(way), "the request could name a limit, and does not")
+    def refusals(asked: str, failing: str, check: Check, rules: str) -> None:
+        @handler(f"{asked}_no_{failing}", f"A message is to come back, and {check.otherwise}.", rules)
+        def refuse(a: Body, p: Expr) -> None:
+            steps.asked(a, p, asked, failing)
+            answer(s, a, p, check.answer)
+
+    for name, check in CHECKS.items():
+        refusals("back", name, check, check.back)
+        if check.send:
+            refusals("send", name, check, check.send)
+
+    @s.handler(rules="BACK-06 BACK-07")
+    def make_retry_topic(a: Body, p: Expr) -> None:
+        """The group's retry topic is made with the group's queues."""
+        job, _, b, group = steps.asked(a, p, "back", "topic", fails=False)
+        steps.makes(a, b, job.topic, group.queues, 6)
+
+    @s.handler(rules="BACK-12")
+    def back_no_origin(a: Body, p: Expr) -> None:
+        """Who gives a message up has to name the topic that it came from."""
+        _, way, _ = steps.tried(a, p, "back", dead=True)
+        a.guard("no origin", s.given("wants_origin") & ~way.fitting, "the request does not name the message's topic, and has to")
         answer(s, a, p, "SYSTEM_ERROR")
 
+    def buries(asked: str, level: Callable[[Row], Expr], rules: str) -> None:
+        def dead(a: Body, p: Expr) -> tuple[Row, Expr]:
+            _, way, b = steps.tried(a, p, asked, dead=True)
+            a.guard("origin", ~way.back | ~s.given("wants_origin") | way.fitting, "the request names the message's topic, or need not")
+            return way, b
+
+        @handler(f"{asked}_makes_dead_letters", "The topic of the group's dead letters is made.", rules)
+        def make(a: Body, p: Expr) -> None:
+            way, b = dead(a, p)
+            steps.makes(a, b, way.dead, 1, s.given("dlq_perm"))
+
+        @handler(f"{asked}_bury", "The message becomes a dead letter; the answer to a send will have the queue of the retry topic.", rules)
+        def bury(a: Body, p: Expr) -> None:
+            way, b = dead(a, p)
+            a.guard("dead letters known", s.config[b, way.dead].known, "there is a topic for the group's dead letters")
+            a.set(way.level, level(way))
+            steps.lies(a, way, way.dead, 0)
+
+    buries("back", lambda way: level_given_back(s.given("dlq_clears_delay"), way.kept), "BACK-11 BACK-12")
+    buries("send", lambda way: level_sent(s.given("dlq_keeps_delay"), way.level), "DLQ-04 DLQ-06")
+
+    @s.handler(rules="BACK-11 BACK-13 BACK-14 BACK-17")
+    def back_retry(a: Body, p: Expr) -> None:
+        """The message will wait on a level before it comes to the retry topic; its kind is that of the one found."""
+        job, way, _ = steps.tried(a, p, "back", dead=False)
+        a.set(way.level, next_level(way.level, way.times))
+        steps.lies(a, way, job.topic, 0)
+
     @s.handler(rules="DLQ-03")
-    def retry(a: Body, p: Expr) -> None:
+    def send_retry(a: Body, p: Expr) -> None:
         """The message stays in its retry topic."""
-        _, way, _ = counts(a, p, dead=False)
+        _, way, _ = steps.tried(a, p, "send", dead=False)
         a.set(way.step, "put")
-
-    @s.handler(rules="DLQ-04")
-    def make_dead_letters(a: Body, p: Expr) -> None:
-        """The topic of the group's dead letters is made."""
-        _, way, b = counts(a, p, dead=True)
-        steps.makes(a, b, way.dead, 1, s.given("dlq_perm"))
-
-    @s.handler(rules="DLQ-04 DLQ-06")
-    def give_up(a: Body, p: Expr) -> None:
-        """The message becomes a dead letter; the answer will have the queue of the retry topic."""
-        _, way, b = counts(a, p, dead=True)
-        a.guard("dead letters known", s.config[b, way.dead].known, "there is a topic for the group's dead letters")
-        a.set(way.level, ite(s.given("dlq_keeps_delay"), 0, way.level))
-        steps.lies(a, way, way.dead, 0)
 
 
 def putting(s: Specification, steps: Steps) -> None:
@@ -198,111 +232,6 @@ def putting(s: Specification, steps: Steps) -> None:
         a.guard("waits", is_delayed(way.level, job.kind), "it asks for a level, and its queue would count it")
         a.set(way.level, 0)
         steps.lies(a, way, way.delayed, level_queue(level_of(way.level)))
-
-
-def backs(s: Specification, steps: Steps) -> None:
-    """A consumer gives a message back (BACK-03 to BACK-18). Its job is about the retry topic, and of the kind of the message found."""
-    config = s.config
-
-    def known(a: Body, p: Expr) -> tuple[Row, Row, Expr, Row]:
-        job, way, b, group = steps.at(a, p, "back")
-        a.guard("group known", group.known, "the group is known, or made by the look-up")
-        a.guard("writable broker", has_bit(s.permission, 2), "the broker may write")
-        return job, way, b, group
-
-    def tried(a: Body, p: Expr) -> tuple[Row, Row, Expr, Row]:
-        job, way, b, group = known(a, p)
-        a.guard("retries", group.queues > 0, "the group has queues for retries")
-        a.guard("retry topic known", config[b, job.topic].known, "the broker has the retry topic")
-        a.guard("writable topic", has_bit(config[b, job.topic].perm, 2), "the retry topic may be written to")
-        return job, way, b, group
-
-    def found(a: Body, p: Expr, dead: bool) -> tuple[Row, Row, Expr]:
-        job, way, b, group = tried(a, p)
-        a.guard("found", way.found & ~steps.nameless(way), "the message is there, and the request names a limit or need not")
-        last = gives_up(way.times, steps.limit(way, group), way.level)
-        if dead:
-            a.guard("given up", last, "it was retried as often as it may be, or the consumer wants no more of it")
-        else:
-            a.guard("tried again", ~last, "it may be retried")
-        return job, way, b
-
-    @s.handler(rules="BACK-03")
-    def back_without_group(a: Body, p: Expr) -> None:
-        """The group is not known, and is not made."""
-        *_, group = steps.at(a, p, "back")
-        a.guard("group unknown", ~group.known, "the group is not known, and a look-up makes none")
-        answer(s, a, p, "SUBSCRIPTION_GROUP_NOT_EXIST")
-
-    @s.handler(rules="BACK-04")
-    def back_forbidden(a: Body, p: Expr) -> None:
-        """The broker may not write."""
-        *_, group = steps.at(a, p, "back")
-        a.guard("read-only broker", group.known & ~has_bit(s.permission, 2), "the group is known, and the broker may not write")
-        answer(s, a, p, "NO_PERMISSION")
-
-    @s.handler(rules="BACK-05")
-    def back_dropped(a: Body, p: Expr) -> None:
-        """A group without queues for retries: the message is given up, and that is a success."""
-        *_, group = known(a, p)
-        a.guard("no retries", group.queues <= 0, "the group has no queue for retries")
-        answer(s, a, p, "SUCCESS")
-
-    @s.handler(rules="BACK-06 BACK-07")
-    def make_retry_topic(a: Body, p: Expr) -> None:
-        """The group's retry topic is made with the group's queues."""
-        job, _, b, group = known(a, p)
-        a.guard("retries", group.queues > 0, "the group has queues for retries")
-        steps.makes(a, b, job.topic, group.queues, 6)
-
-    @s.handler(rules="BACK-08")
-    def back_unwritable(a: Body, p: Expr) -> None:
-        """The retry topic may not be written to."""
-        job, _, b, group = known(a, p)
-        a.guard("retries", group.queues > 0, "the group has queues for retries")
-        topic = config[b, job.topic]
-        a.guard("read-only topic", topic.known & ~has_bit(topic.perm, 2), "the retry topic may not be written to")
-        answer(s, a, p, "NO_PERMISSION")
-
-    @s.handler(rules="BACK-09 BACK-11")
-    def back_not_found(a: Body, p: Expr) -> None:
-        """No message is there, or the request names no limit though it could and has to."""
-        _, way, _, _ = tried(a, p)
-        a.guard("not found", ~way.found | steps.nameless(way), "no message is there, or the request has to name a limit")
-        answer(s, a, p, "SYSTEM_ERROR")
-
-    @s.handler(rules="BACK-12")
-    def back_nameless(a: Body, p: Expr) -> None:
-        """Who gives a message up has to name the topic that it came from."""
-        _, way, _ = found(a, p, dead=True)
-        a.guard("no origin", s.given("wants_origin") & ~way.fitting, "the request does not name the message's topic, and has to")
-        answer(s, a, p, "SYSTEM_ERROR")
-
-    def given_up(a: Body, p: Expr) -> tuple[Row, Expr]:
-        _, way, b = found(a, p, dead=True)
-        a.guard("origin", ~s.given("wants_origin") | way.fitting, "the request names the message's topic, or need not")
-        return way, b
-
-    @s.handler(rules="BACK-12")
-    def make_letters(a: Body, p: Expr) -> None:
-        """The topic of the group's dead letters is made."""
-        way, b = given_up(a, p)
-        steps.makes(a, b, way.dead, 1, s.given("dlq_perm"))
-
-    @s.handler(rules="BACK-11 BACK-12")
-    def back_given_up(a: Body, p: Expr) -> None:
-        """The message becomes a dead letter, and does not wait."""
-        way, b = given_up(a, p)
-        a.guard("dead letters known", s.config[b, way.dead].known, "there is a topic for the group's dead letters")
-        a.set(way.level, 0)
-        steps.lies(a, way, way.dead, 0)
-
-    @s.handler(rules="BACK-11 BACK-13 BACK-14 BACK-17")
-    def back_again(a: Body, p: Expr) -> None:
-        """The message will wait on a level before it comes to the retry topic; its kind is that of the one found."""
-        job, way, _ = found(a, p, dead=False)
-        a.set(way.level, next_level(way.level, way.times))
-        steps.lies(a, way, job.topic, 0)
 
 
 def ends(s: Specification, steps: Steps) -> None:

@@ -6,12 +6,13 @@ level (CL-02, BACK-13). First formulas, as in `bounds`; then what scopes have wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Table, ite
-from .arithmetic import counted
-from .bounds import DELAY_LEVELS, TEXT_LIMIT, capped_level, is_dead
+from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, Type, ite
+from .arithmetic import WRITE, counted, has_bit
+from .bounds import DELAY_LEVELS, NAMES_LIMIT, TEXT_LIMIT, capped_level, is_dead
 
 if TYPE_CHECKING:
     from .vocabulary import Specification
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 FIRST_LEVEL: Final = 3
 Step = Enum("put", "retry", "back", "end")
 Flaw = Enum("none", "transaction", "error", "size")
+
+
+SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
+    ("null_limit", Bool, True, "a request without maxReconsumeTimes is served by the group's limit"),
+    ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
+    ("dlq_perm", Int(0, 7), 6, "the permission of a dead-letter topic that is made"),
+    ("dlq_clears_delay", Bool, True, "a send-back takes a dead letter's delay away, and writes its properties twice"),
+    ("dlq_keeps_delay", Bool, False, "what a send writes into a dead letter's properties is stored"),
+)
+"""What a release makes of messages that come back: name, type, default and meaning."""
 
 
 def level_of(asked: Any) -> Expr:
@@ -42,6 +53,82 @@ def gives_up(times: Any, limit: Any, asked: Any) -> Expr:
     """BACK-12: the message was retried as often as it may be, or the consumer wants no more of it."""
     given_up: Expr = is_dead(times, limit, False) | (asked < 0)
     return given_up
+
+
+def retries_left(a: Body, last: Expr, *, dead: bool) -> None:
+    """Guard that the message may be retried, or has to be a `dead` letter; `last`: it is given up."""
+    if dead:
+        a.guard("no retries left", last, "it was retried as often as it may be, or the consumer wants no more of it")
+    else:
+        a.guard("retries left", ~last, "it was retried less often than it may be")
+
+
+def level_given_back(clears: Any, kept: Any) -> Expr:
+    """BACK-12: the level of a dead letter that is given back: none, or in releases that do not clear it the one that the record has."""
+    level: Expr = ite(clears, 0, kept)
+    return level
+
+
+def level_sent(keeps: Any, asked: Any) -> Expr:
+    """DLQ-06: the level of a dead letter that is sent: most releases lose what the broker writes there, and it waits (HAZ-17)."""
+    level: Expr = ite(keeps, -1, asked)
+    return level
+
+
+class Check(NamedTuple):
+    """What is asked of a message that comes back: what holds, its opposite, what the opposite is answered with, and the rules of a
+    send-back and of a send; without rules it is not asked."""
+
+    sentence: str
+    otherwise: str
+    answer: str
+    back: str
+    send: str = ""
+
+
+CHECKS: Final = {
+    "group": Check(
+        "the broker has the group, or makes it", "the broker has no such group and makes none", "SUBSCRIPTION_GROUP_NOT_EXIST",
+        "BACK-03", "DLQ-01 DLQ-02",
+    ),
+    "broker": Check("the broker may be written to", "the broker may not be written to", "NO_PERMISSION", "BACK-04"),
+    "queues": Check("the group has retry queues", "the group has no retry queues", "SUCCESS", "BACK-05"),
+    "topic": Check(
+        "the retry topic may be written to", "the retry topic may not be written to", "NO_PERMISSION", "BACK-08 TCM-20"
+    ),
+    "record": Check("the record is in the log", "the record is not in the log", "SYSTEM_ERROR", "BACK-07 BACK-09 TCM-22"),
+    "limit": Check(
+        "the request names a limit, or need not", "the request names no limit and has to", "SYSTEM_ERROR", "BACK-07 BACK-11 TCM-22",
+        "DLQ-03",
+    ),
+}  # fmt: skip
+"""The checks of a message that comes back, in their order."""
+
+
+def conditions(
+    group: Row, topic: Row, new: Any, *, writable: Any, found: Any, null_limit: Any, named: Any, version: Any
+) -> dict[str, Expr]:
+    """When each check holds; a retry topic that is `new` is made by the request."""
+    return {
+        "group": group.known,
+        "broker": writable,
+        "queues": group.queues > 0,
+        "topic": new | has_bit(topic.perm, WRITE),
+        "record": found,
+        "limit": null_limit | named | (version < NAMES_LIMIT),
+    }
+
+
+def asks(a: Body, holds: Mapping[str, Expr], asked: str, upto: str = "", *, fails: bool = True) -> list[str]:
+    """Guards of a message that is `asked` to come back ("back" or "send"): what is checked before one check holds, and that does not, if
+    it `fails`; without one all hold. The checks that hold."""
+    order = [name for name, check in CHECKS.items() if getattr(check, asked)]
+    passed = order[: order.index(upto)] if upto else order
+    for name in passed:
+        a.guard(name, holds[name], CHECKS[name].sentence)
+    if upto and fails:
+        a.guard(f"no {upto}", ~holds[upto], CHECKS[upto].otherwise)
+    return passed
 
 
 def properties_fit(size: Any) -> Expr:
@@ -73,53 +160,33 @@ class Places:
 def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index) -> Places:
     """The variables, and more constants: what a broker's role and its release make of placed requests."""
     number = Int(*JAVA_INT)
-    for name, type_, start, sentence in (
+    roles = (
         ("slave", Bool, False, "brokerRole is SLAVE"),
-        ("dlq_beyond", Bool, False, "a send becomes a dead letter one retry later"),
-        ("dlq_perm", Int(0, 15), 6, "permission of a topic of dead letters that the broker makes"),
-        ("dlq_keeps_delay", Bool, False, "a send that becomes a dead letter loses its delay level"),
-        ("null_limit", Bool, True, "a request may leave out maxReconsumeTimes"),
         ("wants_origin", Bool, False, "who gives a message up has to name the topic that it came from"),
-    ):
-        constant[name] = m.constant(name, type_, start, sentence)
-    way = Record(
-        step=Step,
-        back=Bool,
-        half=Bool,
-        flaw=Flaw,
-        level=Int(-(1 << 31), 1 << 32),
-        times=number,
-        version=number,
-        named=Bool,
-        requested=number,
-        found=Bool,
-        fitting=Bool,
-        place=topic,
-        lane=Int(-1, JAVA_INT[1]),
-        halves=topic,
-        delayed=topic,
-        dead=topic,
-    ).described(
-        step="what comes next",
-        back="whether it is a send-back",
-        half="whether it will be a half message",
-        flaw="what its broker or its store will refuse it for",
-        level="the delay level that it asks for",
-        times="how often its message was retried",
-        version="the request's version",
-        named="whether it names a limit of retries",
-        requested="the limit that it names",
-        found="whether the record that it names is there",
-        fitting="whether what it tells of that record is so",
-        place="the topic that its record lies in",
-        lane="the queue that its record lies in, -1 for the one that it asks for",
-        halves="the topic of half messages",
-        delayed="the topic of delayed messages",
-        dead="the topic of its group's dead letters",
     )
-    begins: dict[str, Any] = {**dict.fromkeys(way.fields, False), "step": "put", "flaw": "none", "lane": -1}
-    begins |= dict.fromkeys(("level", "times", "version", "requested", "place", "halves", "delayed", "dead"), 0)
-    idle = way(**begins)
+    for name, type_, start, sentence in (*SWITCHES, *roles):
+        constant[name] = m.constant(name, type_, start, sentence)
+    columns: tuple[tuple[str, Any, Any, str], ...] = (
+        ("step", Step, "put", "what comes next"),
+        ("back", Bool, False, "whether it is a send-back"),
+        ("half", Bool, False, "whether it will be a half message"),
+        ("flaw", Flaw, "none", "what its broker or its store will refuse it for"),
+        ("level", Int(-(1 << 31), 1 << 32), 0, "the delay level that it asks for"),
+        ("kept", Int(0, DELAY_LEVELS), 0, "the delay level that the record has which it names"),
+        ("times", number, 0, "how often its message was retried"),
+        ("version", number, 0, "the request's version"),
+        ("named", Bool, False, "whether it names a limit of retries"),
+        ("requested", number, 0, "the limit that it names"),
+        ("found", Bool, False, "whether the record that it names is there"),
+        ("fitting", Bool, False, "whether what it tells of that record is so"),
+        ("place", topic, 0, "the topic that its record lies in"),
+        ("lane", Int(-1, JAVA_INT[1]), -1, "the queue that its record lies in, -1 for the one that it asks for"),
+        ("halves", topic, 0, "the topic of half messages"),
+        ("delayed", topic, 0, "the topic of delayed messages"),
+        ("dead", topic, 0, "the topic of its group's dead letters"),
+    )
+    way = Record(**{name: type_ for name, type_, *_ in columns}).described(**{name: sentence for name, *_, sentence in columns})
+    idle = way(**{name: start for name, _, start, _ in columns})
     group = Record(known=Bool, limit=number, queues=number).described(
         known="whether it is known, or made when it is asked for", limit="retryMaxTimes", queues="retryQueueNums"
     )

@@ -17,7 +17,7 @@ from ..language import Body, Bool, Enum, Expr, Int, Maybe, Model, Record, Row, c
 from .actors import ADMINISTRATOR, CLIENT, SERVICE
 from .bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
 from .part import Part
-from .placing import gives_up, level_of, next_level
+from .placing import CHECKS, SWITCHES, Check, asks, conditions, gives_up, level_given_back, level_of, level_sent, next_level, retries_left
 
 Way = Enum("gives back", "either", "sends")
 """How a message is returned: by request 36; by a send, as Java's consumers do where 36 is refused; or either, by several consumers."""
@@ -45,7 +45,7 @@ class Sendbacks(Part):
     routed: Expr
     changes: Expr
     limit: Expr
-    switches: ClassVar[tuple[str, ...]] = ("null_limit", "dlq_beyond", "dlq_perm", "dlq_clears_delay", "dlq_keeps_delay")
+    switches: ClassVar[tuple[str, ...]] = tuple(name for name, *_ in SWITCHES)
 
 
 def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
@@ -54,11 +54,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     m.acting("consumer", "administrator", "broker", "name server", client="consumer", administrator="administrator", service="broker")
     count, queue, perm, limits = Int(0, 2), Int(0, 1), Int(0, 7), Int(0, rounds - 1)
     constants: tuple[tuple[str, Any, Any, str], ...] = (
-        ("null_limit", Bool, True, "a request without maxReconsumeTimes is served by the group's limit"),
-        ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
-        ("dlq_perm", perm, 6, "the permission of a dead-letter topic that is made"),
-        ("dlq_clears_delay", Bool, True, "a send-back takes a dead letter's delay away, and writes its properties twice"),
-        ("dlq_keeps_delay", Bool, False, "what a send writes into a dead letter's properties is stored"),
+        *SWITCHES,
         ("way", Way, "gives back", "how the consumer returns a message"),
         ("version", Int(NAMES_LIMIT - 1, NAMES_LIMIT), NAMES_LIMIT, "the version of its requests: from 121 on they may name a limit"),
         ("names_limit", Bool, True, "its requests name a limit"),
@@ -110,36 +106,18 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     changes = m.var("changes", Int(0, 2), init=0, sentence="how many changes the administrator has made", part="administrator")
     limit = retry_limit(group.limit, c["version"], c["names_limit"], c["limit"])
     new, template = retry.queues == 0, maximum(c["template"], 1)
-    checks = {  # of a send-back, in their order, and those of a send, which have rules of it: what holds, its opposite, the answer to that
-        "group": (
-            group.known | c["makes_groups"], "the broker has the group, or makes it", "the broker has no such group and makes none",
-            "SUBSCRIPTION_GROUP_NOT_EXIST", "BACK-03", "DLQ-01 DLQ-02",
-        ),
-        "broker": (c["writable"], "the broker may be written to", "the broker may not be written to", "NO_PERMISSION", "BACK-04", ""),
-        "queues": (group.queues > 0, "the group has retry queues", "the group has no retry queues", "SUCCESS", "BACK-05", ""),
-        "topic": (
-            new | ((retry.perm & WRITE) == WRITE), "the retry topic may be written to", "the retry topic may not be written to",
-            "NO_PERMISSION", "BACK-08 TCM-20", "",
-        ),
-        "record": (c["in_log"], "the record is in the log", "the record is not in the log", "SYSTEM_ERROR", "BACK-07 BACK-09 TCM-22", ""),
-        "limit": (
-            c["null_limit"] | c["names_limit"] | (c["version"] < NAMES_LIMIT), "the request names a limit, or need not",
-            "the request names no limit and has to", "SYSTEM_ERROR", "BACK-07 BACK-11 TCM-22", "DLQ-03",
-        ),
-    }  # fmt: skip
+    holds = conditions(
+        group, retry, new, writable=c["writable"], found=c["in_log"], null_limit=c["null_limit"], named=c["names_limit"],
+        version=c["version"],
+    ) | {"group": group.known | c["makes_groups"]}  # fmt: skip
 
     def ask(a: Body, asked: str, failing: str = "", *, queue: Expr | None = None) -> dict[str, Any]:
         """The message is returned: what is asked before the check that fails is passed, and what is made by then. The answer's start."""
         back = asked == "back"
-        order = [name for name in checks if back or checks[name][-1]]
-        passed = order[: order.index(failing)] if failing else order
         a.sends_to("broker")
         a.guard("taken", message.place == "taken", "the consumer has the message, and has failed")
         a.guard("its way", c["way"] != ("sends" if back else "gives back"), "the consumer returns messages so")
-        for name in passed:
-            a.guard(name, checks[name][0], checks[name][1])
-        if failing:
-            a.guard(f"no {failing}", ~checks[failing][0], checks[failing][2])
+        passed = asks(a, holds, asked, failing)
         if queue is not None:
             a.guard("legal queue", queue < ite(new, template, retry.queues), "the queue is one of the retry topic's")
         a.set(group.known, group.known | ("group" in passed))
@@ -148,19 +126,19 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
             a.set(retry, made, when=new)
         return nothing | {"asked": asked, "made": new & makes, "queue": queue}
 
-    def refusal(asked: str, failing: str, rules: str) -> None:
+    def refusal(asked: str, failing: str, check: Check, rules: str) -> None:
         def refuse(a: Body) -> None:
-            a.set(last, answers(**ask(a, asked, failing) | {"answer": checks[failing][3]}))
+            a.set(last, answers(**ask(a, asked, failing) | {"answer": check.answer}))
             if failing == "queues":
                 a.set(message.place, "given up")
 
-        refuse.__doc__ = f"The consumer {'gives the message back' if asked == 'back' else 'sends the message'}, and {checks[failing][2]}."
+        refuse.__doc__ = f"The consumer {'gives the message back' if asked == 'back' else 'sends the message'}, and {check.otherwise}."
         m.action(actor=CLIENT, fair="weak", name=f"{asked}_no_{failing}", rules=rules)(refuse)
 
-    for name, (*_, of_back, of_send) in checks.items():
-        refusal("back", name, f"BACK-01 {of_back}")
-        if of_send:
-            refusal("send", name, f"{of_send} SEND-23 CHK-06 CHK-08")
+    for name, check in CHECKS.items():
+        refusal("back", name, check, f"BACK-01 {check.back}")
+        if check.send:
+            refusal("send", name, check, f"{check.send} SEND-23 CHK-06 CHK-08")
 
     def put(
         a: Body, begun: dict[str, Any], topic: str, queue: Any, delay: Expr, *, wrote: Any, prepared: Any, given_up: Any = False
@@ -188,7 +166,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     def back_retry(a: Body, level: Expr, q: Expr) -> None:
         """The message is given back, to be retried; the queue is drawn from as many as the group has, whatever the topic has."""
         begun = ask(a, "back")
-        a.guard("retries left", ~enough, "it was retried less often than the limit says")
+        retries_left(a, enough, dead=False)
         a.guard("queue drawn", q < group.queues, "the group retries over the queue")
         put(a, begun, "retry", q, level_of(next_level(level, times)), **copied)
 
@@ -196,22 +174,22 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     def back_bury(a: Body, level: Expr) -> None:
         """The message is given back and becomes a dead letter; nobody asks for the permission of its topic."""
         begun = ask(a, "back")
-        a.guard("no retries left", gives_up(times, limit, level), "it was retried as often as the limit says, or is given up")
-        put(a, begun, "dead", 0, ite(c["dlq_clears_delay"], 0, message.delay), **copied, given_up=level < 0)
+        retries_left(a, gives_up(times, limit, level), dead=True)
+        put(a, begun, "dead", 0, level_given_back(c["dlq_clears_delay"], message.delay), **copied, given_up=level < 0)
 
     @m.action(actor=CLIENT, fair="weak", rules=made, q=queue)
     def send_retry(a: Body, q: Expr) -> None:
         """The consumer sends the message to its retry topic, with one retry more; nobody asks for the permission of broker and topic."""
         begun = ask(a, "send", queue=q)
-        a.guard("retries left", ~enough_sent, "it is retried less often than the limit says")
+        retries_left(a, enough_sent, dead=False)
         put(a, begun, "retry", q, level_of(next_level(0, times)), **sent)
 
     @m.action(actor=CLIENT, fair="weak", rules=f"DLQ-04 DLQ-06 {made}", q=queue)
     def send_bury(a: Body, q: Expr) -> None:
         """The consumer sends the message to its retry topic, and it becomes a dead letter; most releases leave it its delay (HAZ-17)."""
         begun = ask(a, "send", queue=q)
-        a.guard("no retries left", enough_sent, "it is retried as often as the limit says")
-        put(a, begun, "dead", 0, ite(c["dlq_keeps_delay"], -1, level_of(next_level(0, times))), **sent)
+        retries_left(a, enough_sent, dead=True)
+        put(a, begun, "dead", 0, level_sent(c["dlq_keeps_delay"], level_of(next_level(0, times))), **sent)
 
     @m.action(actor=ADMINISTRATOR, rules="DLQ-02", queues=count)
     def change_group(a: Body, queues: Expr) -> None:

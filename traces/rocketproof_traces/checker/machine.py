@@ -18,6 +18,7 @@ from rocketproof_model.language import Action, Expr
 from rocketproof_model.partial import Partial, View, decided, place, possible
 from rocketproof_model.slicing import control
 from rocketproof_model.specification import constants
+from rocketproof_model.specification.placing import SWITCHES
 from rocketproof_model.specification.vocabulary import Kind, Phase, PlacedAnswer
 from rocketproof_profiles import PROFILES
 
@@ -116,7 +117,7 @@ class Machine:
     @staticmethod
     def _of_placed(shape: Shape) -> dict[str, Any]:
         """What placed requests ask of a release."""
-        names = ("dlq_beyond", "dlq_perm", "dlq_keeps_delay", "null_limit", "wants_origin")
+        names = (*(name for name, *_ in SWITCHES), "wants_origin")
         return {name: getattr(PROFILES[shape.profile], name) for name in names} | {"slave": shape.slave}
 
     # Shared states

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .functions import fold
-from .language import Action, Expr, Variable
+from .language import Action, Expr, Guard, Variable
 
 Partial = Sequence[int | None]
 """A state of which some slots are not known."""
@@ -61,9 +61,9 @@ def place(ref: Expr, seen: View) -> int | None:
     return variable.slot(tuple(at)) if inside else None
 
 
-def possible(action: Action, seen: View) -> bool:
-    """Whether some state with these known slots may allow the action."""
-    return all(decided(guard.condition, seen) != 0 for guard in action.guards if not guard.bound)
+def excluding(action: Action, seen: View) -> Guard | None:
+    """The first guard by which no state with these known slots allows the action, None if some may."""
+    return next((guard for guard in action.guards if not guard.bound and decided(guard.condition, seen) == 0), None)
 
 
-__all__ = ["Partial", "View", "decided", "place", "possible"]
+__all__ = ["Partial", "View", "decided", "place", "excluding"]

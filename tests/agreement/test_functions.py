@@ -12,7 +12,7 @@ from generated_models import Case, generated, models
 from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.functions import Functions, term_function
 from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing, successors
-from rocketproof_model.partial import View, decided, possible
+from rocketproof_model.partial import View, decided, excluding
 from rocketproof_model.specification import build, constants
 from rocketproof_properties.catalogue import properties
 
@@ -146,6 +146,6 @@ def test_what_is_decided_by_a_part_of_a_state_is_so_in_all_of_it(scope: str) -> 
                 assert code in (None, evaluate(term, scene))
             told, hidden = told + (code is not None), hidden + (code is None)
         if refusing(instance, state, action, args) is None:
-            assert possible(action, seen)
+            assert excluding(action, seen) is None
             state = effect(instance, state, action, args)
     assert told > 1000 and hidden > 100

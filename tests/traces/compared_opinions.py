@@ -2,7 +2,7 @@
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/compared_opinions.py --each 1000
 
-judges 1,000 histories of each shape, which are 21,000, and prints how many there were of each verdict; a disagreement is printed with its
+judges 1,000 histories of each shape, which are 19,000, and prints how many there were of each verdict; a disagreement is printed with its
 seed, and then it ends with 1. Histories of more than `--most` states at an event are counted and left out.
 """
 

@@ -37,7 +37,6 @@ class Shape:
     updates: float = 0.0
     asks: float = 0.0
     batches: float = 0.0
-    elsewhere: float = 0.0
     odd: float = 0.0
     lost: float = 0.1
     looks: float = 0.05
@@ -48,7 +47,6 @@ class Shape:
     new: float = 0.3
     clock: tuple[str, ...] = ("none",)
     brokers: int = 1
-    dead: float = 0.0
 
 
 SHAPES: dict[str, Shape] = {
@@ -56,10 +54,8 @@ SHAPES: dict[str, Shape] = {
     "updates": Shape(updates=0.35, requests=(3, 4), looks=0.1),
     "asks": Shape(asks=0.4, updates=0.1, requests=(3, 4, 5), looks=0.15),
     "retry": Shape(topics=(RETRY,), updates=0.1, requests=(2, 3, 4)),
-    "dead letters": Shape(topics=(RETRY,), dead=0.5, requests=(2, 3, 4), asks=0.1),
     "names": Shape(topics=NAMES, requests=(2, 3), updates=0.1, there=0.3),
     "batches": Shape(batches=0.6, asks=0.1, requests=(3, 4)),
-    "delayed and transactions": Shape(elsewhere=0.4, requests=(4, 5), most=2, queues=(0,), looks=0.02),
     "lost": Shape(lost=0.6, requests=(2, 3, 4), asks=0.1, updates=0.05),
     "breaks": Shape(breaks=0.15, topics=("T", "T", RETRY, "%DLQ%g"), requests=(4, 5), most=2, updates=0.05),
     "topics": Shape(topics=("T", "U", RETRY), requests=(3, 4), asks=0.1, looks=0.1),
@@ -77,8 +73,8 @@ SHAPES: dict[str, Shape] = {
     "alike": Shape(batches=0.3, lost=1.5, queues=(0, 0, -1), requests=(4, 5), most=4, clock=("none", "mixed"), there=0.7, looks=0.02),
     "everything": Shape(
         topics=("T", "T", "U", RETRY), defaults=(TEMPLATE, TEMPLATE, "U", CLUSTER), updates=0.15, asks=0.15, batches=0.15,
-        elsewhere=0.15, odd=0.1, lost=0.2, looks=0.1, breaks=0.04, there=0.4, ordered=0.15, unsaid=0.2,
-        clock=("none", "none", "long", "mixed"), requests=(3, 4), dead=0.1,
+        odd=0.1, lost=0.2, looks=0.1, breaks=0.04, there=0.4, ordered=0.15, unsaid=0.2,
+        clock=("none", "none", "long", "mixed"), requests=(3, 4),
     ),
 }  # fmt: skip
 
@@ -90,9 +86,7 @@ class Wish:
     op: str
     value: dict[str, Any]
     asked: Asked | None = None
-    after: str = ""  # "delayed" or "half": the broker stores it by itself later
     number: int = -1
-    own: int = -1
     client: str = ""
     least: int = 0  # how far its queue was told to be when it was asked
 
@@ -107,7 +101,6 @@ class Walk:
     name: str = BROKER
     events: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
     open_: list[Wish] = field(default_factory=list)
-    waiting: list[Wish] = field(default_factory=list)
     reached: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def run(self, auto: bool | None = None) -> tuple[Header, list[Event]]:
@@ -124,9 +117,6 @@ class Walk:
             if wish.asked is not None:
                 wish.number = len(self.broker.asked)
                 self.broker.asked.append(wish.asked)
-                if wish.after:
-                    wish.own = len(self.broker.asked)
-                    self.broker.asked.append(Asked("own", wish.asked.topic, queue=wish.asked.queue))
         self._begin(auto)
         self._go(wishes)
         settings: dict[str, Any] = {} if chance.random() < shape.unsaid else {"autoCreateTopicEnable": str(auto).lower()}
@@ -178,27 +168,9 @@ class Walk:
             if chance.random() < shape.breaks:
                 del value["body"]
             return Wish("batch", value, replace(one, op="batch", count=count))
-        if (kind := kind - shape.elsewhere) < 0:
-            return self._elsewhere(value, one)
         if (kind := kind - shape.odd) < 0:
             return self._odd(value, one)
-        if topic == RETRY and chance.random() < shape.dead:
-            fields |= {"reconsumeTimes": chance.choice(("15", "16", "17"))}
-            left = 16 - int(fields["reconsumeTimes"])
-            gone = left < 0 or (left == 0 and self.profile != "P533")
-            return Wish("send", value, replace(one, counted=not gone))
         return Wish("send", value, one)
-
-    def _elsewhere(self, value: dict[str, Any], one: Asked) -> Wish:
-        kind = self.chance.choice(("delayed", "half", "end"))
-        if kind == "end":
-            ends = self.chance.choice(("8", "8", "12"))
-            return Wish("end_transaction", {"to": self.name, "fields": {"commitOrRollback": ends}})
-        if kind == "delayed":
-            value["fields"]["properties"] = "DELAY\x013\x02"
-        else:
-            value["fields"] |= {"properties": "TRAN_MSG\x01true\x02", "sysFlag": "4"}
-        return Wish("send", value, replace(one, counted=False), kind)
 
     def _odd(self, value: dict[str, Any], one: Asked) -> Wish:
         """One-way, without a body, of another kind, to a queue that may not be."""
@@ -282,16 +254,7 @@ class Walk:
                 after = list(self.broker.steps(self.state))
                 if after:
                     self.state = chance.choice(after)
-            self._return()
             if not todo and not self.open_:
-                return
-
-    def _return(self) -> None:
-        """Delayed messages come back at any time."""
-        for wish in self.waiting:
-            if wish.after == "delayed" and self.chance.random() < 0.3:
-                self.state = self.broker.opened(self.state, wish.own)
-                self.waiting.remove(wish)
                 return
 
     def _open(self, wish: Wish) -> None:
@@ -308,10 +271,6 @@ class Walk:
             wish.least = self.reached.get((wish.asked.topic, wish.asked.queue), 0)
         if chance.random() < 0.06:
             wish.number = -2  # never gets there
-        if wish.op == "end_transaction" and wish.value["fields"]["commitOrRollback"] == "8":
-            for half in [w for w in self.waiting if w.after == "half"]:
-                self.state = self.broker.opened(self.state, half.own)
-                self.waiting.remove(half)
         if wish.op == "delete_topic" and wish.value["fields"]["topic"] in self.broker.topics:
             place = self.broker.topics.index(wish.value["fields"]["topic"])
             if all(job is None for job in self.state[3]):
@@ -355,9 +314,6 @@ class Walk:
         else:
             code, queue, offset = said
             if code == 0:
-                if wish.after:
-                    offset = chance.choice((0, 1, 5))
-                    self.waiting.append(wish)
                 code = chance.choice((0, 0, 0, 0, 10, 11, 12))
                 value = {"code": code, "fields": {"queueId": str(queue), "queueOffset": str(offset)}}
             elif self.profile == "P533" and code == 1 and one.op != "bodiless":

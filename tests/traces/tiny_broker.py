@@ -79,15 +79,14 @@ class Broker:
         return "long" if len(topic) > 127 else "ordinary"
 
     def opened(self, state: State, number: int) -> State:
-        first = "here" if self.asked[number].op == "own" else "arrived"
-        return moved(state, number, (first, False, 0, 0, 0))
+        return moved(state, number, ("arrived", False, 0, 0, 0))
 
     def steps(self, state: State) -> Iterator[State]:
         """What may happen next, whoever does it."""
         for number, job in enumerate(state[3]):
             if job is not None and job[0] != "done":
                 one = self.asked[number]
-                if one.op in ("send", "batch", "own"):
+                if one.op in ("send", "batch"):
                     yield from self._handled(state, number, one, job)
                 else:
                     yield from self._at_once(state, number, one)

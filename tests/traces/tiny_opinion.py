@@ -52,11 +52,6 @@ class Call:
         return None if value is None else int(value)
 
     @property
-    def properties(self) -> dict[str, str]:
-        pairs = [item.split("\x01") for item in str(self.fields.get("properties", "")).split("\x02") if item]
-        return {pair[0]: pair[1] for pair in pairs}
-
-    @property
     def messages(self) -> int | None:
         """How many messages a batch has, None if that is not told."""
         if self.begun.op == "send":
@@ -93,9 +88,8 @@ class Reader:
                 call = open_.pop(event.process)
                 call.ended = event if event.type == "ok" else None
                 call.failed = event.type == "fail"
-        self.makers = [c for c in self.calls if c.begun.op in ("heartbeat", "send_back", "update_group")]
+        self.makers = [c for c in self.calls if c.begun.op == "heartbeat"]
         self.calls = [c for c in self.calls if not c.failed]
-        self.commits = [c.begun.seq for c in self.calls if c.begun.op == "end_transaction" and c.fields.get("commitOrRollback") == "8"]
         self.judged = [c for c in self.calls if c.begun.op in JUDGED]
         begun = min((c.begun.seq for c in self.judged), default=len(events))
         before = [e for e in self.looks if e.seq < begun]
@@ -260,27 +254,13 @@ class Opinion:
             counted=int(fields["sysFlag"]) & 12 in (0, 8), patient=took is None or took >= LOCK_WAIT,
             answer=(code, call.said("queueId"), call.said("queueOffset")),
         )  # fmt: skip
-        elsewhere, own = self._elsewhere(call)
         busy = code in (2, 14)
         limits = op == "batch" and code == 13
-        if elsewhere or busy or limits:
-            one = replace(one, until=None, answer=None, counted=one.counted and not (elsewhere or limits))
+        if busy or limits:
+            one = replace(one, until=None, answer=None, counted=one.counted and not limits)
         if self.profile == "P533" and call.begun.value.get("bodySize") == 0:
             one = Asked("bodiless", call.topic, seq, one.until, answer=one.answer)
-        mine = [Asked("own", call.topic, since, queue=queue) for since in own if since < self.end]
-        return [one, *mine]
-
-    def _elsewhere(self, call: Call) -> tuple[bool, list[int]]:
-        """Whether a message is stored in another topic than its own, and from when on the broker may store it in its own."""
-        stored = call.code is None or call.code in STORED
-        if call.begun.op == "send" and "DELAY" in call.properties and stored:
-            return True, [call.begun.seq]
-        if call.begun.op == "send" and call.properties.get("TRAN_MSG") == "true" and (stored or call.code == 16):
-            return True, [seq for seq in self.found.commits if seq > call.begun.seq]
-        if call.begun.op == "send" and call.topic.startswith(RETRY) and "reconsumeTimes" in call.fields:
-            left = int(call.fields.get("maxReconsumeTimes", 16)) - int(call.fields["reconsumeTimes"])
-            return left < 0 or (left == 0 and self.profile != "P533"), []
-        return False, []
+        return [one]
 
 
 def fallen(asked: Sequence[Asked], k: int) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.checker.histories import Finding, judge_history
+from rocketproof_traces.checker.placed import COMMON
 from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
@@ -147,8 +148,8 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
     asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
         about = asked.get(one.seq)
-        topic = one.part.rpartition(" at ")[0] if about is None else about.fields.get("topic", "")
-        if not parsed.names.is_mine(topic):
+        topics = one.part.rpartition(" at ")[0].split(", ") if about is None or "topic" not in about.fields else [about.fields["topic"]]
+        if not all(parsed.names.is_mine(topic) for topic in topics if topic not in COMMON):
             continue  # what programs share is not as one program left it: `judge_shared`
         found.verdicts.append(_unexplained(one, profile))
 

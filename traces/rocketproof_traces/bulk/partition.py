@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rocketproof_protocol.flags import COMMIT
-from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_protocol.properties import DELAY, TRAN_MSG
+from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..checker.histories import cluster_of, is_recording
 from ..checker.parts import Survey
+from ..checker.ways import PLACING, linked, subject_of
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import STRAY, Call, breaking, check_asked, of_stray, paired, snapshot
+from ..history.operations import STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
@@ -132,7 +134,8 @@ class _Partition:
                 if found.failed:
                     continue
                 assert begun.broker is not None
-                survey.ask(begun.op, begun.broker, begun.seq, begun.topic, begun.default or TEMPLATE)
+                topic, others = self._about(found)
+                survey.ask(begun.op, begun.broker, begun.seq, topic, begun.default or TEMPLATE, others)
                 if begun.op == "end_transaction" and _committed(begun.value):
                     survey.commit(begun.broker, begun.seq)
                     if found.answer is not None:
@@ -145,6 +148,19 @@ class _Partition:
         for broker, opened in committed:
             if opened in self.twice:
                 survey.commit(broker, opened)
+
+    def _about(self, found: Call[Row]) -> tuple[str | None, Sequence[str] | None]:
+        """The topic that a request is about, and others that its record may lie in."""
+        begun, answer = found.begun, found.answer
+        waits = begun.op == "send" and (DELAY in begun.value or TRAN_MSG in begun.value or str(begun.topic).startswith(RETRY_PREFIX))
+        if self.survey.recorded or not (waits or begun.op in PLACING):
+            return begun.topic, None
+        try:
+            end = None if answer is None else (answer.seq, value_of(answer.seq, answer.value))
+            one = called(begun.process, begun.op, begun.seq, value_of(begun.seq, begun.value), end, None)
+        except TraceError:
+            return begun.topic, None  # it is said when its part is judged
+        return subject_of(one), linked(one)
 
     # Writing
 
@@ -172,8 +188,9 @@ class _Partition:
         for found in paired(self._again()) if self.kept is None else self.kept:
             if isinstance(found, Call):
                 begun, ended = found.begun, found.answer
-                part = of.get((str(begun.broker), begun.topic or ""))
-                if found.failed or part is None or not self.survey.belongs(begun.op, begun.topic):
+                topic = self._about(found)[0] if begun.op in PLACING else begun.topic
+                part = of.get((str(begun.broker), topic or ""))
+                if found.failed or part is None or not self.survey.belongs(begun.op, topic):
                     continue
                 took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
                 closed, answer = (None, None) if ended is None else (ended.seq, ended.value)
@@ -197,6 +214,7 @@ class _Partition:
             "break": survey.breaks.get(broker),
             "retry": survey.retries.get(broker),
             "commits": survey.commits.get(broker, []),
+            "placed": survey.is_placed(broker, topics),
         }
 
     def _whole(self) -> dict[str, Any]:

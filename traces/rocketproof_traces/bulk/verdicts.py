@@ -119,7 +119,7 @@ def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]
     survey.commits[broker] = brief["commits"]
     asked.sort(key=attrgetter("opened"))
     said.sort(key=attrgetter("seq"))
-    return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"])
+    return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"], placed=brief["placed"])
 
 
 class _Bad(NamedTuple):

@@ -23,6 +23,7 @@ from .left_out import left_out
 from .machine import machine
 from .part import Finding, Make, PartChecker, last_of
 from .parts import Part, parted
+from .placed import PlacedChecker
 from .recorded import Cases, RecordedChecker
 from .steps import Bound, Searched
 
@@ -155,12 +156,18 @@ def _settings_of(header: Header) -> tuple[bool | None, int]:
     settings = {} if settings is None else settings
     if not isinstance(settings, Mapping):
         raise TraceError("header", f"'origin.settings' is {short(settings)}", "give an object of the broker's settings by their names")
-    auto, permission = settings.get("autoCreateTopicEnable"), settings.get("brokerPermission")
-    if auto is not None and str(auto).lower() not in ("true", "false"):
-        raise TraceError("header", f"'autoCreateTopicEnable' is {short(auto)}", "give true or false")
+    auto, permission = _switch(settings, "autoCreateTopicEnable"), settings.get("brokerPermission")
     if permission is not None and str(permission) not in map(str, range(16)):
         raise TraceError("header", f"'brokerPermission' is {short(permission)}", "give a number such as 6")
-    return None if auto is None else str(auto).lower() == "true", 6 if permission is None else int(permission)
+    return auto, 6 if permission is None else int(permission)
+
+
+def _switch(settings: Mapping[str, Any], name: str) -> bool | None:
+    """A setting that is on or off, None if nobody says it. Raises TraceError."""
+    value = settings.get(name)
+    if value is not None and str(value).lower() not in ("true", "false"):
+        raise TraceError("header", f"'{name}' is {short(value)}", "give true or false")
+    return None if value is None else str(value).lower() == "true"
 
 
 def judge_part(
@@ -213,8 +220,7 @@ def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Call
     """Judge the cases of a recording, under the settings that explain most of them."""
     auto, permission = _settings_of(header)
     best: tuple[RecordedChecker, Cases] | None = None
-    groups = (True, False) if any(one.code == SUBSCRIPTION_GROUP_NOT_EXIST for one in part.asked) else (True,)
-    for auto_create, auto_groups in product(part.switches if auto is None else (auto,), groups):
+    for auto_create, auto_groups in product(part.switches if auto is None else (auto,), _auto_groups(part, header)):
         checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission, auto_groups=auto_groups)
         judged = checker.cases(bound, tick)
         if best is None or len(judged.findings) < len(best[1].findings):
@@ -228,6 +234,14 @@ def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Call
     return PartVerdict(part.name, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown, order=order)
 
 
+def _auto_groups(part: Part, header: Header) -> tuple[bool, ...]:
+    """The values of autoCreateSubscriptionGroup that are possible. Raises TraceError for one that is none."""
+    said = _switch(header.origin.get("settings") or {}, "autoCreateSubscriptionGroup")
+    if said is not None:
+        return (said,)
+    return (True, False) if any(one.code == SUBSCRIPTION_GROUP_NOT_EXIST for one in part.asked) else (True,)
+
+
 def _tried(
     part: Part, profile: Profile, header: Header, make: Make, bound: Bound, tick: Callable[[int], None]
 ) -> tuple[PartChecker, Searched]:
@@ -235,8 +249,9 @@ def _tried(
     auto, permission = _settings_of(header)
     switches = part.switches if auto is None else (auto,)
     best: tuple[PartChecker, Searched] | None = None
-    for auto_create in switches:
-        checker = PartChecker(part, profile, cluster_of(header), make, auto_create, permission)
+    for auto_create, auto_groups in product(switches, _auto_groups(part, header)):
+        given = part, profile, cluster_of(header), make, auto_create, permission
+        checker = PlacedChecker(*given, auto_groups=auto_groups) if part.placed else PartChecker(*given)
         judged = checker.search(None, bound, tick)
         if best is None or judged.end > best[1].end or judged.complete:
             best = checker, judged

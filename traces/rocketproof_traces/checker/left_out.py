@@ -20,7 +20,7 @@ def reason(one: Operation, profile: Profile) -> str:
     if one.op in SENDS:
         if beyond(one, profile):
             return beyond(one, profile)
-        if one.code and (one.code in (2, 14) or "broker busy" in str((one.answer or {}).get("remark") or "")):
+        if is_busy(one):
             return "a busy broker"
         if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
             return "limits of batches"
@@ -33,6 +33,11 @@ def reason(one: Operation, profile: Profile) -> str:
     if one.op == "topic_config" and one.code not in (0, 17):
         return f"topic_config answered with code {one.code}"
     return ""
+
+
+def is_busy(one: Operation) -> bool:
+    """Whether the answer says that the broker was too busy to serve the request, or to wait for its end."""
+    return bool(one.code) and (one.code in (2, 14) or "broker busy" in str((one.answer or {}).get("remark") or ""))
 
 
 def beyond(one: Operation, profile: Profile) -> str:
@@ -55,4 +60,4 @@ def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
     return found
 
 
-__all__ = ["beyond", "left_out", "reason"]
+__all__ = ["beyond", "is_busy", "left_out", "reason"]

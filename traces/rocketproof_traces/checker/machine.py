@@ -5,7 +5,7 @@ The state of a request's handler (`job`) lies last in a state, so that a state i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from operator import itemgetter
@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function, Functions
 from rocketproof_model.interpreter import State, initial
-from rocketproof_model.language import Action, Expr
-from rocketproof_model.partial import Partial, View, decided, place, possible
+from rocketproof_model.language import Action, Expr, Guard
+from rocketproof_model.language.traverse import walk
+from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.slicing import control
 from rocketproof_model.specification import constants
 from rocketproof_model.specification.placing import SWITCHES
@@ -112,6 +113,7 @@ class Machine:
         self._forced: dict[Hashable, tuple[str, Local] | None] = {}
         self._canonical: dict[Hashable, Local] = {}
         self._ends: dict[Hashable, bool] = {}
+        self._of_guards: dict[Guard, int] = {}
         self._future: dict[Hashable, tuple[int, int]] = {}
 
     @staticmethod
@@ -278,7 +280,7 @@ class Machine:
         key = (local, draws, right, self.control(shared))
         if key not in self._forced:
             known = [code if self._settled.get(slot, code) == code else None for slot, code in enumerate(shared)]
-            ways = list(self._ways([*known, *local], right))
+            ways = self._ways([*known, *local], right)[0]
             self._forced[key] = None
             if len(ways) == 1 and not ways[0].writes and None not in ways[0].local and not ways[0].local[self.columns["answer"]]:
                 for one in self.enabled(shared, local, draws):
@@ -297,7 +299,9 @@ class Machine:
             todo: list[tuple[int | None, ...]] = [local]
             seen = set(todo)
             while todo:
-                for way in self._ways([*unknown, *todo.pop()], right):
+                ways, kept = self._ways([*unknown, *todo.pop()], right)
+                reads |= kept
+                for way in ways:
                     reads |= way.reads
                     writes |= way.writes
                     if way.local not in seen:
@@ -318,7 +322,7 @@ class Machine:
         answer, todo = self.columns["answer"], list[tuple[int | None, ...]]([local])
         seen = set(todo)
         while todo:
-            for way in self._ways([*unknown, *todo.pop()], right):
+            for way in self._ways([*unknown, *todo.pop()], right)[0]:
                 if way.local[answer] != 0:
                     return True
                 if way.local not in seen:
@@ -336,17 +340,20 @@ class Machine:
             found = self._canonical[key] = tuple([code if reads >> column & 1 else idle for column, (code, idle) in columns])
         return found
 
-    def _ways(self, state: Partial, right: Right) -> Iterator[_Way]:
-        """The steps that a handler may take in some state of which this much is known."""
+    def _ways(self, state: Partial, right: Right) -> tuple[list[_Way], int]:
+        """The steps that a handler may take in some state of which this much is known, and its own slots that keep it from others."""
         answer, queue = (self.shared + self.columns[name] for name in ("answer", "queue"))
+        ways, kept = list[_Way](), 0
         if state[answer]:
-            return
+            return ways, kept
         for function in self.handler:
             seen = View(state, {"p": 0}, self.instance.constants)  # whatever is drawn
             named = {u.value for u in function.action.updates if u.target.args[0].name == "job.queue" and decided(u.value, seen) is None}
             if named and right.queue is not None:
                 seen = replace(seen, taken=dict.fromkeys(named, right.queue))
-            if not possible(function.action, seen):
+            against = excluding(function.action, seen)
+            if against is not None:
+                kept |= self._looked_at(against)
                 continue
             local = list(state)
             writes = 0
@@ -358,7 +365,17 @@ class Machine:
             if local[answer] and not right.allows(PlacedAnswer.names[local[answer] or 0], local[queue], seen=bool(writes)):
                 continue
             reads = bits(s for ref in function.refs for s in self._slots(ref, seen) if s in self.changing or s >= self.shared)
-            yield _Way(function, tuple(local[self.shared :]), reads, writes)
+            ways.append(_Way(function, tuple(local[self.shared :]), reads, writes))
+        return ways, kept
+
+    def _looked_at(self, guard: Guard) -> int:
+        """The slots of a handler that a guard looks at."""
+        found = self._of_guards.get(guard)
+        if found is None:
+            refs = {e.args[0] for e in walk(guard.condition) if e.op == "ref"}
+            slots = (v.first + k for v in refs if v.first >= self.shared for k in range(v.size))
+            found = self._of_guards[guard] = bits(slots)
+        return found
 
     @staticmethod
     def _slots(ref: Expr, seen: View) -> range:
@@ -370,7 +387,7 @@ class Machine:
     def _settled(self) -> dict[int, int | None]:
         """The slots that change, each with the one value that it can get, if there is only one: then it keeps it."""
         found: dict[int, int | None] = {}
-        for function in (*self.handler, self.update):
+        for function in (*self.handler, self.update, self.ordered, self.regroup):
             seen = View((None,) * (self.shared + len(self.idle)), {}, self.instance.constants)
             for update in function.action.updates:
                 variable, code = update.target.args[0], decided(update.value, seen)

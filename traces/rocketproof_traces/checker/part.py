@@ -3,7 +3,7 @@ none does, which answer is the first that nothing explains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,9 +13,9 @@ from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SYSTEM_ERROR
-from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
 
-from ..history.cases import AT_LIMIT, DEAD, KINDS, UNREADABLE, Config
+from ..history.cases import KINDS, UNREADABLE, Config
 from ..history.operations import SENDS, Operation
 from ..refusal import Refusal
 from .ends import told_before
@@ -27,10 +27,9 @@ from .requests import COUNTED, Claims, Described, Ended, Reached, Reduced, Refus
 from .search import Search
 from .shape import Shape
 from .steps import Bound, Local, Point, Request, Searched, Step, answers_of
-from .ways import Values, topics_of
+from .ways import ELSEWHERE, Values, topics_of
 
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
-ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 NO_BODY = "a message without a body is an error before anything else"
 """SEND-03, in releases that store the region of each message."""
 LEVELS = 18
@@ -132,7 +131,7 @@ class PartChecker:
         return [*sorted({default_of(o.fields) for o in self.part.asked if o.op in SENDS}), *self.part.topics]
 
     def _is_placed(self) -> bool:
-        """Whether the part is judged with the steps between the checks and the store: a recording is, whose topics are all in one part."""
+        """Whether the part is judged with the steps between the checks and the store."""
         return False
 
     @property
@@ -181,7 +180,8 @@ class PartChecker:
             for one, why in zip(self.part.asked, self.reasons, strict=True)
             if one.opened <= last
         ]
-        claims = self._claims(last) if self.part.own or any(end is None for _, _, end in asked) else frozenset()
+        own = [one for one in self._own_records() if one[0] <= last]
+        claims = self._claims(last) if own or any(end is None for _, _, end in asked) else frozenset()
         self.requests: list[Request] = []
         self.made: list[Operation | None] = []
         opened: list[tuple[int, int, int | None]] = []
@@ -189,14 +189,17 @@ class PartChecker:
             request = self._request(one, why, known=end is not None, claims=claims)
             if request is not None:
                 opened.append((one.opened, self._add(request, one), end))
-        for since, topic, queue in self.part.own:
-            if since <= last:
-                opened.append((since, self._add(self._own(topic, queue, claims), None), None))
+        for since, topic, queue in own:
+            opened.append((since, self._add(self._own(topic, queue, claims), None), None))
         if not self.part.alone and not self.auto_create:
             opened.append((-1, self._add(Reduced(self.machine), None), None))
         for seq, topic, config in self._statements(last):
             opened.append((seq, self._add(Described(self.machine, self.topics[topic], config), None), seq))
         return opened
+
+    def _own_records(self) -> Iterable[tuple[int, str, int]]:
+        """The places in which the broker may store a record by itself: from which event on, topic and queue; -1 is any queue."""
+        return self.part.own
 
     def _searching(self, opened: Sequence[tuple[int, int, int | None]], bound: Bound, tick: Callable[[int], None]) -> Search:
         self.answers = answers_of(opened)
@@ -223,7 +226,8 @@ class PartChecker:
         return len(self.requests) - 1
 
     def _statements(self, last: int) -> list[tuple[int, str, Config | None]]:
-        return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in self.part.topics]
+        topics = [topic for topic in self.part.topics if topic not in (HALF_TOPIC, OP_HALF_TOPIC)]  # which the check makes
+        return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in topics]
 
     def _claims(self, last: int) -> Claims:
         named = [one for one in self._named if one.closed <= last]
@@ -311,16 +315,21 @@ class PartChecker:
         actions = remarked(str((one.answer or {}).get("remark") or "")) if code else frozenset()
         return Ended(code, one.answered("queueId"), one.answered("queueOffset"), actions=actions)
 
-    def _own(self, topic: str, queue: int, claims: Claims) -> Request:
+    def _own(self, topic: str, queue: int, claims: Claims) -> Send:
         start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append")
         return Send(self.machine, start, self.topics[topic], 0, claims=claims)
+
+    def _begins_empty(self, _topic: str) -> bool:
+        """Whether the topic's queues were certainly empty before the first event."""
+        return self.part.fresh
 
     def _start(self, last: int) -> tuple[int, ...]:
         """The state before the first event; where queues begin that were there before is what the answers up to an event let them."""
         shared = self.machine.start
         for name, topic in self.topics.items():
             shared = self.machine.with_config(shared, topic, self.initial.get(name))
-        if self.part.fresh:
+        empty = {topic for name, topic in self.topics.items() if self._begins_empty(name)}
+        if len(empty) == len(self.topics):
             return shared
         sent: dict[tuple[int, int], int] = {}
         for claim in self._named:
@@ -334,7 +343,7 @@ class PartChecker:
                 key = (self.topics[one.topic], one.number("queueId"))
                 reached[key] = max(reached.get(key, offset), offset)
         queues = range(self.machine.shape.queues)
-        begun = {key: offset for key, offset in {**reached, **sent}.items() if key[1] in queues}
+        begun = {key: offset for key, offset in {**reached, **sent}.items() if key[1] in queues and key[0] not in empty}
         return self.machine.assigned(shared, {self.machine.offset_slot(*key): offset for key, offset in begun.items()})
 
     # What is not explained

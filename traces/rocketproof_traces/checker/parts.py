@@ -17,9 +17,9 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX,
 
 from ..history.cases import UNREADABLE, Config
 from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
+from .ways import PLACING, linked, subject_of
 
 OF_A_PART = (*JUDGED, "delete_topic")
-MAY_RETRY = ("send_back", "heartbeat", "update_group")  # what lets a broker make and fill retry topics by itself
 MAKE_NONE = (
     *("topic_config", "max_offset", "earliest", "pull", "view", "topics", "settings"),
     *("delete_topic", "delete_group", "end_transaction", "configure"),
@@ -39,7 +39,8 @@ class Part:
     `own`: places (topic, queue) where the broker may have stored a record by itself, with the event from which on.
     `initial`: the topics that the broker had before the first event; `new`: it did not report them, so it is taken as new. `fresh`: its
     topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker makes
-    no other topics. `recorded`: it is a recording of single requests, with all that its broker was asked.
+    no other topics. `placed`: its records may lie elsewhere than asked for. `recorded`: it is a recording of single requests, with all that
+    its broker was asked.
     """
 
     broker: str
@@ -53,6 +54,7 @@ class Part:
     switches: tuple[bool, ...] = (True, False)
     alone: bool = True
     recorded: bool = False
+    placed: bool = False
     cut: int | None = None
     why: str = ""
 
@@ -82,9 +84,10 @@ class Survey:
     """What a part must know of the rest of its history. It grows with topics and brokers, not with events.
 
     `seen`: when a topic is first met; `told`: when a broker first reported it. `links`: topics that belong together. `begun`, `breaks`,
-    `retries`: of each broker the first request about a topic, the first break, the first request that lets it make retry topics;
-    `unknown`: the first that may make any topic. `commits`: the ends of transactions that commit. A recording (`recorded`) is one part for
-    each broker. `left_out` counts requests that belong to no part, by reason.
+    `retries`: of each broker the first request about a topic, the first break, the first request that lets it make retry topics
+    unseen from here; `unknown`: the first that may make any topic. `placed`: topics whose records may lie in another. `commits`: the ends
+    of transactions that commit. A recording (`recorded`) is one part for each broker. `left_out` counts requests that belong to no part,
+    by reason.
     """
 
     cluster: str = "DefaultCluster"
@@ -92,6 +95,7 @@ class Survey:
     seen: dict[Place, tuple[int, int]] = field(default_factory=dict)
     told: dict[Place, int] = field(default_factory=dict)
     links: set[tuple[Place, Place]] = field(default_factory=set)
+    placed: set[Place] = field(default_factory=set)
     begun: dict[str, int] = field(default_factory=dict)
     breaks: dict[str, tuple[int, str]] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)
@@ -99,19 +103,23 @@ class Survey:
     commits: dict[str, list[int]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def ask(self, op: str, broker: str, opened: int, topic: str | None, default: str) -> None:
-        """Take in a request; `topic` is None if it names none."""
+    def ask(self, op: str, broker: str, opened: int, topic: str | None, default: str, linked: Sequence[str] | None = None) -> None:
+        """Take in a request; `topic` is the one that it is about, None if it names none; `linked` as in `ways`."""
         if self.recorded:
             self._meet(broker, opened, topic or "", default if op in SENDS else TEMPLATE)
         elif broker == NAME_SERVER:
             self.left_out["asked of the name server"] += 1
-        elif op in JUDGED and topic is not None:
+        elif op in (*JUDGED, *PLACING) and topic is not None:
             self._meet(broker, opened, topic, default if op in SENDS else TEMPLATE)
+            for other in linked or ():
+                self._meet(broker, opened, topic, other)
+            if linked is not None:
+                self.placed.add((broker, topic))
         else:
             self.left_out[f"requests of the kind {op}"] += 1
-        if op in MAY_RETRY:
+        if op == "heartbeat" or (op in PLACING and topic is None):
             self.retries[broker] = min(self.retries.get(broker, opened), opened)
-        elif op not in MAKE_NONE and (op not in JUDGED or topic is None):
+        elif op not in (*MAKE_NONE, *PLACING) and (op not in JUDGED or topic is None):
             self.unknown[broker] = min(self.unknown.get(broker, opened), opened)
 
     def _meet(self, broker: str, opened: int, topic: str, default: str) -> None:
@@ -170,16 +178,20 @@ class Survey:
 
     def belongs(self, op: str, topic: str | None) -> bool:
         """Whether a request is judged with the others about its topic of its broker; `topic` is None if it names none."""
-        return self.recorded or (op in OF_A_PART and topic is not None)
+        return self.recorded or (op in (*OF_A_PART, *PLACING) and topic is not None)
+
+    def is_placed(self, broker: str, topics: Iterable[str]) -> bool:
+        """Whether records of a part's topics may lie elsewhere than asked for."""
+        return any((broker, topic) in self.placed for topic in topics)
 
 
 def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool = False) -> Parted:
     """Divide a history."""
     survey = Survey(cluster, recorded)
-    topics_of = [one.topic if "topic" in one.fields else None for one in found.asked]
+    topics_of = [one.topic if recorded else subject_of(one) for one in found.asked]
     for one, topic in zip(found.asked, topics_of, strict=True):
         if not one.again:
-            survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields))
+            survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields), None if recorded else linked(one))
         if commits(one):
             survey.commit(one.broker, one.opened)
     for stop in found.breaks:
@@ -190,14 +202,14 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
     of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
     mine: list[list[Operation]] = [[] for _ in groups]
     for one, topic in zip(found.asked, topics_of, strict=True):
-        number = of.get((one.broker, one.topic))
+        number = of.get((one.broker, topic or ""))
         if number is not None and survey.belongs(one.op, topic):
             mine[number].append(one)
     number_of = Counter(broker for broker, _ in groups)
     parts = []
     for (broker, topics), asked in zip(groups, mine, strict=True):
         reports = [s for s in found.snapshots if s.broker == broker]
-        parts.append(part_of(survey, broker, topics, asked, reports, alone=number_of[broker] == 1))
+        parts.append(part_of(survey, broker, topics, asked, reports, alone=number_of[broker] == 1, placed=survey.is_placed(broker, topics)))
     return Parted(tuple(parts), survey.left_out)
 
 
@@ -212,7 +224,14 @@ def commits(one: Operation) -> bool:
 
 
 def part_of(
-    survey: Survey, broker: str, topics: tuple[str, ...], asked: Sequence[Operation], reports: Sequence[Snapshot], *, alone: bool
+    survey: Survey,
+    broker: str,
+    topics: tuple[str, ...],
+    asked: Sequence[Operation],
+    reports: Sequence[Snapshot],
+    *,
+    alone: bool,
+    placed: bool = False,
 ) -> Part:
     """The part of these topics: `asked` are the requests of OF_A_PART about them, `reports` what the broker reported of its topics, both in
     order. Of these only these topics, their defaults and the template count. `alone`: no other
@@ -220,10 +239,12 @@ def part_of(
     if survey.recorded:
         return Part(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
-    part = Part(broker, topics, [one for one in asked if one.op in JUDGED], alone=alone)
+    judged = (*JUDGED, *PLACING) if placed else JUDGED
+    part = Part(broker, topics, [one for one in asked if one.op in judged], alone=alone, placed=placed)
     _know(part, reports, survey)
     _cut(part, asked, survey)
-    _allow(part, survey.commits.get(broker, ()))
+    if not placed:
+        _allow(part, survey.commits.get(broker, ()))
     return part
 
 
@@ -243,7 +264,7 @@ def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
     """End the part where the specification has no word for what happens."""
     if part.broker in survey.breaks:
         part.cut_at(*survey.breaks[part.broker])
-    if any(topic.startswith(DLQ_PREFIX) for topic in part.topics):
+    if not part.placed and any(topic.startswith(DLQ_PREFIX) for topic in part.topics):
         part.cut_at(0, "the broker fills dead-letter topics by itself")
     if part.broker in survey.retries and any(topic.startswith(RETRY_PREFIX) for topic in part.topics):
         part.cut_at(survey.retries[part.broker], "the broker makes and fills retry topics by itself")

@@ -13,43 +13,35 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rocketproof_model.language import JAVA_INT
-from rocketproof_model.specification.bounds import NAMES_LIMIT
 from rocketproof_model.specification.sizes import FIXED
-from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import (
     NO_PERMISSION,
     SEND_MESSAGE,
     SERVICE_NOT_AVAILABLE,
-    SLAVE_NOT_AVAILABLE,
     SUCCESS,
     SYSTEM_BUSY,
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
-from rocketproof_protocol.properties import INNER_NUM, WAIT
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.properties import WAIT
+from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, Operation
 from .left_out import reason
-from .part import Finding, PartChecker
-from .requests import COUNTED, Adopted, Claims, Ended, Refused, Registering, Regrouped, Routed, Send, Update
-from .steps import Bound, Local, Point, Request
-from .ways import Record, Values, back_of, ended_kind, records_of, way_of
+from .part import Finding
+from .placed import OF_LATER, PlacedChecker
+from .requests import COUNTED, Adopted, Claims, Ended, Refused, Registering, Routed, Send, Update
+from .steps import Bound, Point, Request
+from .ways import REGROUPS, ended_kind
 
 ROUTE = "route"
 SMALL_FILE = 1 << 20
 """The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
-OF_LATER = {INNER_NUM, "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
-"""Properties by which 5.x refuses a message, or keeps it in its timer wheel."""
 ON_SLAVE = "a slave changes neither topics nor groups"
 REJECTED = "a slave rejects sends before it reads them"
 NO_HEADER = "the header cannot be read"
 UNNAMED = "filter types are SINGLE_TAG and MULTI_TAG"
-SIDES = tuple({"named": True, "version": NAMES_LIMIT, "requested": limit} for limit in (JAVA_INT[1], JAVA_INT[0]))
-"""Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
 
 
 class Cases(NamedTuple):
@@ -63,10 +55,8 @@ class Cases(NamedTuple):
 
 
 @dataclass
-class RecordedChecker(PartChecker):
+class RecordedChecker(PlacedChecker):
     """The recording of one broker and the machine that it is judged with."""
-
-    auto_groups: bool = True
 
     def cases(self, bound: Bound, tick: Callable[[int], None] = lambda _: None) -> Cases:
         """Judge the cases one after the other."""
@@ -136,23 +126,18 @@ class RecordedChecker(PartChecker):
     def _names(self) -> list[str]:
         stored = [record for one in self.part.asked for record in one.stored()]
         real = [record.real[0] for record in stored if record.real is not None]
-        groups = [self._group(one) for one in self.part.asked if one.op in ("update_group", "delete_group")]
-        half = [one.topic for one in self.part.asked if one.op == "end_transaction"]
-        return [*self.initial, *super()._names(), *(record.topic for record in stored), *real, *groups, *([HALF_TOPIC] if half else [])]
+        return [*self.initial, *super()._names(), *(record.topic for record in stored), *real]
 
     def _queues(self) -> list[int]:
         stored = [r.queue for one in self.part.asked for r in one.stored()]
         return [one.answered("queueId") or 0 for one in self.part.asked] + stored
-
-    def _is_placed(self) -> bool:
-        return True
 
     @property
     def _knows_routes(self) -> bool:
         return not self._slave
 
     def _reason(self, one: Operation) -> str:
-        if one.looks_after or one.op in (ROUTE, "update_group", "delete_group", "send_back"):
+        if one.looks_after or one.op in (ROUTE, *REGROUPS, "send_back"):
             return ""
         code = int(one.asked["code"])
         if one.op in SENDS:
@@ -168,53 +153,10 @@ class RecordedChecker(PartChecker):
         if one.op == "max_offset":
             return "records of ended transactions" if one.topic == OP_HALF_TOPIC else reason(one, self.profile)
         if one.op == "end_transaction":
-            known = self._slave or not one.closed or (ended_kind(one) and (self._record(one) or one.code == SYSTEM_ERROR))
-            return "" if known else "ends of transactions that nobody recorded"
+            return "" if one.closed is None else self._untold(one)
         return f"request code {code}"
 
-    # Groups
-
-    def _group(self, one: Operation) -> str:
-        """The group that a request is about, by its retry topic."""
-        name = str(one.fields.get("group", ""))
-        if one.op == "delete_group":
-            name = str(one.fields.get("groupName", ""))
-        elif one.op == "update_group":
-            name = (one.group() or ("",))[0]
-        elif one.op in SENDS:
-            return one.topic
-        return RETRY_PREFIX + name
-
-    def _found_group(self, topic: str) -> tuple[int, int, int]:
-        """Whether a look-up finds or makes the group of this retry topic, and with which limit and queues (DLQ-02)."""
-        name = topic.removeprefix(RETRY_PREFIX)
-        odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > self.profile.group_limit
-        made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and odd)
-        return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1
-
-    @cached_property
-    def _unsure(self) -> set[str]:
-        """The cases about groups of which nobody knows how often they retry: somebody changed one, and the recording does not say which."""
-        known: set[str] | None = None
-        found = set()
-        for one in self.part.asked:
-            if one.op == "update_group" and one.code == SUCCESS:
-                if one.group() is None:
-                    known = set()
-                elif known is not None:
-                    known.add(self._group(one))
-            elif known is not None and one.op in (*SENDS, "send_back") and self._group(one) not in known:
-                found.add(one.case)
-        return found
-
     # Records
-
-    @cached_property
-    def _records(self) -> dict[int, tuple[int, Record]]:
-        """The records that answers tell of, by their places in the log, with the event that told of them."""
-        kept = (one for one in self.part.asked if one.op in SENDS and one.case not in self._lost)
-        told = ((one.closed or 0, found) for one in kept for found in records_of(one, self.profile))
-        return {place: (seq, record) for seq, (place, record) in told}
 
     @staticmethod
     def _seen(one: Operation) -> list[Stored]:
@@ -233,10 +175,16 @@ class RecordedChecker(PartChecker):
                 later.add(place)
         return found
 
-    def _record(self, one: Operation) -> Record | None:
-        """The record that a request names by its place in the log, None if no answer told of it."""
-        seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset"), (0, None))
-        return record if seq < one.opened else None
+    def _kept_sends(self) -> Iterator[Operation]:
+        return (one for one in super()._kept_sends() if one.case not in self._lost)
+
+    def _begins_empty(self, topic: str) -> bool:
+        return True
+
+    def _delivered(self, one: Operation, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
+        places = super()._delivered(one, halves)
+        stored = one.stored()
+        return [record.real for record in stored if record.real is not None and record.topic == SCHEDULE] if stored else places
 
     @cached_property
     def _slave(self) -> bool:
@@ -273,81 +221,18 @@ class RecordedChecker(PartChecker):
             return Refused(machine, SYSTEM_BUSY, REJECTED, code)
         if one.op in SENDS and one.reach(int(one.asked["code"]))[1] == UNREADABLE:
             return Refused(machine, SYSTEM_ERROR, NO_HEADER, code)
-        if one.op in ("update_topic", "update_group", "delete_group") and self._slave and not self.profile.slave_creates:
+        if one.op in ("update_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
             return Refused(machine, SYSTEM_ERROR, ON_SLAVE, code)
         if one.op == "update_topic" and one.reach(int(one.asked["code"]))[1] == "filter types":
             return Refused(machine, SYSTEM_ERROR, UNNAMED, code)
-        if one.op in ("update_group", "delete_group"):
-            return self._regrouped(one) if known else None
-        if one.op == "end_transaction":
-            return self._ended_transaction(one) if known else None
-        if one.op == "send_back":
-            return self._sent_back(one)
+        if one.op in (*REGROUPS, "end_transaction") and not known:
+            return None
         request = super()._request(one, why, known=known, claims=claims)
         if isinstance(request, Send) and one.case in self._lost:
             return replace(request, count=0)
         if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
-
-    def _regrouped(self, one: Operation) -> Request:
-        topic, code = self._group(one), one.code or 0
-        told = one.group() if one.op == "update_group" else None
-        group = (1, *told[1:]) if told is not None else self._found_group(topic)
-        if topic not in self.topics or (told is None and one.op == "update_group"):
-            return Refused(self.machine, SUCCESS, "a group may always be changed", code)
-        return Regrouped(self.machine, self.topics[topic], group, code)
-
-    def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
-        way = way_of(one, self.profile, self.cluster)
-        ways = [way | side for side in SIDES] if one.case in self._unsure and way.get("step") == "retry" else [way]
-        kind = self._kind(one)
-        return [self.machine.arrived(topic, default, numbers, queue, kind, way=self._codes_of_way(each)) for each in ways]
-
-    def _sent_back(self, one: Operation) -> Request:
-        """A send-back of a record, of any if nobody told of the one that it names: it may be there or not, and have been retried or not."""
-        record, way, topic = self._record(one), back_of(one), self.topics[self._group(one)]
-        if record is not None:
-            ways: list[Values] = [way | {"found": True, "times": record.times}]
-            if one.case in self._unsure:
-                ways = [each | side for each in ways for side in SIDES]
-        else:
-            ways = [way | {"found": found} | side for found in (False, True) for side in SIDES]
-        kind = "not" if record is None else record.kind
-        start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
-        ended = None if one.closed is None else Ended(one.code or 0, shows=False)
-        return Send(self.machine, start, topic, 0, ended=ended, others=tuple(others), illegal_code=self.profile.illegal_code)
-
-    def _ended_transaction(self, one: Operation) -> Request | None:
-        """The end of a transaction; of an unknown kind it is none, and nobody hears of it."""
-        if self._slave:
-            return Refused(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", one.code)
-        record, kind = self._record(one), ended_kind(one)
-        if not kind:
-            return None
-        fitting = record is not None and (record.group, record.offset) == (
-            one.fields.get("producerGroup"),
-            one.number("tranStateTableOffset"),
-        )
-        name, queue = record.real if record is not None and record.real is not None else (HALF_TOPIC, 0)
-        way = self._codes_of_way({"step": "end", "found": record is not None, "fitting": fitting})
-        start = self.machine.arrived(self.topics.get(name, 0), 0, 0, queue, kind, "append", way)
-        return Send(self.machine, start, self.topics.get(name, 0), 0, ended=Ended(one.code or 0, shows=False))
-
-    def _stored_later(self) -> Iterator[tuple[int, str, int]]:
-        """The places in which the broker may store a record by itself: from which event on, topic and queue; -1 is any queue."""
-        for one, why in zip(self.part.asked, self.reasons, strict=True):
-            if one.closed is None or one.code not in (SUCCESS, *STATUSES):
-                continue
-            reals = [record.real for record in one.stored() if record.real is not None and record.topic == SCHEDULE]
-            if one.op == "send_back":
-                reals = [(self._group(one), -1)]
-            elif one.op == "send" and not why and not one.stored():
-                way = way_of(one, self.profile, self.cluster)
-                reals = [(one.topic, one.answered("queueId") or 0)] * (way["level"] > 0)
-            elif one.op == "end_transaction" and why:
-                reals = [found.real for seq, found in self._records.values() if seq < one.opened and found.real is not None]
-            yield from ((one.closed, topic, queue) for topic, queue in reals if queue < self.machine.shape.queues and topic in self.topics)
 
     @cached_property
     def _statuses(self) -> set[int]:
@@ -377,9 +262,6 @@ class RecordedChecker(PartChecker):
         for name, config in self.initial.items():
             if self._knows_routes:
                 shared = self.machine.assigned(shared, self.machine.route_codes(self.topics[name], config))
-        for name, topic in self.topics.items():
-            if name.startswith(RETRY_PREFIX):
-                shared = self.machine.assigned(shared, self.machine.group_codes(topic, self._found_group(name)))
         return shared
 
     def _codes(self, one: Operation) -> dict[int, int]:

@@ -30,6 +30,7 @@ from .shape import ONE_IN_FLIGHT
 from .steps import Alone, Local, Move
 
 OVER: Local = (0,)
+JAVA_LONG = 1 << 63
 SAME_TOPIC = "another topic"
 """The guard that refuses an update which changes nothing; it is answered with success all the same."""
 COUNTED = ("not", "commit")
@@ -157,7 +158,11 @@ class Send:
         return None if self.others else self.machine.forced(shared, local, self.draws, self._right)
 
     def future(self, local: Local) -> tuple[int, int]:
-        return self.machine.future(local, self._right)
+        reads = writes = 0
+        for begun in (local, *self.others) if local == self.start else (local,):
+            more = self.machine.future(begun, self._right)
+            reads, writes = reads | more[0], writes | more[1]
+        return reads, writes
 
     def canonical(self, local: Local) -> Local:
         return self.machine.canonical(local, self._right)
@@ -283,12 +288,13 @@ class Refused(_OneStep):
 
 @dataclass(frozen=True, eq=False)
 class Regrouped(_OneStep):
-    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit and its queues."""
+    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit and its queues. `code` is the
+    answer's, None if nobody knows it."""
 
     machine: Machine
     topic: int
     group: tuple[int, int, int]
-    code: int
+    code: int | None
     start: Local = OVER
 
     @property
@@ -297,7 +303,7 @@ class Regrouped(_OneStep):
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         move = self.machine.step(self.machine.regroup, (0, self.topic, *self.group), shared, self.machine.idle, 0)
-        return [move._replace(local=None, dead=self.code != SUCCESS)]
+        return [move._replace(local=None, dead=self.code not in (SUCCESS, None))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,6 +395,31 @@ class Registering(_OneStep):
 
 
 @dataclass(frozen=True, eq=False)
+class Filled(_OneStep):
+    """What others store in a queue that all clients of a broker share, of delayed or of half messages: nobody knows how much. An offset
+    that an answer `claims` is left to that request; one that it may claim (`maybe`) can be passed over. It never ends."""
+
+    machine: Machine
+    topic: int
+    queue: int
+    claimed: tuple[int, ...]
+    maybe: tuple[int, ...] = ()
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("filled", self.topic, self.queue)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        slot = self.machine.offset_slot(self.topic, self.queue)
+        now = shared[slot]
+        last = min((offset for offset in self.claimed if offset >= now), default=JAVA_LONG)
+        ends = [offset for offset in (*self.maybe, *self.claimed) if now < offset <= last]
+        moves = [Move("filled", self.machine.assigned(shared, {slot: end}), OVER, 1 << slot, 1 << slot) for end in ends]
+        return moves or [Move("filled", shared, None, 1 << slot, 1 << slot, dead=True)]  # what it touches depends on no offset
+
+
+@dataclass(frozen=True, eq=False)
 class Adopted(_OneStep):
     """What a broker has after a request that the specification does not speak of, as it was recorded: codes of shared slots."""
 
@@ -434,6 +465,7 @@ __all__ = [
     "Adopted",
     "Claims",
     "Ended",
+    "Filled",
     "Reached",
     "Reduced",
     "Registering",

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from rocketproof_model.language import JAVA_INT, Bool, Int
-from rocketproof_model.specification.bounds import NAMES_LIMIT, plain
+from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT, is_given_up, plain, retry_limit_of
 from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
@@ -33,9 +33,14 @@ from rocketproof_protocol.properties import (
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import CUT, KINDS, properties_of
+from ..history.cases import AT_LIMIT, CUT, DEAD, KINDS, NO_GROUP, properties_of
 from ..history.operations import SENDS, Operation
 
+ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
+"""Why a send's record may lie elsewhere than it asks for (`history.cases.reach`)."""
+REGROUPS = ("update_group", "delete_group")
+PLACING = (*REGROUPS, "send_back", "end_transaction")
+"""Requests about groups and about records, whose part is judged with the places of its records."""
 MAX_MESSAGE = 4_194_304
 """maxMessageSize by default."""
 _JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -45,11 +50,13 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Record:
-    """A record that an answer tells of: its kind and offset; of a half message its group, and the topic and the queue that it is for."""
+    """A record that an answer tells of: its kind and offset, how often it was retried, its delay level; of a half message its group, and
+    the topic and the queue that it is for."""
 
     kind: str
     offset: int
     times: int
+    level: int
     group: str | None
     real: tuple[str, int] | None
 
@@ -121,6 +128,52 @@ def topics_of(one: Operation) -> list[str]:
     return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names)
 
 
+def subject_of(one: Operation) -> str | None:
+    """The topic that a request is about, of a group its retry topic; None if it names none."""
+    if one.op in SENDS:
+        return one.topic if "topic" in one.fields else None
+    if one.op == "end_transaction":
+        return HALF_TOPIC
+    if one.op == "update_group":
+        group = one.group()
+        return None if group is None else RETRY_PREFIX + group[0]
+    name = one.fields.get({"send_back": "group", "delete_group": "groupName"}.get(one.op, ""))
+    return one.topic if "topic" in one.fields else None if name is None else RETRY_PREFIX + str(name)
+
+
+def linked(one: Operation) -> list[str] | None:
+    """The topics that are judged together with the one that a request is about, because its record lies there or comes from there; None
+    for a request whose record lies where it asks for. What lies on a delay level is judged by each part for itself."""
+    if one.op in PLACING and (topic := subject_of(one)) is not None:
+        dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
+        return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
+    if one.op == "send" and one.reason in (*ELSEWHERE, NO_GROUP):
+        return [name for name in topics_of(one) if name != SCHEDULE]
+    return None
+
+
+def is_letter(way: Values, profile: Profile, *, sure: bool) -> bool | None:
+    """Whether a message that comes back becomes a dead letter, None if nobody knows. `sure`: its group has its first limit."""
+    if way["step"] == "back" and way["level"] < 0:
+        return True
+    if not sure and not (way["named"] and way["version"] >= NAMES_LIMIT):
+        return None
+    limit = retry_limit_of(way["requested"] if way["named"] else None, way["version"])
+    return is_given_up(way["times"], limit, beyond=profile.dlq_beyond and way["step"] != "back")
+
+
+def destination_of(one: Operation, way: Values, profile: Profile, *, sure: bool) -> tuple[tuple[str, int], bool]:
+    """The topic and the queue in which the record lies of a send that is answered with a queue, and whether that is certain. `sure` as in
+    `is_letter`."""
+    topic, queue, level = one.topic, one.answered("queueId") or 0, way["level"]
+    dead = is_letter(way, profile, sure=sure) if way.get("step") == "retry" else False
+    if dead:
+        topic, queue, level = way["dead"], 0, 0 if profile.dlq_keeps_delay else level
+    if level > 0:
+        return (SCHEDULE, min(level, DELAY_LEVELS) - 1), dead is not None
+    return (HALF_TOPIC, 0) if way["half"] else (topic, queue), dead is not None
+
+
 def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]:
     """The records that the answer to a send tells of, by their places in the log."""
     places = str(one.told.get("msgId") or "").split(",")
@@ -131,7 +184,8 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     kind = "not" if half else KINDS[one.number("sysFlag") & 12]
     group = properties_of(one.fields).get(PGROUP) if half else None
     for k, place in enumerate(places):
-        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), group, real)
+        level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
+        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real)
 
 
 # What is refused
@@ -217,4 +271,22 @@ def _holds(formula: Any, *values: Any) -> bool:
     return bool(_function(formula)(tuple(Kind.encode(value) if isinstance(value, str) else value for value in values)))
 
 
-__all__ = ["Record", "back_of", "ended_kind", "is_half", "is_odd_batch", "level_asked", "limit_of", "records_of", "topics_of", "way_of"]
+__all__ = [
+    "ELSEWHERE",
+    "PLACING",
+    "REGROUPS",
+    "Record",
+    "back_of",
+    "destination_of",
+    "ended_kind",
+    "is_half",
+    "is_letter",
+    "is_odd_batch",
+    "level_asked",
+    "limit_of",
+    "linked",
+    "records_of",
+    "subject_of",
+    "topics_of",
+    "way_of",
+]

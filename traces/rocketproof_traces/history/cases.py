@@ -44,6 +44,7 @@ CUT = re.compile(r"\.\.\.\((\d+)\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
 UNREADABLE = "headers that do not decode"
 DEAD, AT_LIMIT, UNKNOWN_LIMIT = "dead letters", "retries at their limit", "retries of a group whose limit nobody recorded"
+NO_GROUP = "subscription groups"
 
 
 Kind = Literal["send", "update", "route", "other"]
@@ -192,7 +193,7 @@ def _retried(fields: Mapping[str, Any], answered: int | None, version: int, grou
     if is_given_up(times, limit, beyond=True):
         return DEAD
     if answered == SUBSCRIPTION_GROUP_NOT_EXIST:
-        return "subscription groups"
+        return NO_GROUP
     return AT_LIMIT if is_given_up(times, limit) else ""
 
 

@@ -1,0 +1,264 @@
+"""A part whose records may lie elsewhere than their requests ask for: on a delay level, among half messages, in a retry topic, among dead
+letters. The steps of its requests are the specification's (`specification/placed.py`); here is what they depend on of what others asked.
+
+A request that names a record (a send-back, the end of a transaction) knows it by an answer. Where none told of it before the request
+began, both sides are possible, as they are for a group whose limit nobody recorded. What the broker stores later by itself (a delivered
+message, a retry) may come at any time after the request that it is for. The queues of delay levels and of half messages are those of all
+clients of the broker, and the check puts half messages again: what others have stored there may come at any time (`Filled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from rocketproof_model.language import JAVA_INT
+from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
+from rocketproof_profiles import classify, java_length
+from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
+from rocketproof_protocol.properties import INNER_NUM
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+
+from ..history.cases import STATUSES, properties_of
+from ..history.operations import SENDS, Operation
+from .left_out import is_busy, reason
+from .part import Claim, PartChecker, last_of
+from .requests import COUNTED, Claims, Ended, Filled, Refused, Regrouped, Send
+from .steps import Local, Request
+from .ways import REGROUPS, Record, Values, back_of, destination_of, ended_kind, is_half, is_letter, records_of, subject_of, way_of
+
+OF_LATER = {INNER_NUM, "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
+"""Properties by which 5.x refuses a message, or keeps it in its timer wheel."""
+SIDES = tuple({"named": True, "version": NAMES_LIMIT, "requested": limit} for limit in (JAVA_INT[1], JAVA_INT[0]))
+"""Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
+NOT_THERE = "not exist"
+"""What a send-back is told that found no retry topic, because its wait for the lock timed out (BACK-07)."""
+COMMON = (SCHEDULE, HALF_TOPIC)
+"""Topics whose queues all clients of a broker fill, and the check of half messages."""
+UNTOLD = "ends of transactions that nobody recorded"
+
+
+@dataclass
+class PlacedChecker(PartChecker):
+    """A part whose records may lie elsewhere, and the machine that it is judged with. `auto_groups`: a look-up makes a group."""
+
+    auto_groups: bool = True
+
+    def _is_placed(self) -> bool:
+        return True
+
+    def _names(self) -> list[str]:
+        groups = [subject_of(one) or "" for one in self.part.asked if one.op in REGROUPS]
+        half = [one.topic for one in self.part.asked if one.op == "end_transaction"]
+        return [*super()._names(), *groups, *([HALF_TOPIC] if half else [])]
+
+    def _queues(self) -> list[int]:
+        told = (one.group() for one in self.part.asked if one.op == "update_group")
+        return [*super()._queues(), *(group[2] - 1 for group in told if group is not None)]
+
+    def _reason(self, one: Operation) -> str:
+        if one.op in SENDS:
+            if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
+                return "timers and inner numbers"
+            return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" else ""
+        if one.op == "end_transaction":
+            return self._untold(one)
+        if one.op == "max_offset" and one.topic == OP_HALF_TOPIC:
+            return "records of ended transactions"
+        if one.op == "send_back" and one.code == SYSTEM_ERROR and NOT_THERE in str((one.answer or {}).get("remark") or ""):
+            return "a wait for the lock that timed out"
+        return "" if one.op in (*REGROUPS, "send_back") else reason(one, self.profile)
+
+    def _untold(self, one: Operation) -> str:
+        """Why the end of a transaction is not judged, if nobody told of its half message."""
+        known = self._slave or (ended_kind(one) and (self._record(one) or one.code == SYSTEM_ERROR))
+        return "" if known else UNTOLD
+
+    # Groups
+
+    def _found_group(self, topic: str) -> tuple[int, int, int]:
+        """Whether a look-up finds or makes the group of this retry topic, and with which limit and queues (DLQ-02)."""
+        name = topic.removeprefix(RETRY_PREFIX)
+        odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > self.profile.group_limit
+        made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and odd)
+        return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1
+
+    @cached_property
+    def _unsure(self) -> set[int]:
+        """The requests, by the events that began them, about groups of which nobody knows how often they retry: somebody changed one, and
+        the recording does not say which."""
+        known: set[str | None] | None = None
+        found = set()
+        for one in self.part.asked:
+            if one.op == "update_group" and one.code == SUCCESS:
+                if one.group() is None:
+                    known = set()
+                elif known is not None:
+                    known.add(subject_of(one))
+            elif known is not None and one.op in (*SENDS, "send_back") and subject_of(one) not in known:
+                found.add(one.opened)
+        return found
+
+    @cached_property
+    def _regroups(self) -> set[str | None]:
+        """The groups that are changed, by their retry topics."""
+        return {subject_of(one) for one in self.part.asked if one.op in REGROUPS}
+
+    def _regrouped(self, one: Operation, code: int | None) -> Request:
+        topic, told = subject_of(one), one.group() if one.op == "update_group" else None
+        if topic not in self.topics or topic is None:
+            return Refused(self.machine, SUCCESS, "a group may always be changed", code)
+        group = (1, *told[1:]) if told is not None else self._found_group(topic)
+        return Regrouped(self.machine, self.topics[topic], group, code)
+
+    # Records
+
+    @cached_property
+    def _records(self) -> dict[int, tuple[int, Record]]:
+        """The records that answers tell of, by their places in the log, with the event that told of them."""
+        told = ((one.closed or 0, found) for one in self._kept_sends() for found in records_of(one, self.profile))
+        return {place: (seq, record) for seq, (place, record) in told}
+
+    def _kept_sends(self) -> Iterator[Operation]:
+        return (one for one in self.part.asked if one.op in SENDS)
+
+    def _record(self, one: Operation) -> Record | None:
+        """The record that a request names by its place in the log, None if no answer told of it before."""
+        seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset"), (0, None))
+        return record if seq < one.opened else None
+
+    # What is asked
+
+    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
+        ended = Ended(one.code or 0, shows=False) if known else None
+        if one.op in REGROUPS:
+            return self._regrouped(one, one.code if known else None)
+        if one.op == "end_transaction":
+            return None if why else self._ended_transaction(one, ended, claims)
+        if one.op == "send_back":
+            return self._sent_back(one, ended, claims)
+        return super()._request(one, why, known=known, claims=claims)
+
+    def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
+        way = way_of(one, self.profile, self.cluster)
+        ways = [way | side for side in SIDES] if one.opened in self._unsure and way.get("step") == "retry" else [way]
+        kind = self._kind(one)
+        return [self.machine.arrived(topic, default, numbers, queue, kind, way=self._codes_of_way(each)) for each in ways]
+
+    def _sent_back(self, one: Operation, ended: Ended | None, claims: Claims) -> Request:
+        """A send-back of a record, of any if nobody told of the one that it names: it may be there or not, and have been retried or not."""
+        record, way, topic = self._record(one), back_of(one), self.topics[subject_of(one) or ""]
+        if record is not None:
+            ways: list[Values] = [way | {"found": True, "times": record.times, "kept": record.level}]
+            if one.opened in self._unsure:
+                ways = [each | side for each in ways for side in SIDES]
+        else:
+            levels = range(1 if self.profile.dlq_clears_delay else DELAY_LEVELS + 1)
+            ways = [way | {"found": found, "kept": kept} | side for found in (False, True) for side in SIDES for kept in levels]
+        kind = "not" if record is None else record.kind
+        start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
+        claims = frozenset() if ended is not None else claims
+        return Send(self.machine, start, topic, 0, 1, ended, claims, illegal_code=self.profile.illegal_code, others=tuple(others))
+
+    def _ended_transaction(self, one: Operation, ended: Ended | None, claims: Claims) -> Request | None:
+        """The end of a transaction; of an unknown kind it is none, and nobody hears of it."""
+        if self._slave:
+            return Refused(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", one.code)
+        record, kind = self._record(one), ended_kind(one)
+        if not kind:
+            return None
+        meant = one.fields.get("producerGroup"), one.number("tranStateTableOffset")
+        fitting = record is not None and (record.group, record.offset) == meant
+        name, queue = record.real if record is not None and record.real is not None else (HALF_TOPIC, 0)
+        way = self._codes_of_way({"step": "end", "found": record is not None, "fitting": fitting})
+        topic = self.topics.get(name, 0)
+        start = self.machine.arrived(topic, 0, 0, queue, kind, "append", way)
+        return Send(self.machine, start, topic, 0, 1, ended, frozenset() if ended is not None else claims)
+
+    # What the broker stores by itself
+
+    def _stored_later(self) -> Iterator[tuple[int, str, int]]:
+        """The places in which the broker may store a record by itself: from which event on, topic and queue; -1 is any queue."""
+        halves: list[tuple[int, tuple[str, int]]] = []
+        for one, why in zip(self.part.asked, self.reasons, strict=True):
+            reals: list[tuple[str, int]] = []
+            if one.op == "end_transaction" and why == UNTOLD:
+                reals = [real for opened, real in halves if one.closed is None or opened < one.closed]
+            elif one.code in (None, SUCCESS, *STATUSES) and one.op == "send_back":
+                reals = self._retried(one)
+            elif one.code in (None, SUCCESS, *STATUSES) and one.op == "send":
+                reals = self._delivered(one, halves)
+            yield from ((one.opened, topic, queue) for topic, queue in reals if queue < self.machine.shape.queues and topic in self.topics)
+
+    def _delivered(self, one: Operation, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
+        """Where a message may come to that waits; a half message is kept in `halves`."""
+        way, queue = way_of(one, self.profile, self.cluster), one.answered("queueId")
+        place = one.topic, one.number("queueId") if queue is None else queue
+        if way["half"]:
+            halves.append((one.opened, place))
+            return []
+        dead = is_letter(way, self.profile, sure=one.topic not in self._regroups) if way.get("step") == "retry" else False
+        letters = [(way["dead"], 0)] if dead is not False and not self.profile.dlq_keeps_delay else []
+        return [*([] if dead else [place]), *letters] if way["level"] > 0 else []
+
+    def _retried(self, one: Operation) -> list[tuple[str, int]]:
+        """Where a message may come to that is given back and waits."""
+        record, way, topic = self._record(one), back_of(one), subject_of(one) or ""
+        dead = None if record is None else is_letter(way | {"times": record.times}, self.profile, sure=topic not in self._regroups)
+        waits = not self.profile.dlq_clears_delay and (record is None or record.level > 0)
+        return [*([] if dead else [(topic, -1)]), *([(way["dead"], 0)] if dead is not False and waits else [])]
+
+    def _own_records(self) -> Iterator[tuple[int, str, int]]:
+        return self._stored_later()
+
+    def _opened(self, last: int) -> list[tuple[int, int, int | None]]:
+        opened = super()._opened(last)
+        found: dict[tuple[str, int], list[tuple[int, bool]]] = {}
+        for one in self._answered_sends(last):
+            (topic, queue), sure = self._place(one)
+            if topic in COMMON:
+                found.setdefault((topic, queue), []).append((one.answered("queueOffset") or 0, sure))
+        for (topic, queue), named in found.items():
+            claimed, maybe = (tuple(sorted(offset for offset, sure in named if sure is wanted)) for wanted in (True, False))
+            opened.append((-1, self._add(Filled(self.machine, self.topics[topic], queue, claimed, maybe), None), None))
+        return opened
+
+    # The state before
+
+    @cached_property
+    def _named(self) -> list[Claim]:
+        """The places that answers name, where the record certainly lies there."""
+        found = []
+        for one in self._answered_sends(last_of(self.part)):
+            (topic, queue), sure = self._place(one)
+            if sure:
+                claim = Claim(one.closed or 0, self.topics[topic], queue, one.answered("queueOffset") or 0, one.messages or 0)
+                found.append(claim)
+        return found
+
+    def _answered_sends(self, last: int) -> Iterator[Operation]:
+        """The sends that are answered with a place that counts."""
+        for one, why in zip(self.part.asked, self.reasons, strict=True):
+            told = one.answered("queueId") is not None and one.answered("queueOffset") is not None
+            if one.op in SENDS and not why and told and one.closed is not None and one.closed <= last:
+                if self._kind(one) in COUNTED or is_half(one, self.profile):
+                    yield one
+
+    def _place(self, one: Operation) -> tuple[tuple[str, int], bool]:
+        """Where the record of an answered send lies, and whether that is sure."""
+        return destination_of(one, way_of(one, self.profile, self.cluster), self.profile, sure=one.topic not in self._regroups)
+
+    def _begins_empty(self, topic: str) -> bool:
+        return self.part.new or topic not in self.initial or topic in COMMON  # what is there is filled in
+
+    def _start(self, last: int) -> tuple[int, ...]:
+        shared = super()._start(last)
+        for name, topic in self.topics.items():
+            if name.startswith(RETRY_PREFIX):
+                shared = self.machine.assigned(shared, self.machine.group_codes(topic, self._found_group(name)))
+        return shared
+
+
+__all__ = ["OF_LATER", "SIDES", "PlacedChecker"]

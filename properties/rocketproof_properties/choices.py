@@ -44,7 +44,7 @@ def offer(given: str, names: Iterable[str]) -> str:
     if number is not None:  # ids are meant by their numbers: haz-3, and 3 alone, is HAZ-03
         meant = [name for name in choices if re.fullmatch(rf"{number[1] or '[a-z]+'}-0*{number[2]}", name, re.IGNORECASE)]
         near = [*meant, *(name for name in near if name not in meant)][:3]
-    if len(choices) <= 8:
+    if len(choices) <= 9:
         rest = [name for name in choices if name not in near]
         return f"use {', '.join(near + rest)}"
     if not near:

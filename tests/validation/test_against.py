@@ -97,6 +97,21 @@ def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
     assert "inprocess:P540 against inprocess:P533" in capsys.readouterr().out
 
 
+def test_what_was_found_before_an_interruption_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(against, "_programs", lambda request: [Program(1, "test", (("send", {"topic": "x" * 128}),))])
+    monkeypatch.setattr(against, "_round", interrupted)
+    folder = tmp_path / "report"
+    assert run(["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--report", str(folder)]) == 1
+    data = json.loads((folder / against.REPORT).read_text("utf-8"))
+    assert (data["stopped"], [row["about"] for row in data["differences"]]) == ("Ctrl-C", ["send.remark"])
+    assert "stopped: Ctrl-C" in capsys.readouterr().out
+
+
 def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
     opened: list[str] = []

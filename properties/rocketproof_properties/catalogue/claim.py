@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..histories.history import History
 
 SEEDS = ("P40", "P45", "P49")
+WITH_CASES = (*SEEDS, "P494", "P533")
+"""The profiles that there are cases of; others refine one of them."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketproof_profiles import PROFILES
-
+from ..catalogue.claim import WITH_CASES
 from ..choices import InputError
 from ..rules import ID, rules
 from .story import Story, StoryStep, Unexpected
@@ -62,7 +61,7 @@ class Hazard:
 
 def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str = "") -> Callable[[Program], Hazard]:
     """Make a program a hazard. Ids and profiles are separated by blanks; all profiles, P49 first, unless given."""
-    ordered = tuple(profiles.split()) or ("P49", *(name for name in PROFILES if name != "P49"))
+    ordered = tuple(profiles.split()) or ("P49", *(name for name in WITH_CASES if name != "P49"))
 
     def made(program: Program) -> Hazard:
         return Hazard(id_, program, tuple(asserts.split()), tuple(properties.split()), ordered)

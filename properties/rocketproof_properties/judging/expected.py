@@ -18,15 +18,13 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..catalogue import CASES
 from ..catalogue import conditions as about
-from ..catalogue.claim import SEEDS, Case
+from ..catalogue.claim import SEEDS, WITH_CASES, Case
 from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
 from ..steps.parts import Capability
 
 Expected = Literal["holds", "violated", "open"]
 BASE: Final = "P49"
-WITH_CASES: Final = (*SEEDS, "P494", "P533")
-"""The profiles that the catalogue has cases of."""
 ENOUGH: Final = 30
 """Programs of a condition after which a known violation that none of them shows has vanished."""
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from ..deployments.deployment import Target
+from ..deployments.deployment import Target, TargetError
 from ..generators.programs import Choice, Program, generate
 from ..generators.shrink import simpler_steps
 from ..replay.comparison import Difference
@@ -146,6 +146,23 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
         for name, target in (("against", request.first), ("target", request.second))
     )
     made = AgainstReport(request.first.name, request.second.name, request.seed)
+    try:
+        _search(made, both, request, progress)
+    except KeyboardInterrupt:
+        made.stopped = "Ctrl-C"
+    except TargetError as problem:
+        if not made.programs:
+            raise
+        made.stopped = str(problem)
+    if bounds.over and not made.stopped:
+        made.stopped = f"--time {request.seconds:g}"
+    made.differing = together(made.differing)
+    made.seconds = time.monotonic() - began
+    return made
+
+
+def _search(made: AgainstReport, both: Sequence[Stage], request: AgainstRequest, progress: Progress) -> None:
+    """Fill the report: what differs, then with smaller programs."""
     found: dict[Cause, Differing] = {}
     for program, pair in _performed(both, _programs(request), progress):
         made.programs += 1
@@ -155,13 +172,8 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
             _note(found, Differing(cause_of(difference, pair[0].history), 1, program, difference, pair))
     made.differing = sorted(found.values(), key=lambda one: -one.count)
     for number in range(request.rounds):
-        if bounds.over or not _round(both, made.differing[:MOST], number, progress):
-            break
-    made.differing = together(made.differing)
-    if bounds.over:
-        made.stopped = f"--time {request.seconds:g}"
-    made.seconds = time.monotonic() - began
-    return made
+        if both[0].bounds.over or not _round(both, made.differing[:MOST], number, progress):
+            return
 
 
 def together(differing: Sequence[Differing]) -> list[Differing]:

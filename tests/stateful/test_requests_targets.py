@@ -53,3 +53,7 @@ def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.Monk
     monkeypatch.setattr(ConsumerOffsetManager, "commit", lambda self, group, topic, queue_id, offset: None)
     with pytest.raises(Finding, match="committed"):
         replay("progress", "P49", [*steps[:4], "commit()"])
+
+
+def test_a_release_that_wants_to_know_the_group_does_what_the_specification_allows() -> None:
+    assert found("progress", "P533") is None

@@ -28,6 +28,7 @@ def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494
         ("transactions", "AUX-33.rollback", {"steady": False}),
         ("transactions", "AUX-32.refused", {"rejects": True}),
         ("progress", "AUX-48.once", {"sync": False, "stop_budget": 2}),
+        ("progress", "AUX-49.reset", {"resets": True}),
         ("backs", "INV-51.states", {"group_queues": 0}),
         ("backs", "LIV-06.states", {"writable": False}),
         ("backs", "INV-09.backs", {"in_log": False, "way": "either"}),

@@ -55,7 +55,7 @@ def property_reset_lost(story: Story) -> None:
     story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 0")
 
 
-@hazard("HAZ-20", asserts="BACK-07 BACK-16 STO-01 CLI-04", properties="INV-09")
+@hazard("HAZ-20", asserts="BACK-07 BACK-16 STO-01 CLI-04", properties="INV-09", profiles="P49 P45 P40 P494 P533")
 def group_names_too_long_for_derived_topics(story: Story) -> None:
     """A legal consumer group cannot retry, because the name of its retry topic is too long.
 
@@ -214,4 +214,4 @@ def a_retry_in_a_queue_that_nobody_reads(story: Story) -> None:
     story.say("A consumer has no such queue in its route, and if it asks for it, it is refused.")
     story.check("the route", cluster.routed(RETRY), ["broker-a: read 1, write 1, RW-"])
     refused = cluster.ask(plain("pull", topic=RETRY, queue=1, group="G"))
-    story.check("the answer", refused.partition(",")[0], "SYSTEM_ERROR: queueId[1] is illegal")
+    story.check("the answer", refused.partition(",")[0], f"{cluster.illegal}: queueId[1] is illegal")

@@ -36,7 +36,8 @@ def changed(*patch: Text) -> Iterator[Deployment]:
 
 def performed(running: Deployment, folder: Path, *steps: Step, prefix: str = PREFIX) -> list[Verdict]:
     """The findings of a program."""
-    runner = Runner(running, folder, {"profile": PROFILE}, Bounds(1), prefix, clean=True)
+    (folder / prefix).mkdir()
+    runner = Runner(running, folder / prefix, {"profile": PROFILE}, Bounds(1), prefix, clean=True)
     try:
         return judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE).findings
     finally:

@@ -402,7 +402,7 @@ class Reference:
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
             # The half message, which was born with it: a client's own flag may say of any message that it is a commit.
             half = stored.get(ours.prepared_transaction_offset)
-            if half is not None and half[1].topic == HALF_TOPIC and half[1].born_timestamp == ours.born_timestamp:
+            if half is not None and half[0] != at and half[1].topic == HALF_TOPIC and half[1].born_timestamp == ours.born_timestamp:
                 other["preparedTxOffset"] = half[0]
             elif ours.prepared_transaction_offset and found.prepared_transaction_offset:
                 other["preparedTxOffset"] = found.prepared_transaction_offset

@@ -410,6 +410,9 @@ class Profile:
     )
     """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
 
+    tells_more: bool = switch(False, since("P533", True, "not recorded: pulls and heartbeats of 5.3.3 are answered with these fields"))
+    """A pull is answered with the flags of group and topic, a heartbeat with that the broker knows its second form."""
+
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""
     """The profile that this one refines, "" for the first."""

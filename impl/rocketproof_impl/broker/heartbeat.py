@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_protocol.codes import HEART_BEAT, NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS, UNREGISTER_CLIENT
 from rocketproof_protocol.fastjson import loads, text_of
@@ -20,6 +20,9 @@ from .parts import BrokerParts
 from .subscription import subscription_from_data
 from .topics import UNIT_SUB
 
+HEARTBEATS: Final = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+"""The answer's fields: heartbeats may come without what is known, and this one said everything."""
+
 
 class ClientManageProcessor:
     """One method a request code, in `codes`."""
@@ -35,6 +38,8 @@ class ClientManageProcessor:
 
     async def process(self, channel: Channel, request: Command) -> Command:
         response = response_to(request)
+        if request.code == HEART_BEAT and self._broker.profile.tells_more:
+            response.ext_fields = dict(HEARTBEATS)
         await self.codes[request.code](channel, request)
         response.code, response.remark = SUCCESS, None
         return response

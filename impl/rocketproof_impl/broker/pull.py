@@ -95,6 +95,9 @@ class PullMessageProcessor:
             refuse(response, SYSTEM_ERROR, "store getMessage return null")
         else:
             fill(response, found, header.queue_offset)
+            if broker.profile.tells_more:
+                topic = broker.topics.table.get(header.topic)
+                response.ext_fields |= {"groupSysFlag": "0", "topicSysFlag": str(topic.topic_sys_flag if topic else 0)}
             if response.code == PULL_NOT_FOUND and may_wait and header.sys_flag & PULL_SUSPENDS:
                 until = broker.clock.now() + header.suspend_timeout_millis
                 held = HeldPull(channel, request, header.queue_offset, until, subscription)

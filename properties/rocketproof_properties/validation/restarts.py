@@ -78,13 +78,15 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
     """The delayed messages that programs have left, as their histories show them."""
     for path in paths:
         parsed = load(path)
-        for at, data in parsed.records.items():
-            record = record_at(data, at)
-            if record is None or record.topic != SCHEDULE or not record.counted:
+        records = [one for at, data in parsed.records.items() if (one := record_at(data, at)) is not None]
+        there = {(one.topic, one.queue_id, one.born_timestamp) for one in records}  # what is given back to where it comes from
+        for record in records:
+            if record.topic != SCHEDULE or not record.counted:
                 continue
             level, queue = record.queue_id, record.properties.get(REAL_QID, "")
             topic = record.properties.get(REAL_TOPIC, "")
-            if level < len(DELAYS) and queue.isdecimal() and parsed.names.is_mine(topic):
+            known = not queue.isdecimal() or (topic, int(queue), record.born_timestamp) in there or topic in parsed.deleted
+            if level < len(DELAYS) and not known and parsed.names.is_mine(topic):
                 yield Late(topic, int(queue), record.born_timestamp, record.store_timestamp + DELAYS[level])
 
 

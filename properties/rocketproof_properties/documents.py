@@ -15,6 +15,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "To port a broker": (
         "properties/docs/porting.md",
         "properties/README.md",
+        "properties/docs/reach.md",
         "properties/docs/releases.md",
         "properties/docs/changes.md",
         "properties/docs/validated/other-releases.md",

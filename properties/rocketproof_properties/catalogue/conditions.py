@@ -29,6 +29,11 @@ CRASHED = "processes that end and start again"
 WAITING = "power losses, and every put waits for the device"
 HASTY = "power losses, and no put waits for the device"
 SET_BACK = "clocks that are set back"
+WIDE_NAMES = "names with more bytes than their length says"
+OWN_PROPERTIES = "batches whose properties are too long with the broker's own"
+LONGER_HOSTS = "messages with flags of IPv6"
+UNREAD = (WIDE_NAMES, OWN_PROPERTIES, LONGER_HOSTS)
+"""Records that nothing can read again are stored, and what lies behind them goes with them when the process ends (HAZ-49 to HAZ-51)."""
 
 LATER_FAULTY = {"P40": "holds", "P45": "holds", "P49": "violated"}
 LATER_GOOD = {"P40": "violated", "P45": "violated", "P49": "holds"}

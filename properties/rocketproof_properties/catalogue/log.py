@@ -18,6 +18,7 @@ from rocketproof_traces.stored.layout import BLANK_SIZE
 from . import conditions as about
 from .claim import (
     ERRORS,
+    SEEDS,
     Case,
     Claim,
     HistoryClaim,
@@ -292,5 +293,18 @@ HISTORY_CASES: list[Case] = [
     *history_cases(_REFUSED, about.BUSY, "holds"),
     *history_cases(_WHOLE, about.TOO_LARGE, "violated", reason="HAZ-22: what comes of the second append is not looked at"),
     *[case for condition in (about.CRASHED, about.WAITING) for case in history_cases(_WHOLE, condition, "holds")],
+    *history_cases(
+        _WHOLE,
+        about.WIDE_NAMES,
+        {**dict.fromkeys(SEEDS, "violated"), "P533": "holds"},
+        reason="HAZ-49: a start ends the log at a name with so many bytes; P533 refuses such groups",
+    ),
+    *history_cases(
+        _WHOLE,
+        about.OWN_PROPERTIES,
+        {"P40": "holds", "P45": "holds", "P49": "violated"},
+        reason="HAZ-50: a batch gets CLUSTER behind the test",
+    ),
+    *history_cases(_WHOLE, about.LONGER_HOSTS, {"P49": "violated"}, reason="HAZ-51: a start ends the log at hosts that are not as long"),
     *history_cases(_WHOLE, about.HASTY, "violated", reason="what was answered was not forced, and the power took it"),
 ]

@@ -1,31 +1,33 @@
 """Programs for a broker on the wire: steps as data, made from a seed.
 
 A step is a name and its arguments, as `steps/vocabulary.py` lists them; `client` says who does it, and `("meet", {})` lets all clients
-wait for each other. Programs come from the strategies beside them, as far as a client can do their steps; from
-the specification's requests, by one client or by several at a time; and from what only a wire shows. A program that needs a
-setting of the whole broker says so in `needs`.
+wait for each other. Half of the programs come from the pool, by what was not seen yet; the others in equal parts from the strategies beside
+them, as far as a client can do their steps, from the specification's requests, by one client or by several at a time, and from what only a
+wire shows. A program that needs a setting of the whole broker, or a broker that may end, says so in `needs`.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 
 from ..catalogue import conditions as about
 from ..steps.vocabulary import Step
-from . import requests
+from . import pool, requests
 from .draws import examples
 from .strategies import PROGRAMS
 from .wire import HEADERS, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
 WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
-"""The steps that a client can do."""
+"""The steps that a client can do, of those that simulated clusters perform too."""
 
 LONGEST_WAIT: Final = 2500
 """Milliseconds that a step may let pass: enough for the first delay level."""
@@ -47,7 +49,11 @@ ALONE: Final = "small files"
 """Programs that fill files up to their last bytes: nothing else is sent meanwhile."""
 SMALL_FILE: Final = 65_536
 NARROW: Final = "no cluster topic"
+ENDED: Final = "a process that ends"
+"""Programs behind which the broker's process is killed, and starts again: what was acknowledged has to be there, and each has the broker
+for itself. What nothing can read again is stored here and nowhere else: the messages of other programs would go with it."""
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
+    ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": "16777216"},
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
@@ -56,7 +62,7 @@ STARTED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Settings that some programs need a broker to be started with."""
 
-CONCURRENT, REQUESTS = "concurrent requests", "requests"
+CONCURRENT, REQUESTS, POOL = "concurrent requests", "requests", "what was not seen yet"
 
 
 @dataclass(frozen=True)
@@ -88,11 +94,7 @@ class Program:
     @property
     def settles(self) -> bool:
         """Whether nothing of it can come later: no delays, no half messages, no request without an answer."""
-        for name, args in self.steps:
-            properties = args.get("properties") or {}
-            if name in ("back", "time", "end") or "DELAY" in properties or "TRAN_MSG" in properties or args.get("one_way"):
-                return False
-        return True
+        return not (pool.lasts(self.steps) or {name for name, _ in self.steps} & {"back", "time", "end", "crash"})
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -104,8 +106,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Choice:
-    """What programs to make. `configure`: settings of a running broker may be changed; `start`: brokers can be started with others;
-    `waits`: programs may let seconds pass."""
+    """What programs to make. `configure`: settings of a running broker may be changed; `start`: brokers can be started with others; `end`:
+    they can be killed and started again; `waits`: programs may let seconds pass; `plain`: chance alone draws from the pool."""
 
     profile: str
     count: int
@@ -113,54 +115,66 @@ class Choice:
     configure: bool = False
     name_server: bool = True
     start: bool = False
+    end: bool = False
     waits: bool = True
     concurrent: bool = True
+    plain: bool = False
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The configurations that programs may need."""
+        started = [one for one in STARTED if self.start and (self.end or one != ENDED)]
+        return ("", *(CONFIGURED if self.configure else ()), *started)
 
 
 def generate(choice: Choice) -> list[Program]:
-    """So many programs, each source by its weight; the same seed gives the same ones."""
-    shares = _shares(choice)
+    """So many programs of each source; the same seed gives the same ones."""
     made: list[Program] = []
-    for (source, needs), count in shares.items():
+    for (source, needs), count in _shares(choice).items():
         seed = random.Random(f"{choice.seed}/{source}/{needs}").randrange(2**31)
-        steps = _drawn(source, choice, count, seed)
-        made += [Program(0, source, tuple(one), needs) for one in steps]
+        made += [Program(0, source, tuple(one), needs) for one in _drawn(source, choice, count, seed)]
+    made += _pooled(choice, choice.count - len(made))
     random.Random(choice.seed).shuffle(made)
     return [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(made, 1)]
 
 
 def _shares(choice: Choice) -> dict[tuple[str, str], int]:
-    """How many of each source and configuration; rounding makes a few more or less, which the general programs take up."""
-    weights: dict[tuple[str, str], int] = {
-        (about.ANYTHING, ""): 24,
-        (REQUESTS, ""): 10,
-        (TEMPLATES, ""): 12,
-        (QUEUES, ""): 8,
-        (HEADERS, ""): 6,
-        (RETRIED, ""): 6,
-    }
-    if choice.concurrent:
-        weights[CONCURRENT, ""] = 12
-    for condition in _CONDITIONS:
-        weights[condition, ""] = 4
-    if choice.name_server:
-        weights[about.REGISTERED, ""] = 6
-    if choice.configure:
-        for needs in CONFIGURED:
-            weights[about.ANYTHING, needs] = 2
-            weights[REQUESTS, needs] = 2
-    if choice.start:
-        weights[about.TOO_LARGE, ALONE] = 8
-        for needs in [one for one in STARTED if one != ALONE]:
-            weights[about.SENT, needs] = 2
-            weights[about.ANYTHING, needs] = 2
-    for source, needs in ((TEMPLATES, "no automatic topics"), (QUEUES, "no automatic topics"), (TEMPLATES, "no template")):
-        if choice.configure if needs in CONFIGURED else choice.start:
-            weights[source, needs] = 3
-    total = sum(weights.values())
-    shares = {key: choice.count * weight // total for key, weight in weights.items()}
-    shares[about.ANYTHING, ""] += choice.count - sum(shares.values())
-    return {key: count for key, count in shares.items() if count}
+    """How many of each source and configuration but the pool: as many of each, half of all together."""
+    rows = [(source, "") for source in (about.ANYTHING, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
+    rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
+    rows += [(about.REGISTERED, "")] if choice.name_server else []
+    for needs in choice.needs[1:]:
+        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ENDED: []}.get(needs, [(about.SENT if needs in STARTED else REQUESTS, needs)])
+    rows += [(s, n) for s, n in ((TEMPLATES, _NO_TOPICS), (QUEUES, _NO_TOPICS), (TEMPLATES, _NO_TEMPLATE)) if n in choice.needs]
+    shares = Counter[tuple[str, str]]()
+    for number in range(choice.count // 2):
+        shares[rows[number % len(rows)]] += 1
+    return shares
+
+
+def _pooled(choice: Choice, count: int) -> list[Program]:
+    """So many programs of the pool, under each configuration in turn, most under none."""
+    profile = PROFILES[choice.profile]
+    seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
+    parts = [one for one in pool.phrases(profile) if choice.name_server or not one.server]
+    safe = [one for one in parts if not one.unread and not one.large]
+    ended = [one for one in parts if not one.lasting]
+    turns = [each for needs in choice.needs[1:] if needs not in (ALONE, ENDED) for each in ("", needs)] or [""]
+    every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
+    made = []
+    for number in range(count):
+        needs = ENDED if ENDED in choice.needs and not number % every else turns[number % len(turns)]
+        steps = pool.program(seen, ended if needs == ENDED else safe)
+        while needs == ENDED and pool.lasts(steps):
+            steps = pool.program(seen, ended)
+        made.append(Program(0, POOL, (*steps, *(_END if needs == ENDED else ())), needs))
+    return made
+
+
+_EVERY_END, _FEWEST_ENDS = 50, 5
+"""One program of the pool in so many ends a process, as it takes long; but not fewer than these in a run."""
+_END: Final[tuple[Step, ...]] = (("send", {"topic": "B"}), ("crash", {}))
+_NO_TOPICS, _NO_TEMPLATE = "no automatic topics", "no template"
 
 
 _CONDITIONS = (

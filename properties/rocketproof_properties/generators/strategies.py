@@ -162,6 +162,14 @@ _GROUP = {"group": ("g", "h"), "most": (16, 3)}
 _STORE = Setting(settings=SMALL_FILES)
 _LARGE_FILES = Setting(settings={"mapped_file_size_commit_log": 65_536})
 
+_UNREAD: Mapping[str, tuple[Step, ...]] = {
+    about.WIDE_NAMES: (("send", {}), ("back", {"group": "値" * 60, "level": -1})),
+    about.OWN_PROPERTIES: (("send", {"items": [("a", {"p": "v" * 32_760})]}),),
+    about.LONGER_HOSTS: (("send", {"sys_flag": 16}),),
+}
+"""What stores a record that nothing can read again (HAZ-49 to HAZ-51)."""
+_END: tuple[Step, ...] = (("send", {"topic": "B"}), ("crash", {}))
+
 PROGRAMS: Mapping[str, Programs] = {
     about.ANYTHING: Programs(_anything, _STORE, most=20),
     about.PLAIN: Programs(weighted((5, _plain_send), (2, _fill), (1, _time)), _STORE),
@@ -220,6 +228,10 @@ PROGRAMS: Mapping[str, Programs] = {
         Setting(settings={**SMALL_FILES, "flush_disk_type": "SYNC_FLUSH"}),
     ),
     about.HASTY: Programs(weighted((4, _waiting_send), (2, _power)), _STORE),
+    **{
+        condition: Programs(weighted((2, _waiting_send), (1, step("crash"))), _LARGE_FILES, most=4, first=(*stored, *_END))
+        for condition, stored in _UNREAD.items()
+    },
     about.SET_BACK: Programs(weighted((3, _plain_send), (2, step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
     about.REGISTERED: Programs(_registered, _STORE, most=12),
     about.LOST: Programs(

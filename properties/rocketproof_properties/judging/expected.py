@@ -19,8 +19,10 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 from ..catalogue import CASES
 from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, WITH_CASES, Case
+from ..generators.boundaries import Sent, unread
 from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
+from ..runs.recording import body_of
 from ..steps.parts import Capability
 
 Expected = Literal["holds", "violated", "open"]
@@ -68,6 +70,8 @@ def expected(profile: str, claim: str, conditions: frozenset[str], source: str) 
         return "open", None  # HAZ-26: a busy broker answers one-way callers too
     if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
         return "open", None  # what was lost by INV-06 is nowhere
+    if not conditions.isdisjoint(about.UNREAD) and claim in OF_PLACES | OF_QUEUES and claim != "INV-06.records":
+        return "open", None  # and neither is what lay behind it
     mine = [case for case in cases(profile) if case.claim == claim]
     for case in mine:
         if case.expected == "violated" and case.condition in conditions:
@@ -102,6 +106,11 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
                 found.add(about.NO_RETRY)
         elif asked.kind == "other" and asked.one_way:
             found.add(about.UNKNOWN)
+    for each in parsed.asked:
+        size = int(each.value.get("bodySize") or 0)
+        found |= unread(Sent(each.op, each.fields, body_of(each.value), size, PROFILES[profile], parsed.names.cluster))
+    if parsed.ended:
+        found.add(about.CRASHED)
     if parsed.busy:
         found.add(BUSY)
     if any(name == "register" for name, _ in parsed.program.steps):

@@ -18,15 +18,17 @@ from rocketproof_traces.checker.placed import COMMON
 from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
+from ..catalogue.conditions import UNREAD
 from ..generators.programs import ALONE, FUTURE, NARROW
 from ..replay.comparison import Difference
 from ..replay.decided import kept, rules_of
 from ..replay.differences import differences
-from ..replay.program import ANSWER
+from ..replay.program import ANSWER, OF_DISPATCH
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import ParsedHistory, load
 from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults
 from . import stated
+from .done import Done, did
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditions, expected
 from .shared import Touched, judge_topics, touched
 
@@ -69,10 +71,10 @@ class Judged:
     """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
     explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `kept` are the rules that alone decide
-    something of it which is as it should be; `asked` are the kinds of its requests.
+    something of it which is as it should be; `asked` are the kinds of its requests, `deleted` the topics that it had deleted.
 
     `faults` are those of the connection; `unconfirmed` verdicts rest on such a fault alone, and are none before the same comes
-    again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one.
+    again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one. `done`: what it did.
     """
 
     program: int
@@ -92,10 +94,12 @@ class Judged:
     exercised: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
     faults: tuple[Fault, ...] = ()
     unconfirmed: list[Verdict] = field(default_factory=list)
     wanted: Counter[str] = field(default_factory=Counter)
     answered: int = 0
+    done: Done = field(default_factory=Done)
 
     @property
     def findings(self) -> list[Verdict]:
@@ -121,6 +125,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
     found.asked = frozenset(one.op for one in parsed.asked)
+    found.deleted = parsed.deleted
     found.faults = faults(parsed)
     found.wanted = Counter(one.op for one in parsed.asked if not one.one_way)
     found.answered = sum(one.closed == "ok" for one in parsed.asked)
@@ -136,6 +141,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
         used.append("reference")
         _by_reference(parsed, rebuilt, profile, found)
     found.by = tuple(used)
+    found.done = did(parsed, profile, found.actions)
     return found
 
 
@@ -205,14 +211,16 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory, dou
     if claim.id in HIDDEN or (doubt and claim.id in IN_DOUBT):
         return False
     if claim.id in OF_QUEUES:
-        return rebuilt.pulled and parsed.whole
+        return rebuilt.pulled and rebuilt.kept and parsed.whole
     if claim.id in OF_PLACES:
-        return rebuilt.viewed and rebuilt.pulled and parsed.whole
+        return rebuilt.viewed and (rebuilt.pulled or rebuilt.lost) and parsed.whole
     return True
 
 
 def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
     differing = differences(parsed, PROFILES[profile])
+    if not found.conditions.isdisjoint(UNREAD):  # how far the broker had dispatched when it came to such a record is chance
+        differing = [one for one in differing if one.seq >= 0 and not _asks_queue(one, parsed)]
     if not differing and not found.in_doubt:
         found.kept |= kept(parsed, {record.topic for log in rebuilt.whole.logs.values() for record in log.records})
     for difference in differing[:1]:  # what follows a first difference follows from it
@@ -229,6 +237,11 @@ def of_difference(difference: Difference, parsed: ParsedHistory) -> Verdict:
     about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
     about = {"the": "record"}.get(about, about)
     return Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of(difference, parsed))
+
+
+def _asks_queue(one: Difference, parsed: ParsedHistory) -> bool:
+    """Whether it is in an answer about a queue."""
+    return any(asked.seq == one.seq and asked.op in OF_DISPATCH for asked in parsed.asked)
 
 
 def data(verdict: Verdict) -> dict[str, Any]:

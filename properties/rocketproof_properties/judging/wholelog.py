@@ -103,7 +103,8 @@ def judge_log(path: Path, profile: str) -> Judged:
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)
-    mine = replace(log, records=[one for one in log.records if parsed.names.is_mine(one.topic)])
+    deleted = frozenset(parsed.origin.get("deleted", ()))
+    mine = replace(log, records=[one for one in log.records if parsed.names.is_mine(one.topic) and one.topic not in deleted])
     exercised = set()
     for claim, case, text, history in decided(log, mine, parsed.broker, profile, conditions):
         found.claims[claim.id] = (text is None, "holds", "")

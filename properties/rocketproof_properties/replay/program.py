@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.checking import pre_send
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig, group_to_data
 from rocketproof_impl.broker.sending import message_context
@@ -60,6 +61,10 @@ _WITHIN: Final = re.compile(r"^(extFields|group|route|topicConfig|)\.")
 _TIMESTAMP: Final = "timestamp"
 _TIMERS: Final = "timerWheelEnable"
 NEXT_OFFSET: Final = "next offset"
+_CHANGING: Final = ("update_topic", "delete_topic", "update_group", "delete_group", "commit")
+_NOTHING_THERE: Final = (codes.PULL_NOT_FOUND, codes.PULL_RETRY_IMMEDIATELY, codes.PULL_OFFSET_MOVED)
+OF_DISPATCH: Final = ("max_offset", "pull", "earliest")
+"""Requests whose answers say how far a broker has dispatched."""
 ENTRY: Final = "the broker's entry"
 ANSWER: Final = "answer"
 """The field of a difference that is only a lost answer."""
@@ -84,7 +89,7 @@ class Reference:
 
     def __post_init__(self) -> None:
         self.deployment = ReplayDeployment(self.profile, self._settings())
-        self.cluster, self.broker = self.deployment.cluster, self.deployment.broker
+        self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
         self._starts = 0
         self.first = frozenset(self.broker.topics.table)
@@ -127,6 +132,11 @@ class Reference:
         """The settings that were changed when the broker ran already."""
         return CONFIGURED.get(self.history.program.needs, {})
 
+    @property
+    def broker(self) -> Broker:
+        """The broker that runs now; a new one behind the end of its process."""
+        return self.deployment.broker
+
     def compare(self) -> Iterator[Difference]:
         """The differences, up to where nobody knows what the target has done; none where it is not known at which place its log began."""
         self.began = self.cluster.clock.now()
@@ -143,7 +153,10 @@ class Reference:
             elif item.refused:
                 continue
             elif item.closed != "fail":
-                yield from self._ask(item)
+                found = self._answer(item)
+                yield from self._compared(item, found)
+                if self._is_unserved(item, found):
+                    return
                 if is_doubled(item) or is_lost(item):
                     return  # from here on nobody knows what the broker has done
         self._pass(self.until or 0)
@@ -161,6 +174,10 @@ class Reference:
         elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
             self._connections.clear()
             self._starts += 1
+        elif item.op == "crash":
+            self._dispatch()
+            self.deployment.act("crash", power=False, metadata="ordered", seed=0)
+            self._connections.clear()
         elif item.op == "disconnect":
             address = str(item.value["address"])
             server = self.cluster.name_server
@@ -177,12 +194,23 @@ class Reference:
     def _wait(self, millis: int) -> None:
         for _ in range(millis // DELAY_STEP):
             self.deployment.act("time", millis=DELAY_STEP)
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        """What the broker's threads do before the next request: they flush, and they dispatch."""
+        if self.broker.settings.flush_disk_type == "SYNC_FLUSH":
+            self.broker.store.flush_now()
         self.broker.store.dispatch()
 
     # Requests
 
-    def _ask(self, asked: Asked) -> Iterator[Difference]:
-        found = self._answer(asked)
+    @staticmethod
+    def _is_unserved(asked: Asked, found: Command | None) -> bool:
+        """Whether the target has changed something by a request that the reference implementation does not serve."""
+        refused = found is not None and found.code == codes.REQUEST_CODE_NOT_SUPPORTED
+        return refused and asked.op in _CHANGING and asked.code == codes.SUCCESS
+
+    def _compared(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
         if asked.closed == "ok":
             yield from self._answered(asked, found)
         elif is_lost(asked) and found is not None:
@@ -206,7 +234,7 @@ class Reference:
         except TimedOut:
             pass
         finally:
-            self.broker.store.dispatch()
+            self._dispatch()
         return None
 
     def _arrive(self, asked: Asked) -> None:
@@ -302,7 +330,19 @@ class Reference:
             return False
         if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and int(asked.value["code"]) != UNSUPPORTED_CODE:
             return False  # releases serve more codes than the reference implementation
+        if asked.op in ("max_offset", "pull") and self._is_behind(asked, recorded, found):
+            return False
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
+
+    def _is_behind(self, asked: Asked, recorded: Answer, found: Command) -> bool:
+        """Whether the target may not have dispatched yet what was sent just before."""
+        sent = max((one.millis for one in self.history.asked if one.seq < asked.seq and one.op != asked.op), default=-_DISPATCHED)
+        if asked.millis >= sent + _DISPATCHED:
+            return False
+        if asked.op == "pull" and recorded.code != found.code:
+            return recorded.code in _NOTHING_THERE
+        ours = found.ext_fields or {}
+        return any(theirs.isdecimal() and int(theirs) < int(ours.get(name, 0)) for name, theirs in recorded.fields.items())
 
     def _made_by_others(self, asked: Asked) -> bool:
         """Whether another program may have made the topic: the system's own where it is not forbidden, and without name checks all that
@@ -342,7 +382,7 @@ class Reference:
             yield from _within(comparison.topic(known, mine.get(name)), f"topic {name}")
 
     def _queues(self) -> Iterator[Difference]:
-        self.broker.store.dispatch()
+        self._dispatch()
         for topic, queue, end, *_ in self.history.states.get("queues", {}).get("queues", ()):
             ours = self.broker.store.max_offset(topic, queue)
             if end != ours:

@@ -5,6 +5,7 @@ It draws the queues that the recorded broker drew.
 
 from __future__ import annotations
 
+from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.cluster import Cluster
@@ -37,4 +38,8 @@ class ReplayDeployment(SimulatedDeployment):
         cluster.start(node)
         super().__init__(cluster)
         (self.part,) = self.brokers
-        self.broker = node.running
+
+    @property
+    def broker(self) -> Broker:
+        """The broker's process that runs now."""
+        return self.node(self.part).running

@@ -32,6 +32,9 @@ SETTLING: Final = 0.01
 """Seconds for what a broker does behind its answers: requests that want none, registrations on their way."""
 ARRIVED: Final = 0.001
 """Seconds to look for what has come already."""
+DISPATCHED: Final = ("max_offset", "pull", "delete_topic")
+DISPATCHING: Final = 0.05
+"""Requests about queues, and the seconds before them in which a broker dispatches what it has stored."""
 ASKED_AGAIN: Final = 4
 MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 """Of a broker: its address, and the place in the log."""
@@ -64,6 +67,8 @@ class Client:
                 line.close()
                 self._recording.add("info", self.process, "disconnect", {"address": address, "at": wall()})
                 time.sleep(LATE)
+        elif name == "crash":
+            self._end_process()
         elif not is_request(name):
             wanted = arguments(step)
             self._recording.add("info", self.process, {"time": "wait"}.get(name, name), {**wanted, "at": wall()})
@@ -74,6 +79,16 @@ class Client:
                 self._route(call)
             elif call is not None:
                 self.call(call)
+
+    def _end_process(self) -> None:
+        """End the broker's process at once, and start it again. Raises TargetError where that cannot be done."""
+        broker = self._context.broker
+        self._recording.add("crash", broker, "crash", {"at": wall()})
+        for line in self._lines.values():
+            line.close()
+        self._lines.clear()
+        self._deployment.kill(broker)
+        self._deployment.restart(broker)
 
     def _route(self, call: Call) -> None:
         """Ask for a route, again for a while if the name server has none: a registration may be on its way."""
@@ -88,6 +103,8 @@ class Client:
         self._wait()
         if call.op == "route":
             time.sleep(max(SETTLING, self._slowest))
+        elif call.op in DISPATCHED:
+            time.sleep(DISPATCHING)
         if self._deployment.address(call.to) is None:
             return None
         invoked = self._recording.add("invoke", self.process, call.op, call_data(call))

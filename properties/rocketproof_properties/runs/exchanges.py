@@ -35,13 +35,16 @@ _STRANGE = -1  # the opaque of an answer that nobody asked for
 class Rebuilt:
     """`whole` has all records that were read back, `own` those in the program's own topics, whose queues begin at 0.
 
-    `viewed`: whether the broker gives records out by their place; `pulled`: whether all records of all queues are known.
+    `viewed`: whether the broker gives records out by their place, or says that there are none; `pulled`: whether all records of all queues
+    are known, and `kept`: whether all of them are in the history; `lost`: whether a broker has ended and has not all that it acknowledged.
     """
 
     whole: History
     own: History
     viewed: bool
     pulled: bool
+    kept: bool = True
+    lost: bool = False
 
 
 def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
@@ -117,9 +120,12 @@ class _Rebuilding:
         whole.limits_record = self.profile.limits_record
         whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
         whole.next_offsets[broker] = {f"{topic}-{queue}": end for topic, queue, end, _ in queues.get("queues", ())}
-        names = self.parsed.names
-        own = replace(whole, logs={broker: self._log([r for r in self.records if names.is_mine(r.topic)], size)})
-        return Rebuilt(whole, own, bool(self.records) or bool(self.unread), bool(queues.get("pulled")))
+        names, gone = self.parsed.names, self.parsed.deleted
+        own = replace(whole, logs={broker: self._log([r for r in self.records if names.is_mine(r.topic) and r.topic not in gone], size)})
+        own.entries = {broker: {key: found for key, found in whole.entries[broker].items() if key[0] not in gone}}
+        own.next_offsets = {broker: {key: end for key, end in whole.next_offsets[broker].items() if key.rpartition("-")[0] not in gone}}
+        lost = self.parsed.ended and bool(self.parsed.states.get("records", {}).get("nowhere"))
+        return Rebuilt(whole, own, bool(self.records) or bool(self.unread) or lost, bool(queues.get("pulled")), not self.unread, lost)
 
     @staticmethod
     def _log(records: list[Record], size: int) -> Log:

@@ -101,6 +101,16 @@ class ParsedHistory:
         return any(one.refused for one in self.asked)
 
     @property
+    def ended(self) -> bool:
+        """Whether a broker's process has ended."""
+        return any(isinstance(one, Other) and one.op == "crash" for one in self.items)
+
+    @property
+    def deleted(self) -> frozenset[str]:
+        """Topics that were deleted, or may be: their queues begin anew."""
+        return frozenset(one.fields.get("topic", "") for one in self.asked if one.op == "delete_topic")
+
+    @property
     def broker(self) -> str:
         return str(self.origin.get("broker", "broker-a"))
 

@@ -1,7 +1,8 @@
 """Reading back what a program left: its topics, its queues with their records, and what was acknowledged.
 
 Everything is asked for on the wire, so that any broker can be read; what a broker does not give out is left out. The events are
-`state` ones of the broker: `topics` as the broker has them, `queues` with the next offset of each, `records` as their bytes.
+`state` ones of the broker: `topics` as the broker has them, `queues` with the next offset of each, `records` as their bytes, with the
+acknowledged places where the broker has none.
 """
 
 from __future__ import annotations
@@ -208,10 +209,13 @@ def read_back(
         named |= mine.keys()
     queues: list[list[Any]] = []
     records: dict[int, bytes] = {}
+    nowhere = []
     for place in places:
         data = reader.view(place)
         if data:
             records[place] = data
+        elif data is not None:
+            nowhere.append(place)
     expected = _expected(records)
     for topic in sorted(name for name in named if names.is_mine(name)):
         config = (table or {}).get(topic)
@@ -234,7 +238,8 @@ def read_back(
         yield "unread", {"missed": missed, "faults": faults}
     yield "queues", {"queues": queues, "pulled": pulled}
     kept = {*places, *(place for *_, found in queues for place in found)}
-    yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in kept or _born(data) in born]}
+    rows = [_data(place, data) for place, data in sorted(records.items()) if place in kept or _born(data) in born]
+    yield "records", {"records": rows, "nowhere": nowhere}
     yield from _looks(reader, names, table, queues, records, groups)
 
 

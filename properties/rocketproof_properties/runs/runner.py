@@ -106,20 +106,26 @@ class Runner:
     ) -> None:
         self.clean = clean
         self._unserved = unserved
-        self.deployment = deployment
         self.folder = folder
         self.bounds = bounds
         self.mark = mark
         self._numbers = numbers if numbers is not None else itertools.count(1)
+        self._given = settings or {}
+        self._source = origin
+        self.settle(deployment)
+
+    def settle(self, deployment: Deployment) -> None:
+        """Go on with another deployment. Raises Gone where it does not tell its settings."""
+        self.deployment = deployment
         self._readers = threading.local()
         self._all_readers: list[Reader] = []
         reader = self.reader(next(iter(deployment.brokers)))
         known = reader.settings()
         if known is None:
             raise Gone(f"{reader.broker} at {deployment.brokers[reader.broker]} did not tell its settings: {reader.faults[-1]}")
-        self.settings = {**known, **(settings or {})}
-        self._origin = {**origin, "brokers": dict(deployment.brokers), "settings": self.settings}
-        self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if clean else {}
+        self.settings = {**known, **self._given}
+        self._origin = {**self._source, "brokers": dict(deployment.brokers), "settings": self.settings}
+        self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if self.clean else {}
 
     def _shared_topics(self, broker: str) -> dict[str, Any] | None:
         """The topics that the programs will share, as they are before the first one; None where the broker does not answer."""
@@ -205,7 +211,7 @@ class Runner:
         clients = {n: Client(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
         reader = self.reader(broker)
         reader.take()
-        delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)
+        delays = any(name == "back" or "DELAY" in _text(args) for name, args in program.steps)
         before = schedule_offsets(reader) if delays else None
         return ProgramRun(program, context, recording, clients, path, before)
 
@@ -216,6 +222,8 @@ class Runner:
         reader = self.reader(broker)
         for client in under_way.clients.values():
             client.listen()
+        if any(name == "crash" for name, _ in program.steps):
+            reader.close()
         named = _named(program, names)
         places = [one.place for one in context.known]
         queues: list[tuple[str, int, int]] = []
@@ -255,6 +263,11 @@ def answers(deployment: Deployment, part: str) -> bool:
         return False
 
     return until(heard, bool, AWAY, SETTLING)
+
+
+def _text(args: Mapping[str, Any]) -> str:
+    """The properties of a step's message, in whatever form they are given."""
+    return f"{args.get('properties')}{args.get('altered')}"
 
 
 def _named(program: Program, names: Names) -> set[str]:

@@ -1,6 +1,7 @@
 """Fresh names: a program's topics, groups and addresses get a prefix, so that programs on one broker do not touch each other.
 
-What is the broker's own keeps its name; a name that is meant to be too long keeps its length, and a blank one stays blank.
+What is the broker's own keeps its name, and a blank one stays blank. A name that begins with many of one ASCII character is about its
+length: the prefix takes the place of the first ones, so that it has as many characters and bytes as before.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
 
-_LONG = re.compile(r"(.)\1{99,}")
+_LONG = re.compile(r"([!-~])\1{23,}")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Names:
         return self._fresh(name)
 
     def _fresh(self, name: str) -> str:
-        if _LONG.fullmatch(name) and len(name) > len(self.prefix):
+        long = _LONG.match(name)
+        if long is not None and long.end() > len(self.prefix):
             return self.prefix + name[len(self.prefix) :]
         return self.prefix + name
 

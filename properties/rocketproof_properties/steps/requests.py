@@ -51,13 +51,10 @@ def send(
     code: int = codes.SEND_MESSAGE_V2,
     packed: bool = False,
     one_way: bool = False,
-    without: str | None = None,
-    altered: tuple[str, str] | None = None,
     leave: int | None = None,
 ) -> Call:
     """A message or, with `items`, a batch. `size` fills the body up; `leave` makes the record leave so many bytes of its file, as far as it
-    can; `packed` compresses the body, which the sender's flag says and the broker need not know; a field may be left out, or get a text of
-    its own."""
+    can; `packed` compresses the body, which the sender's flag says and the broker need not know."""
     named = _named(properties or {}, context)
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
@@ -84,12 +81,7 @@ def send(
         most,
         items is not None,
     )
-    fields = encode_v1(header)
-    if without is not None:
-        fields.pop(without, None)
-    if altered is not None:
-        fields[altered[0]] = altered[1]
-    return Call("send" if items is None else "batch", to, code, fields, content, version, one_way)
+    return Call("send" if items is None else "batch", to, code, encode_v1(header), content, version, one_way)
 
 
 def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 A step is a name and its arguments, such as `("send", {"topic": "A", "body": "x"})`; what is left out has its default. Records are named by
 their number among those that fit, so that a program means something whatever came before, and any part of it is a program too. `client`
-says which client does a step, `broker` to which broker it goes; `("meet", {})` lets all clients wait for each other.
+says which client does a step, `broker` to which broker it goes; `("meet", {})` lets all clients wait for each other. Of any request
+`without` leaves a field out, and `altered` gives one a text of its own.
 
 `STEPS` says of each name what it means, its arguments, and either the builder of its request or the capability by which a deployment does
 it itself. A new kind of step is a row here; runs, generators and shrinking take it from there.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
@@ -28,6 +29,8 @@ Step = tuple[str, dict[str, Any]]
 SECOND: Final = 1000
 ADDRESSED: Final = ("client", "broker")
 """Arguments of any step: who does it, and to which broker it goes."""
+FORMED: Final = ("without", "altered")
+"""Arguments of any request: the name of a field that is left out, and that of one with the text that it gets instead."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +124,11 @@ def arguments(step: Step) -> dict[str, Any]:
     """All arguments of a step, with their defaults. Raises InputError for a step or argument that there is not."""
     name, wanted = step
     kind = STEPS[known("step", name, STEPS)]
-    odd = [key for key in wanted if key not in kind.arguments and key not in ADDRESSED]
+    general = ADDRESSED if kind.build is None else (*ADDRESSED, *FORMED)
+    odd = [key for key in wanted if key not in kind.arguments and key not in general]
     if odd:
         raise InputError(f"step {name} has no argument {odd[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
-    return {**kind.arguments, **{key: value for key, value in wanted.items() if key not in ADDRESSED}}
+    return {**kind.arguments, **{key: value for key, value in wanted.items() if key not in general}}
 
 
 def request_of(step: Step, context: Context) -> Call | None:
@@ -135,7 +139,14 @@ def request_of(step: Step, context: Context) -> Call | None:
     name, wanted = step
     found = arguments(step)
     build = STEPS[name].build
-    return None if build is None else build(context, context.part(wanted.get("broker", "")), **found)
+    call = None if build is None else build(context, context.part(wanted.get("broker", "")), **found)
+    return call if call is None or not wanted.keys() & set(FORMED) else _formed(call, wanted.get("without"), wanted.get("altered"))
+
+
+def _formed(call: Call, without: str | None, altered: tuple[str, str] | None) -> Call:
+    """The request with its fields as the step wants them."""
+    fields = {name: value for name, value in call.fields.items() if name != without}
+    return replace(call, fields=fields if altered is None else {**fields, altered[0]: altered[1]})
 
 
 def plain(name: str, **given: Any) -> Command:

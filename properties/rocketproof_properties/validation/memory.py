@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import failures
-from ..generators.programs import CONFIGURED, STARTED, Program
+from ..generators.programs import CONFIGURED, ENDED, STARTED, Program
 from ..output import counted
 from .report import ValidationReport
 
@@ -38,9 +38,9 @@ def programs(rows: Sequence[Any]) -> list[Program]:
     return found[:MOST]
 
 
-def numbered(remembered: Sequence[Program], after: int, *, configure: bool, start: bool) -> list[Program]:
+def numbered(remembered: Sequence[Program], after: int, *, configure: bool, start: bool, end: bool = False) -> list[Program]:
     """Those that the target can perform, with the numbers behind those of the others."""
-    able = [one for one in remembered if not one.needs or (start if one.needs in STARTED else configure)]
+    able = [one for one in remembered if not one.needs or (end if one.needs == ENDED else start if one.needs in STARTED else configure)]
     return [replace(one, number=after + place) for place, one in enumerate(able, 1)]
 
 

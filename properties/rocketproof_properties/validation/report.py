@@ -19,7 +19,8 @@ from rocketproof_protocol.shown import json_text
 from ..catalogue import HISTORY_CLAIMS
 from ..choices import InputError
 from ..generators.programs import Program
-from ..judging.expected import ENOUGH
+from ..judging.done import Done
+from ..judging.expected import ENOUGH, cases
 from ..judging.judging import Judged, Verdict, data
 from ..reports import junit
 from ..steps.vocabulary import Step
@@ -90,13 +91,15 @@ class ValidationFinding:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A property under a condition: in how many programs it could be judged, and in how many it was broken."""
+    """A property under a condition: in how many programs it could be judged, and in how many it was broken. `reason`: why the catalogue
+    expects that, as a rule with the hazard's id."""
 
     id: str
     condition: str
     expected: str
     tried: int
     broken: int
+    reason: str = ""
 
     @property
     def agrees(self) -> bool | None:
@@ -153,6 +156,19 @@ class ValidationReport:
         return transport(self.judged)
 
     @property
+    def done(self) -> Done:
+        """What the programs did, all together."""
+        found = Done()
+        for one in self.judged:
+            found.add(one.done)
+        return found
+
+    @property
+    def missing(self) -> list[str]:
+        """What so many programs promised that one of them should have done it."""
+        return [] if self.stopped else [one for one, programs in self.done.never.items() if programs >= ENOUGH]
+
+    @property
     def rows(self) -> list[ClaimRow]:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
@@ -166,7 +182,8 @@ class ValidationReport:
                 if judge in one.by:
                     tried[judge, "", "holds"] += 1
                     broken[judge, "", "holds"] += any(v.judge == judge for v in one.findings)
-        return [ClaimRow(*key, tried[key], broken[key]) for key in sorted(tried)]
+        known = {(one.claim, one.condition): one.reason for one in cases(self.profile) if one.expected == "violated"}
+        return [ClaimRow(*key, tried[key], broken[key], known.get((key[0], key[1]), "")) for key in sorted(tried)]
 
     @property
     def vanished(self) -> list[ClaimRow]:
@@ -186,7 +203,7 @@ class ValidationReport:
     def exit_code(self) -> int:
         if self.open or self.vanished or self.not_reproduced or self.after_kills or self.over:
             return 1
-        undecided = self.unrepeated or self.transport.undecided or (self.kills is not None and self.kills.unknown)
+        undecided = self.unrepeated or self.missing or self.transport.undecided or (self.kills is not None and self.kills.unknown)
         return 3 if self.stopped or not self.judged or undecided else 0
 
     def data(self) -> dict[str, Any]:
@@ -214,6 +231,7 @@ class ValidationReport:
             },
             "requests": sum(one.requests for one in self.judged),
             "events": sum(one.events for one in self.judged),
+            "done": self.done.data(),
             "verdicts": [row.record() for row in self.rows],
             "findings": [one.record() for one in self.findings],
             "witnesses": [one.record() for one in self.witnesses],

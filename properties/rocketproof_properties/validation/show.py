@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
+from ..generators.boundaries import BOUNDARIES, SIDES
+from ..judging.done import unseen
 from ..output import Page, TableRow, counted
 from ..witnesses.known import Performed
 from .causes import by_cause
@@ -17,6 +21,7 @@ from .ladder import LEVELS, MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 
 _SHOWN = 10  # sentences of one kind
+_HAZARD = re.compile(r"HAZ-\d+")
 
 
 def render_self_test(target: Target, checked: Iterable[Checked]) -> list[Checked]:
@@ -70,7 +75,7 @@ def render(report: ValidationReport, folder: Path) -> None:
     known = [row for row in rows if row.expected == "violated" and row.broken]
     if known:
         page.line(f"\nKnown violations, expected under {report.profile} and shown by these programs:")
-        page.table((TableRow((row.id,), f"{row.condition}: {row.broken} of {row.tried} programs") for row in known), indent=4)
+        page.table((TableRow((row.id,), f"{row.condition}: {row.broken} of {row.tried} programs{_hazard(row)}") for row in known), indent=4)
     if report.vanished:
         page.line("\nKnown violations that were not shown:", "bold red")
         missed = f"expected under {report.profile}, and {{}} programs did not show it".format
@@ -97,6 +102,7 @@ def render(report: ValidationReport, folder: Path) -> None:
         for one in others:
             _print_other(numbers[one.key], one, folder, page)
     _print_transport(report, page)
+    _print_done(report, page)
     _print_unknown(rows, page)
     for text in (text for one in report.shared for text in one.unknown):
         _folded(f"not judged to the end: {text}", page, 0)
@@ -122,6 +128,12 @@ def _print_unserved(findings: Sequence[ValidationFinding], page: Page) -> None:
     if findings:
         page.line("\nRequests that are not served; no program has them:", "bold red")
     page.table((TableRow((one.verdict.property,), one.verdict.text) for one in findings), indent=4)
+
+
+def _hazard(row: ClaimRow) -> str:
+    """The hazard that a known violation is, if it has an id."""
+    ids = _HAZARD.findall(row.reason)
+    return f" ({', '.join(ids)})" if ids else ""
 
 
 def _print_witnesses(report: ValidationReport, page: Page) -> None:
@@ -189,6 +201,36 @@ def _print_transport(report: ValidationReport, page: Page) -> None:
         _folded(text, page)
     if found.undecided:
         page.wrapped(f"could not be judged: {found.undecided}", "bold yellow")
+
+
+def _print_done(report: ValidationReport, page: Page) -> None:
+    """What the programs did, and what they did not."""
+    done = report.done
+    if not done.answers:
+        return
+    by_op: dict[str, Counter[str]] = {}
+    for (op, code), times in done.answers.items():
+        by_op.setdefault(op, Counter())[code] += times
+    page.line("\nWhat was done, by operation and answer:")
+    told = {op: ", ".join(f"{code} {times:,}" for code, times in codes.most_common()) for op, codes in sorted(by_op.items())}
+    page.table((TableRow((op, f"{by_op[op].total():,}"), words) for op, words in told.items()), indent=4)
+    sides = [(one.name, SIDES[side]) for one in BOUNDARIES for side in one.sides]
+    left = [f"{name} ({side})" for name, side in sides if (name, side) not in done.boundaries]
+    met = f"{len(sides) - len(left)} of {len(sides)} sides of boundaries met"
+    _folded(f"{met}, {len(done.pairs)} pairs of operations, {len(done.actions)} actions of the specification", page, 0)
+    if left:
+        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+        _folded(f"not met: {', '.join(left[:_SHOWN])}{more}", page)
+    once, estimate = sum(times == 1 for times in done.kinds.values()), unseen(done.kinds)
+    came = f"{once} of {len(done.kinds)} kinds of requests and pairs came once"
+    new = f"one request in {_in(estimate['share'])} is of a new kind, and at least {estimate['kinds']:.0f} kinds were not seen"
+    _folded(f"{came}: {new}", page, 0)
+    for what, programs in done.never.items():
+        _folded(f"promised by {counted(programs, 'program')} and never done: {what}", page, style="yellow")
+
+
+def _in(share: float) -> str:
+    return f"{1 / share:,.0f}" if share else "very many"
 
 
 def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:

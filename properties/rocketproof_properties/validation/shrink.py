@@ -11,7 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ..generators.programs import Program
+from rocketproof_profiles import PROFILES
+
+from ..generators.boundaries import unread
+from ..generators.pool import requests
+from ..generators.programs import ENDED, Program
 from ..generators.shrink import shrink as smaller
 from ..generators.shrink import simpler_steps
 from ..judging.judging import Judge, Verdict, judge_file
@@ -62,7 +66,7 @@ class _Search:
 
     def breaks(self, steps: Sequence[Step]) -> str | None:
         """What the program of these steps shows of the same property; None also when the time is over."""
-        if self.over or not steps:
+        if self.over or not steps or self._harms(steps):
             return None
         program = replace(self._program, steps=tuple(steps))
         if self._verdict.at and self._shown(program) is None:
@@ -75,6 +79,11 @@ class _Search:
             self.best.path.unlink()
         self.best = Smallest(program, verdict, path, 0, 0, self.tries)
         return verdict.text
+
+    def _harms(self, steps: Sequence[Step]) -> bool:
+        """Whether a broker that others use too may store what it cannot read again."""
+        profile = PROFILES[self._profile]
+        return self._program.needs != ENDED and any(unread(sent) for sent in requests(steps, profile))
 
     def _shown(self, program: Program) -> tuple[Path, Verdict] | None:
         """The history of the program, and what it shows of the same property."""

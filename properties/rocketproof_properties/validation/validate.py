@@ -16,7 +16,7 @@ from ..catalogue import conditions as about
 from ..choices import InputError
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import attempted
-from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
+from ..generators.programs import ALONE, CONFIGURED, ENDED, STARTED, Choice, Program, generate
 from ..judging.judging import Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
@@ -24,7 +24,7 @@ from ..output import counted
 from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
-from ..runs.runner import Bounds, Gone, Runner
+from ..runs.runner import Bounds, Done, Gone, Runner
 from ..steps.names import Names
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
@@ -44,6 +44,8 @@ SHRINK: Final = 20.0
 MOST_SHRUNK: Final = 10
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
 """Programs whose messages may come when they are over."""
+ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART})
+"""What programs behind which a process ends need of a target."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def validate(request: ValidationRequest, progress: Progress = lambda what, done,
 def tried_first(request: ValidationRequest) -> list[Program]:
     """The remembered programs that the target can perform, as the run numbers them."""
     offers = request.target.offers
-    able = {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers}
+    able = {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
     return memory.numbered(request.remembered, request.programs, **able)
 
 
@@ -132,7 +134,8 @@ class _Validation:
         made.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
         configure = Capability.CONFIGURE in self.target.offers
         start = Capability.START in self.target.offers
-        choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start)
+        end = ENDING <= self.target.offers
+        choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start, end=end)
         programs = [*self.remembered, *generate(choice)]
         if self.request.resumes:
             self._remember(programs)
@@ -239,9 +242,12 @@ class _Validation:
 
             whole = False
             try:
-                alone = [one for one in programs if needs == ALONE or looks(one)]
+                alone = [one for one in programs if needs in (ALONE, ENDED) or looks(one)]
                 runner.run([one for one in programs if one not in alone], done)
-                runner.run(alone, done, workers=1)
+                if needs == ENDED:
+                    self._one_by_one(runner, alone, done, judged, at_the_end)
+                else:
+                    runner.run(alone, done, workers=1)
                 whole = True
             finally:
                 self.report.judged += judged
@@ -266,7 +272,7 @@ class _Validation:
 
     def _restarts(self, how: str, needs: str, running: Deployment) -> None:
         """What a broker still has when it has ended and started again. One that anybody else uses goes on running."""
-        if Capability.START not in self.target.offers or self.bounds.over:
+        if Capability.START not in self.target.offers or self.bounds.over or needs == ENDED:
             return
         late = list(delayed(one.path for one in self.stage if not _DELAYING.isdisjoint(one.conditions)))
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
@@ -276,22 +282,45 @@ class _Validation:
             self.programs[judged.path] = Program(0, judged.source, (), needs)
             self._gather([judged])
 
+    def _one_by_one(self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[Judged], at_the_end: ExitStack) -> None:
+        """Programs that may leave a broker which nobody can work with: one that showed something, or stored what cannot be read, was its
+        last one, and the next gets a new broker."""
+        fresh: Deployment | None = None
+        for number, program in enumerate(programs):
+            if self.bounds.over:
+                return
+            runner.run([program], done, workers=1)
+            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.UNREAD))
+            if spoilt and number + 1 < len(programs):
+                runner.close()
+                if fresh is not None:
+                    fresh.close()
+                fresh = self.target.open(Setup(settings=STARTED[program.needs]))
+                at_the_end.callback(fresh.close)
+                runner.settle(fresh)
+
     def _logs(self, needs: str, running: Deployment) -> None:
         """What the brokers have stored on all programs of a stage together."""
-        if Capability.STORE not in self.target.offers:
+        if Capability.STORE not in self.target.offers or needs == ENDED:
             return
-        did = set().union(*(one.conditions for one in self.stage))
         for broker in running.brokers:
-            self._stored(running.store(broker), broker, needs, did)
+            self._stored(running.store(broker), broker, needs, self.stage)
 
     def _stores(self) -> None:
         """What lies in the folders of brokers that run elsewhere."""
-        did = set().union(*(one.conditions for one in self.report.judged))
         for number, store in enumerate(self.request.stores):
-            self._stored(store, f"broker-{chr(ord('a') + number)}", "", did)
+            self._stored(store, f"broker-{chr(ord('a') + number)}", "", self.report.judged)
 
-    def _stored(self, store: Path, broker: str, needs: str, did: set[str]) -> None:
-        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
+    def _stored(self, store: Path, broker: str, needs: str, programs: Sequence[Judged]) -> None:
+        did = set().union(*(one.conditions for one in programs))
+        deleted = sorted(set().union(*(one.deleted for one in programs)))
+        origin = {
+            "deleted": deleted,
+            "target": dict(self.report.target),
+            "profile": self.target.profile,
+            "seed": self.request.seed,
+            "prefix": self.mark,
+        }
         one, known = Stored(store, broker, needs, did, origin), len(self.report.logs)
         for judged in judge_store(one, self.request.folder, known, self.target.profile, audits=self.request.audits):
             self.report.logs.append(judged)

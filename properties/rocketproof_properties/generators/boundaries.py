@@ -1,0 +1,331 @@
+"""Boundaries of requests, as data beside the rules that have them: what is measured, the limit, and steps that lie at it.
+
+One table serves who draws programs, who reports which boundaries a run has met, and who knows what a broker may store without being able to
+read it again. A request meets a boundary below, at or above its limit: with one less, as much, or one more. Where a broker adds something
+of its own behind its test, the sum is a boundary of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from rocketproof_impl.java import utf8
+from rocketproof_impl.message import parse_properties, properties_text
+from rocketproof_impl.store.delay import MAX_LEVEL
+from rocketproof_impl.store.record import PROPERTIES_LIMIT
+from rocketproof_impl.store.service import TOPIC_LIMIT
+from rocketproof_model.language import JAVA_INT
+from rocketproof_profiles import PROFILES, Profile
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.properties import CLUSTER, DELAY, MSG_REGION, TRACE_ON
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+
+from ..catalogue import conditions as about
+from ..steps.call import Call, Context
+from ..steps.names import Names
+from ..steps.sizes import stored_length
+
+SIDES: Final = {-1: "below", 0: "at", 1: "above"}
+BODY_LIMIT: Final = 4 << 20
+GROUP_LIMIT: Final = 255
+_LONG: Final = 2**63 - 1
+_WIDE: Final = "値"  # three bytes
+_ITEM: Final = Struct(">iiiii")
+_SENDS: Final = ("send", "batch")
+
+Step = tuple[str, dict[str, Any]]
+
+
+class Sent(NamedTuple):
+    """A request as it is measured. `size` is that of its body, `profile` and `cluster` the broker's."""
+
+    op: str
+    fields: Mapping[str, str]
+    body: bytes | None
+    size: int
+    profile: Profile
+    cluster: str
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A limit of requests. `measure` gives the numbers that a request has of it, `steps` what to do for such a number. `sides` are those
+    that there are. `unread`: the condition of the catalogue under which records are stored that nobody can read again, beyond the limit
+    where the profile does so (`stores`). `there`: whether the profile has it; `large`: its steps need a file of megabytes."""
+
+    name: str
+    rules: str
+    limit: int
+    measure: Callable[[Sent], Iterable[int]]
+    steps: Callable[[int, Profile], Sequence[Step]]
+    sides: tuple[int, ...] = (-1, 0, 1)
+    unread: str = ""
+    stores: Callable[[Profile], bool] = lambda profile: False
+    there: Callable[[Profile], bool] = lambda profile: True
+    large: bool = False
+
+    def at(self, side: int, profile: Profile) -> list[Step]:
+        """What meets it on a side."""
+        return [*self.steps(self.limit + side, profile)]
+
+
+# What is measured
+
+
+def _topics(sent: Sent) -> Iterator[str]:
+    """The topics that a request names, or that a message which comes back gets."""
+    if sent.op in (*_SENDS, "update_topic"):
+        yield sent.fields.get("topic", "")
+    elif sent.op == "send_back":
+        heads = (DLQ_PREFIX,) if sent.fields.get("delayLevel", "").startswith("-") else (RETRY_PREFIX, DLQ_PREFIX)
+        yield from (head + sent.fields.get("group", "") for head in heads)
+
+
+def _topic_characters(sent: Sent) -> Iterator[int]:
+    return map(len, _topics(sent))
+
+
+def _topic_bytes(sent: Sent) -> Iterator[int]:
+    """Of names with other bytes than characters."""
+    return (size for name in _topics(sent) if (size := len(utf8(name))) > len(name))
+
+
+def _group_characters(sent: Sent) -> Iterator[int]:
+    if sent.op in ("send_back", "pull"):
+        yield len(sent.fields.get("group", sent.fields.get("consumerGroup", "")))
+    elif sent.op == "update_group":
+        data = _json(sent.body)
+        yield len(str(data.get("groupName", "")))
+
+
+def _text(sent: Sent) -> Iterator[str]:
+    if sent.op in _SENDS and sent.fields.get("properties"):
+        yield sent.fields["properties"]
+
+
+def _text_bytes(sent: Sent) -> Iterator[int]:
+    return (len(utf8(text)) for text in _text(sent))
+
+
+def _text_stored(sent: Sent) -> Iterator[int]:
+    if sent.op == "send":
+        for text in _text(sent):
+            yield stored_length(parse_properties(text, exact=sent.profile.exact_properties), sent.profile, cluster=sent.cluster)
+
+
+def _items(sent: Sent) -> Iterator[bytes]:
+    """The properties of a batch's messages, as far as it is one (BAT-04)."""
+    data, at = (sent.body or b"") if sent.op == "batch" else b"", 0
+    while at + _ITEM.size <= len(data):
+        at += _ITEM.size + max(0, _ITEM.unpack_from(data, at)[4])
+        size = int.from_bytes(data[at : at + 2], "big")
+        yield data[at + 2 : at + 2 + size]
+        at += 2 + size
+
+
+def _item_bytes(sent: Sent) -> Iterator[int]:
+    return map(len, _items(sent))
+
+
+def _item_stored(sent: Sent) -> Iterator[int]:
+    """With the batch's own, and those that the broker adds (BAT-03)."""
+    added = _added(sent.fields.get("properties"), sent.profile, sent.cluster)
+    return (len(text) + added + (bool(text and added) and text[-1:] != b"\2") for text in _items(sent))
+
+
+def _added(text: str | None, profile: Profile, cluster: str) -> int:
+    """Bytes that a batch's messages get behind their own properties."""
+    if not profile.stores_parsed:
+        return 0
+    own = parse_properties(text, exact=profile.exact_properties) | {CLUSTER: cluster}
+    if profile.always_traced:
+        own |= {MSG_REGION: "DefaultRegion", TRACE_ON: "true"}
+    return len(utf8(properties_text(own, trailing=profile.ends_properties)))
+
+
+def _body(*ops: str) -> Callable[[Sent], Iterator[int]]:
+    return lambda sent: iter((sent.size,) if sent.op in ops else ())
+
+
+def _tries(sent: Sent) -> Iterator[int]:
+    """How often a message was tried, as its sender says, against how often it may be."""
+    if sent.op == "send" and sent.fields.get("topic", "").startswith(RETRY_PREFIX):
+        yield from _numbers(sent, "reconsumeTimes")
+
+
+def _levels(sent: Sent) -> Iterator[int]:
+    if sent.op == "send":
+        for text in _text(sent):
+            yield from _number(parse_properties(text, exact=False).get(DELAY))
+    elif sent.op == "send_back":
+        yield from _numbers(sent, "delayLevel")
+
+
+def _queue(sent: Sent) -> Iterator[int]:
+    """A queue's number, against how many the sender wants."""
+    if sent.op in _SENDS:
+        for queue, count in zip(_numbers(sent, "queueId"), _numbers(sent, "defaultTopicQueueNums"), strict=False):
+            yield queue - count
+
+
+def _counts(sent: Sent) -> Iterator[int]:
+    """How many queues more are read than written."""
+    if sent.op == "update_topic":
+        for read, write in zip(_numbers(sent, "readQueueNums"), _numbers(sent, "writeQueueNums"), strict=False):
+            yield read - write
+
+
+def _any_number(sent: Sent) -> Iterator[int]:
+    for name in sent.fields:
+        if name not in ("bornTimestamp", "properties", "topic", "group"):
+            yield from _numbers(sent, name)
+
+
+def _flags(sent: Sent) -> Iterator[int]:
+    """The flags of IPv6, which move a record's fields."""
+    if sent.op == "send":
+        yield from (flag & (BORN_IPV6 | STORE_IPV6) and 1 for flag in _numbers(sent, "sysFlag"))
+
+
+def _numbers(sent: Sent, name: str) -> Iterator[int]:
+    return _number(sent.fields.get(name))
+
+
+def _number(text: str | None) -> Iterator[int]:
+    if text is not None and text.removeprefix("-").isdecimal() and len(text) < 24:
+        yield int(text)
+
+
+def _json(body: bytes | None) -> dict[str, Any]:
+    try:
+        found = json.loads(body or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+# What is done
+
+
+def _named(size: int, wide: int = 0) -> str:
+    """A name of so many bytes, of which so many characters have three."""
+    return "x" * (size - 3 * wide) + _WIDE * wide
+
+
+def _given_up(group: str) -> list[Step]:
+    return [("send", {}), ("back", {"group": group, "level": -1}), ("send", {"topic": "B"})]
+
+
+def _batch(text: int) -> list[Step]:
+    return [("send", {"items": [("a", {"p": "v" * (text - 2)}), ("b", {})]}), ("send", {"topic": "B"})]
+
+
+def _own(profile: Profile) -> int:
+    """What the broker adds to properties `p` of a message."""
+    return stored_length({"p": "v"}, profile) - len("p\1v")
+
+
+def _own_item(profile: Profile) -> int:
+    added = _added("", profile, "DefaultCluster")
+    return added + bool(added)
+
+
+BOUNDARIES: Final[tuple[Boundary, ...]] = (
+    Boundary(
+        "characters of a topic", "CHK-02 STO-02 BAT-02", TOPIC_LIMIT, lambda sent: _topic_characters(sent) if sent.op in _SENDS else (),
+        lambda n, _: [("send", {"topic": _named(n)})],
+    ),
+    Boundary(
+        "characters of an administrator's topic", "TCM-30 STO-02", TOPIC_LIMIT,
+        lambda sent: _topic_characters(sent) if sent.op == "update_topic" else (), lambda n, _: [("topic", {"topic": _named(n)})],
+    ),
+    Boundary(
+        "bytes of a topic", "APP-08 STO-02", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op in _SENDS else (),
+        lambda n, _: [("send", {"topic": _named(n, 20)}), ("send", {"topic": "B"})],
+        unread=about.WIDE_NAMES, stores=lambda profile: not profile.check_names,
+    ),
+    Boundary(
+        "characters of a dead-letter topic", "STO-02 BACK-16 HAZ-20", TOPIC_LIMIT,
+        lambda sent: _topic_characters(sent) if sent.op == "send_back" else (), lambda n, _: _given_up(_named(n - len(DLQ_PREFIX))),
+    ),
+    Boundary(
+        "bytes of a dead-letter topic", "APP-08 HAZ-49", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op == "send_back" else (),
+        lambda n, _: _given_up(_named(n - len(DLQ_PREFIX), 20)),
+        unread=about.WIDE_NAMES, stores=lambda profile: not profile.check_groups,
+    ),
+    Boundary(
+        "characters of a group", "CLI-04 DLQ-02", GROUP_LIMIT, _group_characters,
+        lambda n, _: [("send", {}), ("back", {"group": _named(n)})],
+    ),
+    Boundary(
+        "bytes of properties", "APP-05 STO-02", PROPERTIES_LIMIT, _text_bytes,
+        lambda n, _: [("send", {"properties": {"p": "v" * (n - 2)}})],
+    ),
+    Boundary(
+        "bytes of properties, with the broker's own", "APP-05 SEND-25", PROPERTIES_LIMIT, _text_stored,
+        lambda n, profile: [("send", {"properties": {"p": "v" * (n - _own(profile) - 2)}})],
+    ),
+    Boundary(
+        "bytes of an item's properties", "BAT-04", PROPERTIES_LIMIT, _item_bytes, lambda n, _: _batch(n), sides=(-1, 0),
+    ),
+    Boundary(
+        "bytes of an item's properties, with the broker's own", "BAT-03 APP-08 HAZ-50", PROPERTIES_LIMIT, _item_stored,
+        lambda n, profile: _batch(n - _own_item(profile)), unread=about.OWN_PROPERTIES, stores=lambda profile: profile.stores_parsed,
+        there=lambda profile: profile.stores_parsed,
+    ),
+    Boundary("bytes of a body", "APP-06 CLI-12", BODY_LIMIT, _body("send"), lambda n, _: [("send", {"body": "", "size": n})], large=True),
+    Boundary(
+        "bytes of a batch", "APP-06 BAT-04", BODY_LIMIT, _body("batch"),
+        lambda n, _: [("send", {"items": [("x" * 1_000_000, {}), ("x" * (n - 1_000_000 - 2 * (_ITEM.size + 2)), {})]})],
+        sides=(1,), large=True,
+    ),
+    Boundary("tries of a message", "DLQ-03 BACK-11", RETRY_MAX_TIMES, _tries, lambda n, _: [("send", {"topic": "%RETRY%g", "times": n})]),
+    Boundary("delay levels of a message", "CL-02", MAX_LEVEL, _levels, lambda n, _: [("send", {"properties": {DELAY: str(n)}})]),
+    Boundary(
+        "delay levels of what comes back", "CL-02 BACK-12", MAX_LEVEL, lambda sent: _levels(sent) if sent.op == "send_back" else (),
+        lambda n, _: [("send", {}), ("back", {"level": n})],
+    ),
+    Boundary("queues that a sender wants", "CHK-10 SEND-22", 0, _queue, lambda n, _: [("send", {"queue": 4 + n, "nums": 4})]),
+    Boundary(
+        "queues read and queues written", "TCM-30 HAZ-16", 0, _counts,
+        lambda n, _: [("topic", {"read": 4 + n, "write": 4}), ("send", {"queue": 3 + n})],
+    ),
+    Boundary("Java's largest int", "REM-04", JAVA_INT[1], _any_number, lambda n, _: [("send", {"queue": n})]),
+    Boundary("Java's smallest int", "REM-04", JAVA_INT[0], _any_number, lambda n, _: [("send", {"altered": ("flag", str(n))})]),
+    Boundary("Java's largest long", "REM-04", _LONG, _any_number, lambda n, _: [("back", {"offset": n})]),
+    Boundary(
+        "flags of IPv6", "APP-08 HAZ-51", 0, _flags, lambda n, _: [("send", {"sys_flag": n * BORN_IPV6}), ("send", {"topic": "B"})],
+        sides=(0, 1), unread=about.LONGER_HOSTS, stores=lambda profile: profile.hosts_by_flag,
+    ),
+)  # fmt: skip
+"""All of them. The steps behind a boundary whose records may not be read again are messages that go with them."""
+
+
+def met(sent: Sent) -> Iterator[tuple[str, str]]:
+    """The boundaries that a request meets, each with its side."""
+    for one in BOUNDARIES:
+        for side in {number - one.limit for number in one.measure(sent)}:
+            if side in one.sides:
+                yield one.name, SIDES[side]
+
+
+def unread(sent: Sent) -> set[str]:
+    """The conditions under which the broker may store this and not be able to read it again."""
+    if any(number > TOPIC_LIMIT for number in _topic_characters(sent)) and sent.op in _SENDS:
+        return set()
+    return {one.unread for one in BOUNDARIES if one.unread and one.stores(sent.profile) and any(n > one.limit for n in one.measure(sent))}
+
+
+def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster") -> Sent:
+    """A request as it is measured."""
+    return Sent(call.op, call.fields, call.body, len(call.body or b""), profile, cluster)
+
+
+def context(profile: str) -> Context:
+    """Where requests are made that nobody sends, to be measured: names are as long as in a run."""
+    return Context(Names("r000000-1000-", 0), "broker-a", profile=PROFILES[profile])

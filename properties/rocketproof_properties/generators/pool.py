@@ -1,0 +1,274 @@
+"""The one pool of what programs for a broker are put together from, and how its parts are chosen: by what has been seen least.
+
+A phrase is a step, or some steps that mean something behind each other, with the values that their arguments may have: the first one is the
+ordinary one. A program is a few phrases. Each is chosen by how often it, and it behind the one before it, were there, and so is each value;
+most arguments stay ordinary, so that a request is not always refused for the first of several reasons. What is counted is what
+was drawn and what the boundaries say of its requests, never what was answered, so that a seed means the same programs whatever comes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.topics import TEMPLATE
+
+from ..steps.call import Stored
+from ..steps.vocabulary import Step, is_request, request_of
+from . import boundaries
+from .strategies import NAMES, ODD_NAMES
+
+T = TypeVar("T")
+Values = Mapping[str, Sequence[Any]]
+MOST_PHRASES: Final = 4
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Steps with the values of their arguments. `boundary`: the one that it meets, and the side. `lasting`: something of it comes later, or
+    without an answer, so that nobody knows what a process that ends leaves of it. `large`: more bytes than a small file has. `server`: it
+    asks a name server. `unread`: what of it nobody can read again, in the catalogue's words."""
+
+    name: str
+    steps: tuple[tuple[str, Values], ...]
+    boundary: tuple[str, str] | None = None
+    lasting: bool = False
+    large: bool = False
+    server: bool = False
+    unread: str = ""
+
+    @property
+    def worth(self) -> int:
+        """How often it comes while another comes once: the more, the more values it has to show."""
+        return 1 + sum(len(of) - 1 for _, values in self.steps for of in values.values()) // 3
+
+
+def _one(kind: str, values: Values, /, *, name: str = "", lasting: bool = False, server: bool = False) -> Phrase:
+    return Phrase(name or kind, ((kind, values),), lasting=lasting, server=server)
+
+
+def _many(name: str, /, *steps: tuple[str, Values], lasting: bool = False) -> Phrase:
+    return Phrase(name, steps, lasting=lasting)
+
+
+HALF: Final[Values] = {"properties": ({"TRAN_MSG": "true", "PGROUP": "producers"}, {"TRAN_MSG": "true", "PGROUP": "p", "TAGS": "t"})}
+_TEXTS: Final = (
+    ("properties", "KEYS\1k\2TAGS\1t\2"),
+    ("properties", "KEYS\1k\2TAGS\1t"),
+    ("properties", "KEYS\1k\2TAGS"),
+    ("properties", "\2\2KEYS\1k"),
+    ("properties", "KEYS\1a\2KEYS\1b\2"),
+    ("properties", "täg\1値\2"),
+    ("properties", "TRAN_MSG\1true\2DELAY\0013\2"),
+    ("properties", "DELAY\0012\2RETRY_TOPIC\1B\2"),
+    ("properties", "INNER_NUM\0012\2"),
+    ("queueId", "x"),
+    ("unitMode", "1"),
+    ("batch", "TRUE"),
+)
+_SENT: Final[Values] = {
+    "topic": (*NAMES, *ODD_NAMES),
+    "queue": (0, 1, 3, 4, 7, -1, -5),
+    "nums": (4, 1, 8, 0, -1, 16),
+    "body": ("a", "", "täg", "message"),
+    "size": (0, 40, 700, 2000),
+    "properties": ({}, {"TAGS": "t"}, {"KEYS": "a b", "UNIQ_KEY": "0A"}, {"WAIT": "false"}, {"": "a"}, {"a": ""}, {"CLUSTER": "mine"}),
+    "sys_flag": (0, 1, 2, 4, 8, 12, 64, 128),
+    "flag": (0, -7, 2**31 - 1),
+    "times": (0, 1, 15, 16),
+    "most": (16, 3, 0, None),
+    "unit": (False, True),
+    "code": (SEND_MESSAGE_V2, SEND_MESSAGE),
+    "version": (399, 121, 120),
+    "default": (TEMPLATE, "DefaultCluster", "SELF_TEST_TOPIC", "nowhere", "B"),
+    "without": (
+        None, "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
+        "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch",
+    ),
+    "altered": (None, *_TEXTS),
+}  # fmt: skip
+_BACK: Final[Values] = {
+    "record": (0, 1, 2, 3),
+    "group": ("g", "h"),
+    "level": (-1, 0, 1, 3, 18, 30),
+    "most": (16, 0, 1, None),
+    "version": (399, 120),
+    "unit": (False, True),
+    "named": (True, False),
+    "without": (None, "group", "offset", "delayLevel", "unitMode"),
+}
+_TOPIC: Final[Values] = {
+    "topic": ("A", "B", "T", "%RETRY%g", "%DLQ%g", "a b", "täg", TEMPLATE),
+    "read": (4, 8, 2, 1, 0, 16),
+    "write": (4, 2, 8, 1, 0, 16),
+    "perm": (6, 7, 4, 2, 0, 1, 3, 5, 15),
+    "filter_type": ("SINGLE_TAG", "MULTI_TAG"),
+    "sys_flag": (0, 1, 2, 3),
+    "order": (False, True),
+}
+_GROUP: Final[Values] = {"group": ("g", "h"), "queues": (1, 2, 4, 0), "retries": (16, 2, 0, -1)}
+_NAMED: Final = ("A", "B", "nowhere", "%RETRY%g", "%DLQ%g")
+_PLAIN: Final[Values] = {"topic": ("A",), "queue": (0, 1)}
+_ANY: Final[Values] = {"topic": ("A",), "queue": (0, 1, -1), "properties": ({}, {"TAGS": "t"})}
+_ITEMS: Final[Sequence[Sequence[tuple[str, Mapping[str, str]]]]] = (
+    [("a", {}), ("bb", {"TAGS": "t"})],
+    [("a", {})],
+    [("a", {"DELAY": "3"}), ("b", {"WAIT": "false"})],
+    [("x" * 300, {"KEYS": "k", "UNIQ_KEY": "0B"})] * 3,
+    [("a", {"TAGS": "täg"})] * 17,
+    [],
+    [("", {}), ("b", {"a": ""})],
+)
+_BATCH: Final[Values] = {
+    "items": _ITEMS,
+    "topic": NAMES,
+    "queue": (0, 1, 3, 4, -1),
+    "sys_flag": (0, 4, 1),
+    "properties": ({}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}),
+}
+_LEVELS: Final = ("1", "3", "18", "0", "-1", "x", "", "99")
+_DELAYED: Final[Values] = {"topic": ("A", "B"), "properties": tuple({"DELAY": level} for level in _LEVELS)}
+_HALF_ONE: Final = ("send", {**_ANY, **HALF})
+_COMMITTED: Final = ("end", {"commit": (True,)})
+_DELETED: Final = ("delete", {"topic": ("A",)})
+_OF_GROUP: Final[Values] = {"topic": ("A",), "queue": (0,), "group": ("g",)}
+
+PHRASES: Final[tuple[Phrase, ...]] = (
+    _one("send", _SENT),
+    _one("send", _BATCH, name="a batch"),
+    _one("send", _DELAYED, name="a delayed message", lasting=True),
+    _one("send", {**_ANY, "one_way": (True,)}, name="a message nobody answers", lasting=True),
+    _many("a message again", ("send", _ANY), ("send", _ANY), ("earliest", _PLAIN)),
+    # what comes back
+    _one("back", _BACK, lasting=True),
+    _many("a record given up", ("send", _ANY), ("back", {**_BACK, "level": (-1,), "record": (0, 1)})),
+    _many("a record given back", ("send", _ANY), ("back", {**_BACK, "level": (0, 1, 3)}), lasting=True),
+    _one("back", {"offset": (-1, 10**9, 2**40), "group": ("g",)}, name="a place given back"),
+    # transactions
+    _many("a half message", _HALF_ONE),
+    _many("commit", _HALF_ONE, _COMMITTED, lasting=True),
+    _many("roll back", _HALF_ONE, ("end", {"commit": (False,)}), lasting=True),
+    _many("commit twice", _HALF_ONE, _COMMITTED, ("end", {"commit": (True, False)}), lasting=True),
+    _many(
+        "two half messages", _HALF_ONE, _HALF_ONE, ("end", {"record": (1,)}), ("end", {"record": (0,), "commit": (False, True)}),
+        lasting=True,
+    ),
+    _one("end", {"offset": (10**9, -1), "commit": (True, False)}, name="the end of nothing", lasting=True),
+    # topics and groups
+    _one("topic", _TOPIC),
+    _many(
+        "a topic changed", ("topic", _TOPIC), ("send", _ANY), ("topic", {**_TOPIC, "topic": ("A",)}),
+        ("send", {**_ANY, "queue": (0, 3, 7)}),
+    ),
+    _many(
+        "a template", ("topic", {**_TOPIC, "topic": ("T",), "perm": (7, 6, 3, 5, 15)}),
+        ("send", {**_ANY, "default": ("T",), "nums": (4, 1, 9, 0)}),
+    ),
+    _one("group", _GROUP),
+    _many(
+        "a group's limit", ("group", _GROUP), ("send", {"topic": ("%RETRY%g",), "times": (0, 2, 16, 17)}),
+        ("back", {**_BACK, "level": (0, -1)}), lasting=True,
+    ),
+    # what was deleted
+    _many("a topic deleted", ("send", _ANY), _DELETED),
+    _many("a deleted topic", ("send", _PLAIN), _DELETED, ("max_offset", {"topic": ("A",)}), ("pull", {"topic": ("A",)})),
+    _many("a topic made anew", ("send", _PLAIN), _DELETED, ("topic", {**_TOPIC, "topic": ("A",)})),
+    _one("delete", {"topic": ("nowhere", "T", "%RETRY%g", "B")}),
+    _many(
+        "a group deleted", ("group", _GROUP), ("delete_group", {"group": ("g",)}), ("send", _PLAIN),
+        ("back", {"level": (-1,), "group": ("g",)}),
+    ),
+    _one("delete_group", {"group": ("g", "nobody")}),
+    # who only looks
+    _one("max_offset", {"topic": _NAMED, "queue": (0, 1, 7, -1)}),
+    _one("earliest", {"topic": _NAMED, "queue": (0, 1, 8, -1)}),
+    _one("pull", {"topic": _NAMED, "queue": (0, 1, 4, -1), "offset": (0, 1, 100, -1), "most": (32, 1, 0)}),
+    _one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody")}),
+    _many("progress told", ("send", _PLAIN), ("commit", {**_OF_GROUP, "offset": (1, 0, 100)}), ("progress", _OF_GROUP), lasting=True),
+    _one("view", {"place": (-1, 2**40)}),
+    _one("heartbeat", {"group": (None, "g")}),
+    _one("unknown", {"code": (9999, 12), "one_way": (False, True)}, lasting=True),
+    _one("route", {"topic": ("A", "B", "T", "nowhere", TEMPLATE)}, server=True),
+)  # fmt: skip
+"""All but those at boundaries, which the table of boundaries gives (`phrases`)."""
+
+
+def phrases(profile: Profile) -> tuple[Phrase, ...]:
+    """The whole pool."""
+    return (*PHRASES, *(_bounded(one, side, profile) for one in boundaries.BOUNDARIES if one.there(profile) for side in one.sides))
+
+
+def _bounded(one: boundaries.Boundary, side: int, profile: Profile) -> Phrase:
+    steps = one.at(side, profile)
+    lasting = lasts(steps) or any(name == "back" and args.get("level") != -1 for name, args in steps)
+    lost = set().union(*map(boundaries.unread, requests(steps, profile)))
+    drawn = tuple((name, {key: (value,) for key, value in args.items()}) for name, args in steps)
+    where = one.name, boundaries.SIDES[side]
+    return Phrase(" ".join(where), drawn, where, lasting, one.large, unread=" ".join(lost))
+
+
+def requests(steps: Iterable[Step], profile: Profile) -> Iterator[boundaries.Sent]:
+    """What the requests of steps are measured as, when nobody sends them."""
+    where = boundaries.context(profile.name)
+    where.known = [Stored(0, 0, True, True, where.names.topic("A")), Stored(200, 1, False, True, where.names.topic("A"))]
+    for step in steps:
+        call = request_of(step, where) if is_request(step[0]) else None
+        if call is not None:
+            yield boundaries.sent(call, profile)
+
+
+@dataclass
+class Seen:
+    """How often everything was drawn. `plain`: the choice does not care, which is what to compare with."""
+
+    chance: random.Random
+    plain: bool = False
+    counts: Counter[Hashable] = field(default_factory=Counter)
+
+    def rarest(self, choices: Sequence[T], features: Callable[[T], Sequence[Hashable]], worth: Callable[[T], int] = lambda one: 1) -> T:
+        """The choice whose features were seen least, for its worth: the first ones count more, and chance decides where all are equal."""
+        if self.plain:
+            return self.chance.choice(choices)
+        seen = [tuple(self.counts[feature] / worth(one) for feature in features(one)) for one in choices]
+        least = min(seen)
+        return self.chance.choice([one for one, often in zip(choices, seen, strict=True) if often == least])
+
+    def note(self, features: Iterable[Hashable]) -> None:
+        self.counts.update(features)
+
+
+def program(seen: Seen, pool: Sequence[Phrase]) -> list[Step]:
+    """A program of a few phrases."""
+    before, steps = "", list[Step]()
+    for _ in range(seen.chance.randint(1, MOST_PHRASES)):
+        one = seen.rarest(pool, lambda phrase: _features(phrase, before), lambda phrase: phrase.worth)  # noqa: B023 - called at once
+        seen.note(_features(one, before))
+        steps += [(name, _values(seen, one.name, number, values)) for number, (name, values) in enumerate(one.steps)]
+        before = one.name
+    return steps
+
+
+def lasts(steps: Iterable[Step]) -> bool:
+    """Whether something of the steps comes later: nobody knows what a process that ends leaves of it."""
+    return any(args.get("one_way") or any(word in str(args) for word in ("DELAY", "TRAN_MSG")) for _, args in steps)
+
+
+def _features(one: Phrase, before: str) -> tuple[Hashable, ...]:
+    return one.name, (before, one.name)
+
+
+def _values(seen: Seen, phrase: str, number: int, values: Values) -> dict[str, Any]:
+    """A value for each argument: one or two are not the ordinary ones, more often than not."""
+    drawn = {name: of[0] for name, of in values.items()}
+    open_ = [name for name, of in values.items() if len(of) > 1]
+    for _ in range(min(len(open_), seen.chance.choice((0, 1, 1, 2)))):
+        name = seen.rarest(open_, lambda name: [(phrase, number, name)], lambda name: len(values[name]) - 1)
+        place = seen.rarest(range(len(values[name])), lambda place: [(phrase, number, name, place)])  # noqa: B023 - called at once
+        seen.note([(phrase, number, name), (phrase, number, name, place)])
+        drawn[name] = values[name][place]
+    return {name: value for name, value in drawn.items() if value is not None or name in ("most", "body")}

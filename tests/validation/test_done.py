@@ -1,0 +1,82 @@
+"""What programs did, from their histories: counted by operation, answer and boundary; what was promised and not done; what was not seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.done import Done, unseen
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.steps.call import Context
+from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.vocabulary import Step, request_of
+
+STEPS: tuple[Step, ...] = (
+    ("send", {"topic": "x" * 127}),
+    ("send", {"topic": "x" * 128}),
+    ("send", {"queue": 3, "nums": 4}),
+    ("back", {"record": 0, "level": -1}),
+    ("end", {}),
+    ("send", {"one_way": True}),
+)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    with InProcess("P494").open() as running:
+        runner = Runner(running, tmp_path_factory.mktemp("done"), {"profile": "P494"}, Bounds(1), "r000000-")
+        path: Path = runner.perform(Program(1, "", STEPS))
+        runner.close()
+    return judge_file(path, "P494", ()).done
+
+
+def test_requests_are_counted_by_operation_and_answer(done: Done) -> None:
+    assert done.answers == {("send", "0"): 2, ("send", "1"): 1, ("send", "one-way"): 1, ("send_back", "0"): 1}
+    assert done.pairs == {("send", "send"): 2, ("send", "send_back"): 1, ("send_back", "send"): 1}
+
+
+def test_boundaries_are_those_of_the_names_that_were_sent(done: Done) -> None:
+    assert done.boundaries["characters of a topic", "at"] == 1
+    assert done.boundaries["characters of a topic", "above"] == 1
+    assert done.boundaries["queues that a sender wants", "below"] == 1
+
+
+def test_what_a_program_promised_and_did_not_do_is_told(done: Done) -> None:
+    assert done.never == {"operation end_transaction": 1}  # there was no half message
+    assert done.data()["never"] == done.never
+
+
+def test_programs_together_are_their_sums(done: Done) -> None:
+    both = Done()
+    both.add(done)
+    both.add(done)
+    assert both.answers["send", "0"] == 4
+    assert both.kinds["then", "send", "send"] == 4
+    assert not [kind for kind, times in both.kinds.items() if times == 1]
+
+
+def test_what_came_once_says_how_much_never_came() -> None:
+    """Of 100 requests 4 are the only ones of their kind, and 2 kinds came twice."""
+    kinds = {"often": 92, "a": 1, "b": 1, "c": 1, "d": 1, "e": 2, "f": 2}
+    assert unseen(kinds) == {"share": 0.04, "kinds": 2.0}
+    assert unseen({"often": 10}) == {"share": 0.0, "kinds": 0.0}
+
+
+def test_a_field_of_any_request_can_be_left_out_or_get_a_text_of_its_own() -> None:
+    where = Context(Names("p1-", 1), "broker-a", profile=PROFILES["P494"])
+    call = request_of(("topic", {"topic": "A", "without": "perm", "altered": ("readQueueNums", "x")}), where)
+    assert call is not None
+    assert "perm" not in call.fields and call.fields["readQueueNums"] == "x"
+
+
+def test_a_name_that_is_about_its_length_keeps_characters_and_bytes() -> None:
+    name = "x" * 60 + "値" * 20
+    found = Names("r000000-12-", 12).topic(name)
+    assert found.startswith("r000000-12-x")
+    assert (len(found), len(found.encode())) == (len(name), len(name.encode()))
+    assert Names("r000000-12-", 12).topic("xxx") == "r000000-12-xxx"

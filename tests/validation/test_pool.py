@@ -1,0 +1,102 @@
+"""The pool of phrases and the table of boundaries: what is promised is drawn, each boundary is met where its steps lie, and the same seed
+gives the same programs."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.catalogue import conditions as about
+from rocketproof_properties.generators import pool
+from rocketproof_properties.generators.boundaries import BOUNDARIES, SIDES, Boundary, met, unread
+from rocketproof_properties.generators.programs import ENDED, POOL, Choice, generate
+from rocketproof_properties.rules import rules
+from rocketproof_properties.steps.vocabulary import Step
+
+BOUNDED = [pytest.param(one, side, id=f"{one.name} {SIDES[side]}") for one in BOUNDARIES for side in one.sides]
+
+
+def stored_unread(profile: str, *steps: Step) -> set[str]:
+    return set().union(*map(unread, pool.requests(steps, PROFILES[profile])))
+
+
+@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+@pytest.mark.parametrize(("one", "side"), BOUNDED)
+def test_the_steps_of_a_boundary_lie_at_it(one: Boundary, side: int, profile: str) -> None:
+    if not one.there(PROFILES[profile]):
+        assert not [phrase for phrase in pool.phrases(PROFILES[profile]) if phrase.boundary == (one.name, SIDES[side])]
+        return
+    found = {each for sent in pool.requests(one.at(side, PROFILES[profile]), PROFILES[profile]) for each in met(sent)}
+    assert (one.name, SIDES[side]) in found
+
+
+def test_each_boundary_names_rules_that_there_are() -> None:
+    ids = {id_ for one in BOUNDARIES for id_ in one.rules.split()}
+    assert {id_ for id_ in ids if not id_.startswith("HAZ-")} <= rules().keys()
+
+
+@pytest.mark.behaviour("APP-08", "STO-02", "HAZ-49")
+def test_a_name_is_measured_in_bytes_where_a_record_says_its_length_in_bytes() -> None:
+    given_up = ("back", {"group": "値" * 60, "level": -1})
+    assert stored_unread("P494", given_up) == {about.WIDE_NAMES}
+    assert stored_unread("P533", given_up) == set()  # such a group is refused
+    assert stored_unread("P494", ("back", {"group": "g" * 100, "level": -1})) == set()
+    assert stored_unread("P45", ("send", {"topic": "値" * 60})) == {about.WIDE_NAMES}
+    assert stored_unread("P49", ("send", {"topic": "値" * 60})) == set()
+    assert stored_unread("P45", ("send", {"topic": "値" * 128})) == set()  # too many characters, which is looked at
+
+
+@pytest.mark.behaviour("BAT-03", "APP-08", "HAZ-50")
+def test_what_the_broker_adds_to_an_item_is_a_boundary_of_its_own() -> None:
+    fits, beyond = (("send", {"items": [("a", {"p": "v" * size})]}) for size in (32_742, 32_743))
+    assert stored_unread("P494", fits) == set()
+    assert stored_unread("P494", beyond) == {about.OWN_PROPERTIES}
+    assert stored_unread("P45", beyond) == set()  # nothing is added
+
+
+@pytest.mark.behaviour("APP-08", "HAZ-51")
+def test_flags_of_ipv6_are_where_a_profile_takes_them_from_clients() -> None:
+    for flag in (16, 32, 48):
+        assert stored_unread("P49", ("send", {"sys_flag": flag})) == {about.LONGER_HOSTS}
+        assert stored_unread("P45", ("send", {"sys_flag": flag})) == set()
+    assert stored_unread("P49", ("send", {"sys_flag": 12})) == set()
+
+
+def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> None:
+    programs = generate(Choice("P494", 400, 3, configure=True, start=True, end=True))
+    ended = [one for one in programs if one.needs == ENDED]
+    assert all(one.steps[-1] == ("crash", {}) for one in ended)
+    assert set().union(*(stored_unread("P494", *one.steps) for one in ended)) == set(about.UNREAD)
+    assert not set().union(*(stored_unread("P494", *one.steps) for one in programs if one.needs != ENDED))
+    assert not [one for one in generate(Choice("P494", 400, 3, configure=True, start=True)) if one.needs == ENDED]
+
+
+def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> None:
+    programs = [one for one in generate(Choice("P494", 600, 4, configure=True, start=True, end=True)) if one.source == POOL]
+    steps = [step for one in programs for step in one.steps]
+    drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
+    offered = {
+        (name, key, repr(value))
+        for phrase in pool.phrases(PROFILES["P494"])
+        for name, values in phrase.steps
+        for key, of in values.items()
+        for value in of
+        if value is not None
+    }
+    assert len(offered - drawn) <= len(offered) // 10
+    halves = [one for one in programs if any("TRAN_MSG" in str(args) for _, args in one.steps)]
+    assert sum(any(name == "end" for name, _ in one.steps) for one in halves) > len(halves) // 2
+    assert sum(any(name == "delete" for name, _ in one.steps) for one in programs) > len(programs) // 20
+
+
+def test_what_was_seen_least_comes_first() -> None:
+    seen = pool.Seen(random.Random(1))
+    drawn = Counter[str]()
+    for _ in range(90):
+        one = seen.rarest("abc", lambda each: [each])
+        seen.note([one])
+        drawn[one] += 1
+    assert set(drawn.values()) == {30}

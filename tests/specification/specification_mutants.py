@@ -168,9 +168,11 @@ def _small(s: Specification) -> list[Noticed]:
 
 
 def _restart(s: Specification) -> list[Noticed]:
+    known = s.live[_Terms(s).here]
     return [
         sets("M-118", "INV-58", "expire", "route.entries", 1, "a dead broker's queue data stay"),
         sets("C-23", "INV-23", "crash", "lock", s.lock[_Terms(s).b], "a crash leaves the lock taken"),
+        sets("C-772", "AUX-94", "announce", "registration_in_flight", known, "only a broker that is known announces a topic"),
         guard("C-768", "AUX-93", "look_up_missing", "broker runs", dropped, "a broker that is down looks up a topic"),
         sets("C-69", "AUX-15 REA-58", "restart", "version", 0, "a broker starts with the version 0"),
     ]

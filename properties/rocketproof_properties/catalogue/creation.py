@@ -165,6 +165,15 @@ UNSERVED = Claim(
     ),
     lambda s: s.scope.crashes,
 )
+ON_ITS_WAY = Claim(
+    "AUX-94",
+    "a creation that is announced is on its way to the name server, whether that knows the broker or not",
+    "step",
+    lambda s: forall(
+        (s.Broker, s.Topic),
+        lambda b, t: implies(after(s.announcements[b, t]) > s.announcements[b, t], after(s.registration_in_flight[b])),
+    ),
+)
 FORGOTTEN = Claim(
     "REA-06",
     "after a restart the broker has lost a topic that it had acknowledged a message to",
@@ -234,6 +243,7 @@ CLAIMS = [
     VISIBLE,
     FORBIDDEN,
     UNSERVED,
+    ON_ITS_WAY,
     FORGOTTEN,
     STARTED,
     STARTED_LATER,
@@ -286,7 +296,7 @@ CASES: list[Case] = [
     ),
     *cases(LOCK, "creation", "holds", condition="auto-create off, no TBW102", given={"auto_create": False}),
     *[c for claim in (PERSISTED, GROWS) for c in cases(claim, "names", "holds", **UPDATE)],
-    *cases(UNSERVED, "restart", "holds", condition="crash and restart"),
+    *[c for claim in (UNSERVED, ON_ITS_WAY) for c in cases(claim, "restart", "holds", condition="crash and restart")],
     *cases(FORGOTTEN, "restart", "holds", condition="crash and restart", reason="HAZ-10"),
     *cases(STARTED, "restart", "holds", condition="crash and restart", reason="PER-04"),
     *cases(STARTED_LATER, "restart", "holds", condition="crash and restart", reason="TCM-16: what is persisted has the next version"),

@@ -121,7 +121,7 @@ class Whole:
         self.start = self._with(self.begun, self._grouped(self.group))
         self.handlers = [self.functions[a.name] for a in model.actions if "p" in a.parameters and a.actor == "handler"]
         self.within = cache(self._within)
-        self.crowded, self.joined = False, True
+        self.crowded, self.joined, self.named = False, True, True
 
     def _slot(self, name: str, *at: int) -> int:
         return int(self.spec.model.variable(name).slot(at))
@@ -165,8 +165,8 @@ class Whole:
             return [self.handling(state, number, **job, job__queue=wish.queue, job__kind=KINDS_OF[wish.half], **way, **topics)]
         begun: dict[str, Any] = {"job__phase": "append", "job__queue": 0, "job__kind": "not", **topics}
         record = self.record(wish.of, told)
-        if wish.op == "back" and not wish.fits:
-            record = None  # who does not say where the message comes from has not told of it
+        if wish.op == "back" and not self.named:
+            record = None
         if wish.op == "back":
             begun |= {"job__topic": RETRY, "way__step": "back", "way__back": True, "way__level": wish.level, **named}
             begun |= {"way__fitting": wish.fits}
@@ -285,7 +285,7 @@ class Whole:
 
     def _later(self, wish: Wish, number: int, told: dict[int, Any], answer: Any) -> list[tuple[int, int]]:
         """Where the broker may put a message that waits, when its time has come: nobody asks whether it waits."""
-        record = wish if wish.op == "send" else self.wishes[wish.of] if wish.fits and self.record(wish.of, told) is not None else None
+        record = wish if wish.op == "send" else self.wishes[wish.of] if self.named and self.record(wish.of, told) is not None else None
         regrouped = any(each.op in ("group", "ungroup") for each in self.asked_ever)
         named = wish.limit is not None and wish.version >= 121
         limit = wish.limit if named else None if regrouped else 16
@@ -339,7 +339,7 @@ class Whole:
     def walk(self, chance: random.Random, lost: float = 0.1) -> list[Line]:
         """A history that the specification allows."""
         self.final: dict[int, Any] = {}
-        self.asked_ever = self.wishes
+        self.asked_ever, self.joined, self.named = self.wishes, True, True
         whole: Any = (self.start, frozenset(), frozenset())
         todo, open_, lines, told = list(range(len(self.wishes))), list[int](), list[Line](), dict[int, Any]()
         pace, at_once = chance.choice((0.05, 0.15, 0.4)), chance.choice((2, 2, 3))
@@ -383,6 +383,7 @@ class Whole:
         self.final = {line.number: line.answer for line in lines if line.kind == "ok"}
         self.joined = self._joins(lines)
         self.asked_ever = [self.wishes[line.number] for line in lines if line.kind == "invoke"]
+        self.named = any(wish.op == "back" and wish.fits for wish in self.asked_ever)  # else nobody tells where messages come from
         furthest: dict[int, int] = {}
         for number, (code, _, offset) in self.final.items():
             wish = self.wishes[number]

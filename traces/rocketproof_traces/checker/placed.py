@@ -69,6 +69,8 @@ class PlacedChecker(PartChecker):
             return "records of ended transactions"
         if one.op == "send_back" and one.code == SYSTEM_ERROR and NOT_THERE in str((one.answer or {}).get("remark") or ""):
             return "a wait for the lock that timed out"
+        if one.op == "send_back" and len(one.fields.get("group", "")) > self.profile.topic_limit - len(RETRY_PREFIX):
+            return "groups whose own topics may have names that are too long"
         return "" if one.op in (*REGROUPS, "send_back") else reason(one, self.profile)
 
     def _untold(self, one: Operation) -> str:

@@ -147,7 +147,8 @@ def linked(one: Operation) -> list[str] | None:
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
-    if one.op == "send" and one.reason in (*ELSEWHERE, NO_GROUP):
+    nameless = one.code == SYSTEM_ERROR and one.topic.startswith(RETRY_PREFIX) and not (limit := limit_of(one))["named"]
+    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or (nameless and limit["version"] >= NAMES_LIMIT)):
         return [name for name in topics_of(one) if name != SCHEDULE]
     return None
 

@@ -373,7 +373,9 @@ class Profile:
 
     discards_delayed_halves: bool = switch(False, since("P49", True))
     """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
-    trusts_failed_force: bool = switch(True, since("P540", False, "not recorded: read in the sources of 5.4.0, as no client sees it"))
+    trusts_failed_force: bool = switch(
+        True, since("P540", False, "not recorded: taken from a description of 5.4.0's sources, as no client sees it")
+    )
     """A flush whose force fails moves the flushed position all the same, as every release before 5.4.0 does (FLU-05)."""
 
     dispatches_flushed: bool = switch(False, since("P533", True, "not recorded: since 5.3.0 the end of dispatch is the flushed position"))

@@ -101,7 +101,7 @@ class SimulatedConnection:
     that no `ask` waits for goes to `arrived`, or is kept in `strays`."""
 
     def __init__(self, deployment: SimulatedDeployment, part: str, arrived: Callable[[Command], None] | None = None) -> None:
-        self.remote = ("127.0.0.1", 50_000)
+        self.remote: tuple[str, int] = ("127.0.0.1", 50_000)
         self.strays: list[Command] = []
         self._deployment = deployment
         self._part = part

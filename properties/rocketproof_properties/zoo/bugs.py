@@ -47,7 +47,7 @@ class Bug:
 @cache
 def bugs() -> tuple[Bug, ...]:
     """All of them, in the order of their ids."""
-    rows = tomllib.loads(resources.files(__package__).joinpath("bugs.toml").read_text("utf-8"))["bugs"]
+    rows = tomllib.loads(resources.files("rocketproof_properties.zoo").joinpath("bugs.toml").read_text("utf-8"))["bugs"]
     return tuple(Bug(**{**row, "breaks": tuple(row["breaks"].split()), "shows": tuple(row["shows"].split())}) for row in rows)
 
 

@@ -107,6 +107,13 @@ def limit_of(one: Operation) -> Values:
     return {"named": named, "requested": one.number("maxReconsumeTimes"), "version": version}
 
 
+def _is_nameless(one: Operation) -> bool:
+    """Whether a request is a retry that could name a limit, names none and is refused with an error."""
+    limit = limit_of(one)
+    retried = one.code == SYSTEM_ERROR and one.topic.startswith(RETRY_PREFIX)
+    return retried and not limit["named"] and limit["version"] >= NAMES_LIMIT
+
+
 def _topics(retry_topic: str) -> Values:
     return {"dead": DLQ_PREFIX + retry_topic.removeprefix(RETRY_PREFIX)}
 
@@ -147,8 +154,7 @@ def linked(one: Operation) -> list[str] | None:
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
-    nameless = one.code == SYSTEM_ERROR and one.topic.startswith(RETRY_PREFIX) and not (limit := limit_of(one))["named"]
-    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or (nameless and limit["version"] >= NAMES_LIMIT)):
+    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one)):
         return [name for name in topics_of(one) if name != SCHEDULE]
     return None
 

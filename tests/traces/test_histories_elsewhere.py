@@ -45,14 +45,22 @@ class Story:
         self._add("ok", "client 0", op, {"code": code, "fields": answer})
         return self
 
+    def back(self, code: int, *, without: str = "", **fields: Any) -> Story:
+        """The record at place 0 is given back by group g, which retries it twice."""
+        asked = {"offset": "0", "group": "g", "delayLevel": "0", "originTopic": "A", "maxReconsumeTimes": "2"} | fields
+        asked = {name: value for name, value in asked.items() if name != without}
+        self._add("invoke", "client 0", "send_back", {"to": "broker-a", "code": 36, "fields": asked, "version": 399, "oneWay": False})
+        self._add("ok", "client 0", "send_back", {"code": code, "fields": {}})
+        return self
+
     def topics(self, **topics: int) -> Story:
         """What the broker has in the end: topics with so many queues."""
         table = {name.replace("_", "%"): {"readQueueNums": n, "writeQueueNums": n, "perm": 6} for name, n in topics.items()}
         self._add("state", "broker-a", "topics", {"topics": table})
         return self
 
-    def judged(self) -> Verdict:
-        return judge_history(HEADER, self.events, "P494")
+    def judged(self, profile: str = "P494") -> Verdict:
+        return judge_history(HEADER, self.events, profile)
 
 
 @pytest.mark.parametrize("properties", ["DELAY\x011", "TRAN_MSG\x01true"], ids=["delayed", "half"])
@@ -95,3 +103,35 @@ def test_a_header_that_no_broker_can_read_ends_its_topic_alone() -> None:
 
 def test_properties_are_as_long_as_their_bytes() -> None:
     assert Story().send(13, properties="p\x01" + "ä" * 16380).judged().verdict == "ok"
+
+
+@pytest.mark.behaviour("BACK-01", "REM-04")
+@pytest.mark.parametrize("limit", ["0", "2"])
+def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> None:
+    """Where fields may be null, its retry topic is there by then, and no topic of dead letters."""
+
+    def verdict(profile: str, code: int, **topics: int) -> str:
+        story = Story().send(0, 0).back(code, without="delayLevel", maxReconsumeTimes=limit)
+        return story.topics(A=4, **topics).judged(profile).verdict
+
+    dead = {"_DLQ_g": 1}
+    for profile in ("P494", "P533"):
+        assert verdict(profile, 1, _RETRY_g=1) == "ok"
+        assert verdict(profile, 0, _RETRY_g=1) == "illegal"
+        assert verdict(profile, 1) == "illegal"
+        assert verdict(profile, 1, _RETRY_g=1, **dead) == "illegal"
+    assert verdict("P49", 1) == "ok"
+    assert verdict("P49", 1, _RETRY_g=1) == "illegal"
+
+
+@pytest.mark.behaviour("APP-05", "BACK-16")
+def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
+    """How long they become no answer tells: near the limit both answers are right, far from it one."""
+
+    def verdicts(size: int, times: int) -> list[str]:
+        sent = [Story().send(0, 0, properties="p\x01" + "v" * size, reconsumeTimes=times) for _ in range(2)]
+        return [story.back(code).judged().verdict for code, story in enumerate(sent)]
+
+    assert verdicts(32600, 0) == ["ok", "ok"]
+    assert verdicts(32600, 2) == ["ok", "ok"]
+    assert verdicts(20000, 0) == ["ok", "illegal"]

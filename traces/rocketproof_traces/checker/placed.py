@@ -27,7 +27,20 @@ from .left_out import is_busy, reason
 from .part import Claim, PartChecker, last_of
 from .requests import COUNTED, Claims, Ended, Filled, Refused, Regrouped, Send
 from .steps import Local, Request
-from .ways import REGROUPS, Record, Values, back_of, destination_of, ended_kind, is_half, is_letter, records_of, subject_of, way_of
+from .ways import (
+    REGROUPS,
+    Record,
+    Values,
+    back_of,
+    destination_of,
+    ended_kind,
+    flaws_of_back,
+    is_half,
+    is_letter,
+    records_of,
+    subject_of,
+    way_of,
+)
 
 OF_LATER = {INNER_NUM, "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
 """Properties by which 5.x refuses a message, or keeps it in its timer wheel."""
@@ -152,13 +165,18 @@ class PlacedChecker(PartChecker):
     def _sent_back(self, one: Operation, ended: Ended | None, claims: Claims) -> Request:
         """A send-back of a record, of any if nobody told of the one that it names: it may be there or not, and have been retried or not."""
         record, way, topic = self._record(one), back_of(one), self.topics[subject_of(one) or ""]
-        if record is not None:
-            ways: list[Values] = [way | {"found": True, "times": record.times, "kept": record.level}]
+        missing = {"offset", "group", "delayLevel"} - one.fields.keys()
+        if missing and not self.profile.null_fields:
+            return Refused(self.machine, SYSTEM_ERROR, "a send-back names a place, a group and a level", one.code if ended else None)
+        if record is not None:  # a level that is null fails once the record is found, which is answered as if it were not
+            ways: list[Values] = [way | {"found": not missing, "times": record.times, "kept": record.level}]
             if one.opened in self._unsure:
                 ways = [each | side for each in ways for side in SIDES]
         else:
             levels = range(1 if self.profile.dlq_clears_delay else DELAY_LEVELS + 1)
-            ways = [way | {"found": found, "kept": kept} | side for found in (False, True) for side in SIDES for kept in levels]
+            there = (False,) if missing else (False, True)
+            ways = [way | {"found": found, "kept": kept} | side for found in there for side in SIDES for kept in levels]
+        ways = [each | {"flaw": flaw} for each in ways for flaw in flaws_of_back(record)]
         kind = "not" if record is None else record.kind
         start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
         claims = frozenset() if ended is not None else claims

@@ -44,6 +44,8 @@ PLACING = (*REGROUPS, "send_back", "end_transaction")
 MAX_MESSAGE = 4_194_304
 """maxMessageSize by default."""
 _JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_ADDED = 1024
+"""More bytes than a send and a send-back together add to the properties of a message: names of topics, ids, a level."""
 _ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
 Values = dict[str, Any]
 
@@ -51,7 +53,7 @@ Values = dict[str, Any]
 @dataclass(frozen=True)
 class Record:
     """A record that an answer tells of: its kind and offset, how often it was retried, its delay level; of a half message its group, and
-    the topic and the queue that it is for."""
+    the topic and the queue that it is for. `long`: with what a send-back adds, its properties may be too long."""
 
     kind: str
     offset: int
@@ -59,6 +61,7 @@ class Record:
     level: int
     group: str | None
     real: tuple[str, int] | None
+    long: bool = False
 
 
 def level_asked(one: Operation) -> int | None:
@@ -98,6 +101,11 @@ def back_of(one: Operation) -> Values:
     level, named = one.number("delayLevel"), bool(one.fields.get("originTopic"))
     topic = RETRY_PREFIX + str(one.fields.get("group", ""))
     return {**limit_of(one), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
+
+
+def flaws_of_back(record: Record | None) -> tuple[str, ...]:
+    """What a send-back may fail for when its message is put: properties that have become too long (APP-05, BACK-16)."""
+    return ("none", "error") if record is not None and record.long else ("none",)
 
 
 def limit_of(one: Operation) -> Values:
@@ -190,9 +198,12 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     real = (one.topic, one.answered("queueId") or 0) if half else None
     kind = "not" if half else KINDS[one.number("sysFlag") & 12]
     group = properties_of(one.fields).get(PGROUP) if half else None
+    text = str(one.fields.get("properties") or "")
+    written = _whole(text, CUT.search(text)) + (_size(one) if one.op == "batch" else 0)
+    long = not _holds(properties_fit, written + _ADDED)
     for k, place in enumerate(places):
         level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
-        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real)
+        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long)
 
 
 # What is refused
@@ -286,6 +297,7 @@ __all__ = [
     "back_of",
     "destination_of",
     "ended_kind",
+    "flaws_of_back",
     "is_half",
     "is_letter",
     "is_odd_batch",

@@ -132,4 +132,4 @@ def test_timers_are_out_of_reach_where_a_release_has_them(tmp_path: Path) -> Non
     told[-1]["request"]["extFields"]["i"] = "TIMER_DELAY_SEC\x019\x02"
     path = tmp_path / "timer.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
-    assert judge_recording(path, "P533").out_of_reach == {"timers and inner numbers": 1}
+    assert judge_recording(path, "P533").out_of_reach == {"timers": 1}

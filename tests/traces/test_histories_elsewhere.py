@@ -135,3 +135,15 @@ def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
     assert verdicts(32600, 0) == ["ok", "ok"]
     assert verdicts(32600, 2) == ["ok", "ok"]
     assert verdicts(20000, 0) == ["ok", "illegal"]
+
+
+@pytest.mark.behaviour("STO-02")
+@pytest.mark.parametrize("fields", [{"sysFlag": "128"}, {"properties": "INNER_NUM\x012"}], ids=["flag", "property"])
+def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields: dict[str, str]) -> None:
+    for story, before, later in (
+        (Story().send(13, **fields).send(0, 0), "illegal", "ok"),
+        (Story().send(0, 0, **fields).send(0, 1), "ok", "illegal"),
+        (Story().send(13, **fields).send(0, 1), "illegal", "illegal"),
+    ):
+        story.topics(A=4)
+        assert (story.judged().verdict, story.judged("P533").verdict) == (before, later)

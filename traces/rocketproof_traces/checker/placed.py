@@ -18,7 +18,6 @@ from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
-from rocketproof_protocol.properties import INNER_NUM
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import STATUSES, properties_of
@@ -42,8 +41,8 @@ from .ways import (
     way_of,
 )
 
-OF_LATER = {INNER_NUM, "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
-"""Properties by which 5.x refuses a message, or keeps it in its timer wheel."""
+OF_LATER = {"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
+"""Properties by which 5.x keeps a message in its timer wheel, or refuses it."""
 SIDES = tuple({"named": True, "version": NAMES_LIMIT, "requested": limit} for limit in (JAVA_INT[1], JAVA_INT[0]))
 """Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
 NOT_THERE = "not exist"
@@ -74,7 +73,7 @@ class PlacedChecker(PartChecker):
     def _reason(self, one: Operation) -> str:
         if one.op in SENDS:
             if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
-                return "timers and inner numbers"
+                return "timers"
             return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" else ""
         if one.op == "end_transaction":
             return self._untold(one)

@@ -145,7 +145,7 @@ class RecordedChecker(PlacedChecker):
             if unread and code == SEND_MESSAGE and self.profile.null_fields:
                 return UNREADABLE  # what could be read may have had an effect (REM-04)
             if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
-                return "timers and inner numbers"
+                return "timers"
             return "batches without their body" if one.messages is None and one.code in (SUCCESS, *STATUSES) else ""
         if one.op == "update_topic":
             why = one.reach(code)[1]

@@ -17,10 +17,11 @@ from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
-from rocketproof_protocol.flags import COMMIT, ROLLBACK
+from rocketproof_protocol.flags import COMMIT, INNER_BATCH, ROLLBACK
 from rocketproof_protocol.properties import (
     CLUSTER,
     DELAY,
+    INNER_NUM,
     MSG_REGION,
     PGROUP,
     REAL_QID,
@@ -85,6 +86,11 @@ def is_odd_batch(one: Operation, profile: Profile) -> bool:
     level = level_asked(one)
     unfit = level is None or not _holds(batch_fits, KINDS[one.number("sysFlag") & 12], level)
     return unfit or (one.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
+
+
+def is_inner(one: Operation) -> bool:
+    """STO-02: whether a send names itself an inner batch, which later releases take to no topic of these."""
+    return one.op in SENDS and (INNER_NUM in properties_of(one.fields) or bool(one.number("sysFlag") & INNER_BATCH))
 
 
 def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
@@ -157,12 +163,13 @@ def subject_of(one: Operation) -> str | None:
 
 
 def linked(one: Operation) -> list[str] | None:
-    """The topics that are judged together with the one that a request is about, because its record lies there or comes from there; None
-    for a request whose record lies where it asks for. What lies on a delay level is judged by each part for itself."""
+    """The topics that are judged together with the one that a request is about, because its record lies there or comes from there (of an
+    inner batch none); None for a request whose record lies where it asks for. What lies on a delay level is judged by each part for
+    itself."""
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
-    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one)):
+    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one)):
         return [name for name in topics_of(one) if name != SCHEDULE]
     return None
 
@@ -217,6 +224,8 @@ def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, 
         return "transaction"  # rejectTransactionMessage, which no history tells
     if is_odd_batch(one, profile):
         return "size" if level is not None or kind != "not" else "error"
+    if profile.refuses_inner and is_inner(one):
+        return "size"
     fits = {_fits(one, profile, size) for size in _sizes(one, profile, cluster, half=half)}
     refused = MESSAGE_ILLEGAL if one.op != "batch" or not profile.wants_topic else SYSTEM_ERROR
     if fits == {False} or (len(fits) > 1 and one.code == MESSAGE_ILLEGAL):

@@ -59,6 +59,15 @@ def test_the_implementation_is_as_described(done: tuple[report.ValidationReport,
     assert found.exit_code == 0
 
 
+def test_each_client_has_an_address_of_its_own_also_one_after_the_other(runner: Runner) -> None:
+    """The reference, to which only programs go whose requests did not meet, must tell their clients apart as well."""
+    steps: list[Step] = [SEND, ("meet", {}), ("send", {"topic": "A", "body": "other", "client": 1}), ("meet", {}), SEND]
+    path = runner.perform(Program(1, "", tuple((name, dict(args)) for name, args in steps)))
+    judged = judge_file(path, PROFILE)
+    assert "reference" in judged.by
+    assert judged.verdicts == []
+
+
 def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> None:
     """No answer and no record say which queue was drawn, only the queue's next offset does."""
     steps = [("send", {"queue": -1, "one_way": True}), ("topic", {"read": 0})]

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, Final
 
 from rocketproof_impl.broker.broker import Broker
@@ -91,7 +92,7 @@ class Reference:
         self.deployment = ReplayDeployment(self.profile, self._settings())
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
-        self._starts = 0
+        self._addresses = count()
         self.first = frozenset(self.broker.topics.table)
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
@@ -173,7 +174,6 @@ class Reference:
             self._wait(int(item.value["millis"]))
         elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
             self._connections.clear()
-            self._starts += 1
         elif item.op == "crash":
             self._dispatch()
             self.deployment.act("crash", power=False, metadata="ordered", seed=0)
@@ -223,7 +223,7 @@ class Reference:
         if line not in self._connections:
             self._connections[line] = self.deployment.connect(part)
             host, port = self._connections[line].remote
-            self._connections[line].remote = (host, port + self._starts)
+            self._connections[line].remote = (host, port + next(self._addresses))  # each from an address of its own
         connection = self._connections[line]
         command = self._command(asked)
         self.deployment.draw.queue = self._drawn(asked)

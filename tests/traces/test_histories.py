@@ -353,6 +353,16 @@ def test_what_takes_too_long_is_given_up_by_name() -> None:
     assert (found.verdict, found.unknown) == ("unknown", (f"T at broker-a: after 1 answers, {said}",))
 
 
+@pytest.mark.parametrize(("profile", "made"), [("P40", True), ("P45", True), ("P49", False)])
+def test_the_topic_of_delayed_messages_is_there_at_the_start_since_4_9(profile: str, made: bool) -> None:
+    """Before, the first send to it makes it, with as many queues as the send asks for (TCM-03)."""
+    entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
+    look: Line = ("state", "broker-a", "topics", {"topics": {"SCHEDULE_TOPIC_XXXX": entry}})
+    asked = send("SCHEDULE_TOPIC_XXXX", defaultTopicQueueNums="4")
+    found = verdict(*call("a", "send", asked, place(0, 0)), look, profile=profile)
+    assert (found.verdict == "ok") is made
+
+
 def test_a_topic_that_nobody_asked_for() -> None:
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
 

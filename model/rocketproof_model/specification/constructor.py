@@ -14,18 +14,18 @@ from rocketproof_protocol.topics import (
 )
 
 
-def system_topics(cluster: str, broker: str, *, auto_create: bool, more: bool = False) -> dict[str, tuple[int, int]]:
-    """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `more`: and those
-    that 5.x adds."""
+def system_topics(cluster: str, broker: str, *, auto_create: bool, all_: bool = True, more: bool = False) -> dict[str, tuple[int, int]]:
+    """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `all_`: also those
+    that releases before 4.9 do not make; `more`: and those that 5.x adds."""
     topics = {
         SELF_TEST_TOPIC: (1, 6),
         BENCHMARK_TOPIC: (1024, 6),
         cluster: (16, 7),
         broker: (1, 7),
         OFFSET_MOVED_TOPIC: (1, 6),
-        SCHEDULE: (18, 6),
-        f"{cluster}_REPLY_TOPIC": (1, 6),
     }
+    if all_:
+        topics |= {SCHEDULE: (18, 6), f"{cluster}_REPLY_TOPIC": (1, 6)}
     if more:
         topics |= {
             HALF_TOPIC: (1, 6),

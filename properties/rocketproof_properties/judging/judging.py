@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.checker.histories import Finding, judge_history
 from rocketproof_traces.checker.placed import COMMON
 from rocketproof_traces.checker.steps import Bound
@@ -25,8 +26,9 @@ from ..replay.decided import kept, rules_of
 from ..replay.differences import differences
 from ..replay.program import ANSWER, OF_DISPATCH
 from ..runs.exchanges import Rebuilt, rebuild
-from ..runs.parsed import ParsedHistory, load
+from ..runs.parsed import Asked, ParsedHistory, load
 from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults
+from ..steps.names import Names
 from . import stated
 from .done import Done, did
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditions, expected
@@ -153,11 +155,19 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
     found.kept |= stated.kept(profile, judged.actions)
     asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
-        about = asked.get(one.seq)
-        topics = one.part.rpartition(" at ")[0].split(", ") if about is None or "topic" not in about.fields else [about.fields["topic"]]
-        if not all(parsed.names.is_mine(topic) for topic in topics if topic not in COMMON):
-            continue  # what programs share is not as one program left it: `judge_shared`
-        found.verdicts.append(_unexplained(one, profile))
+        if _is_own(one, asked.get(one.seq), parsed.names):
+            found.verdicts.append(_unexplained(one, profile))  # what programs share is not as one program left it: `judge_shared`
+
+
+def _is_own(found: Finding, about: Asked | None, names: Names) -> bool:
+    """Whether a finding is about topics of its program alone; `about` is the request, None for what the broker reported of its topics.
+
+    A request that names no topic may lie in a common one, in whatever way others have made and filled that.
+    """
+    if about is not None and "topic" in about.fields:
+        return names.is_mine(str(about.fields["topic"]))
+    common = COMMON if about is not None else (HALF_TOPIC,)  # of which no report is judged
+    return all(names.is_mine(topic) for topic in found.part.rpartition(" at ")[0].split(", ") if topic not in common)
 
 
 def _unexplained(one: Finding, profile: str) -> Verdict:

@@ -112,7 +112,7 @@ def tried(target: Target, number: int, folder: Path) -> Rung:
         (3, Spoilt(answering(codes.PULL_MESSAGE, codes.SYSTEM_ERROR)), "too little to judge by"),
         (3, Spoilt(answering(codes.GET_MAX_OFFSET, offset="0")), "next offset is 0"),
         (3, Spoilt(forgets="stop"), "APP-10"),
-        (4, Spoilt(answering(codes.CONSUMER_SEND_MSG_BACK)), "INV-51"),
+        (4, Spoilt(answering(codes.CONSUMER_SEND_MSG_BACK)), "recorded topic unknown"),
         (4, Spoilt(answering(codes.CONSUMER_SEND_MSG_BACK, codes.REQUEST_CODE_NOT_SUPPORTED)), "3 REQUEST_CODE_NOT_SUPPORTED"),
         (5, Spoilt(answering(codes.END_TRANSACTION)), "next offset is 0"),
         (6, Spoilt(forgets="kill"), "APP-10"),

@@ -326,6 +326,11 @@ class Profile:
     busy_first: bool = switch(False, since("P49", True))
     """The page cache is asked before topic and properties, whose excess is MESSAGE_ILLEGAL (STO-02; otherwise STO-01)."""
 
+    counts_bytes: bool = switch(
+        False, since("P533", True, "not recorded: a send-back whose properties become too long is told PROPERTIES_SIZE_EXCEEDED")
+    )
+    """Properties are too long by their bytes, when the message is encoded; otherwise first by their characters, before (STO-02)."""
+
     encode_first: bool = switch(False, since("P49", True))
     """A message is encoded, and its sizes are tested, before the lock and before its queue has an offset (APP-06)."""
 
@@ -413,7 +418,8 @@ class Profile:
     """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
 
     tells_more: bool = switch(False, since("P533", True, "not recorded: pulls and heartbeats of 5.3.3 are answered with these fields"))
-    """A pull is answered with the flags of group and topic, a heartbeat with that the broker knows its second form."""
+    """A pull is answered with the flags of group and topic, or with who forbids it, a heartbeat with that the broker knows its second
+    form."""
 
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""

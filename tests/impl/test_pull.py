@@ -225,6 +225,18 @@ def test_refusals(changed: dict[str, Any], code: int, remark: str) -> None:
     assert (answer.code, answer.remark, answer.ext_fields) == (code, remark, {})
 
 
+@pytest.mark.parametrize(("profile", "told"), [("P494", [None] * 4), ("P533", ["1", "2", "3", None])])
+def test_later_releases_tell_who_forbids_a_pull(profile: str, told: list[str | None]) -> None:
+    """Asked of a real 5.3.3: the broker, the group, or the topic; a topic that is not there forbids nothing."""
+    stand = Consumer(profile)
+    stand.topic("W", perm=2)
+    stand.call(200, b'{"groupName":"closed","consumeEnable":false}')
+    answers = [Consumer(profile, broker_permission=2).pull()]
+    answers += [stand.pull(**changed) for changed in ({"consumerGroup": "closed"}, {"topic": "W"}, {"topic": "X"})]
+    assert [answer.code for answer in answers] == [16, 16, 16, 17]
+    assert [(answer.ext_fields or {}).get("forbiddenType") for answer in answers] == told
+
+
 def test_a_broker_or_a_group_may_be_closed_to_all() -> None:
     stand = Consumer(broker_permission=2)
     assert stand.pull().remark == "the broker[127.0.0.1] pulling message is forbidden"

@@ -56,6 +56,16 @@ def test_who_gives_a_message_up_names_its_topic(profile: str, named: str | None,
     assert ("%RETRY%G" in stand.broker.topics.table, "%DLQ%G" in stand.broker.topics.table) == (True, code == 0)
 
 
+@pytest.mark.parametrize(("profile", "size", "remark"), [(EARLIER, 32700, "MESSAGE_ILLEGAL"), (LATER, 32650, "PROPERTIES_SIZE_EXCEEDED")])
+@behaviour("STO-02", "APP-05", "BACK-16")
+def test_what_a_send_back_is_told_whose_properties_become_too_long(profile: str, size: int, remark: str) -> None:
+    """A send adds more to them in the later release."""
+    stand = Stand(profile)
+    stand.send("T", properties={"p": "v" * size})
+    answer = stand.send_back(0, origin_topic="T")
+    assert (answer.code, answer.remark, len(stand.stored())) == (1, remark, 1)
+
+
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("BACK-13")
 def test_who_does_not_give_it_up_need_not(profile: str) -> None:

@@ -153,6 +153,16 @@ def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_no
         )
 
 
+def test_a_dead_letter_is_of_the_send_back_whose_group_had_retry_queues(tmp_path: Path) -> None:
+    """Two send-backs of one message succeed, and the first, whose group retries nothing, stores nothing."""
+    given_up = ("back", {"level": -1})
+    with changed() as running:
+        steps = (("group", {"queues": 0}), SEND, ("back", {}), ("group", {"queues": 1}), given_up)
+        assert performed(running, tmp_path, *steps) == []
+        steps = (("group", {"queues": 0}), ("delete_group", {}), SEND, ("back", {}), given_up)
+        assert performed(running, tmp_path, *steps, prefix="r0b0b0b-") == []
+
+
 # Starts
 
 

@@ -50,6 +50,8 @@ CODES = {
     GetMessageStatus.OFFSET_OVERFLOW_BADLY: PULL_OFFSET_MOVED,
     GetMessageStatus.OFFSET_TOO_SMALL: PULL_OFFSET_MOVED,
 }
+BY_BROKER, BY_GROUP, BY_TOPIC = 1, 2, 3
+"""Who forbids a pull, as the answer tells it."""
 
 
 class PullMessageProcessor:
@@ -112,11 +114,17 @@ class PullMessageProcessor:
             broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
         return None if is_held else response
 
+    def _forbid(self, response: Command, by: int, remark: str) -> None:
+        """Refuse, and tell who forbids it where a release tells that."""
+        refuse(response, NO_PERMISSION, remark)
+        if self._broker.profile.tells_more:
+            response.ext_fields = {"forbiddenType": str(by)}
+
     def _may_pull(self, channel: Channel, header: PullMessageRequestHeader, response: Command) -> SubscriptionGroupConfig | None:
         """The group, which the look-up may make; None if it, the broker, the topic or the queue does not allow it."""
         broker = self._broker
         if not broker.settings.readable:
-            refuse(response, NO_PERMISSION, f"the broker[{broker.settings.broker_ip1}] pulling message is forbidden")
+            self._forbid(response, BY_BROKER, f"the broker[{broker.settings.broker_ip1}] pulling message is forbidden")
             return None
         group = broker.groups.find(header.consumer_group)
         if group is None:
@@ -124,14 +132,14 @@ class PullMessageProcessor:
             refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, remark)
             return None
         if not group.consume_enable:
-            refuse(response, NO_PERMISSION, f"subscription group no permission, {header.consumer_group}")
+            self._forbid(response, BY_GROUP, f"subscription group no permission, {header.consumer_group}")
             return None
         topic = header.topic
         config = broker.topics.select(topic)
         if config is None:
             refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)} {suggestion(broker.profile.faq)}")
         elif not is_readable(config.perm):
-            refuse(response, NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden")
+            self._forbid(response, BY_TOPIC, f"the topic[{topic}] pulling message is forbidden")
         elif not 0 <= header.queue_id < config.read_queue_nums:
             nums = f"topicConfig.readQueueNums:[{config.read_queue_nums}]"
             remark = f"queueId[{header.queue_id}] is illegal, topic:[{topic}] {nums} consumer:[/{remote_address(channel)}]"

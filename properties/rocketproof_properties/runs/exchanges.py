@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
@@ -104,10 +105,25 @@ class _Rebuilding:
             if name not in changed:
                 self.counts[name] = int(config["readQueueNums"]), int(config["writeQueueNums"])
 
+    @cached_property
+    def silent(self) -> set[int]:
+        """The send-backs, by their numbers, whose group an administrator has left without retry queues: they store nothing (BACK-05)."""
+        without, found = set[str](), set[int]()
+        for one in self.parsed.asked:
+            if one.op == "send_back" and one.fields.get("group") in without:
+                found.add(one.seq)
+            elif one.op == "update_group" and one.code == codes.SUCCESS:
+                data = _json(one)
+                (without.add if int(data.get("retryQueueNums", 1)) <= 0 else without.discard)(str(data.get("groupName")))
+            elif one.op == "delete_group" and one.code == codes.SUCCESS:
+                without.discard(one.fields.get("groupName", ""))
+        return found
+
     def result(self) -> Rebuilt:
         broker = self.parsed.broker
-        # Of two send-backs of one message, the one that succeeded has stored a record if only one of them has.
-        for asked in sorted(self.parsed.asked, key=lambda one: one.code not in (None, *OK)):
+        # Of two send-backs of one message, the one that succeeded has stored a record if only one of them has, and that whose group has
+        # retry queues.
+        for asked in sorted(self.parsed.asked, key=lambda one: (one.code not in (None, *OK), one.seq in self.silent)):
             self.stored[asked.seq] = self._stored(asked, _request(asked)) if asked.closed != "fail" else ()
         exchanges = [one for asked in self.parsed.asked if asked.closed != "fail" and (one := self._exchange(asked)) is not None]
         for _, value in self.parsed.strays:

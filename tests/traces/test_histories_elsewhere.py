@@ -36,13 +36,22 @@ class Story:
     def _add(self, type_: str, process: str, op: str, value: dict[str, Any]) -> None:
         self.events.append(Event(len(self.events), type_, process, op, value))
 
-    def send(self, code: int, offset: int | None = None, *, op: str = "send", without: str = "", **fields: Any) -> Story:
+    def send(
+        self,
+        code: int,
+        offset: int | None = None,
+        *,
+        op: str = "send",
+        without: str = "",
+        told: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> Story:
         asked = {name: value for name, value in (SEND | {"topic": "A"} | fields).items() if name != without}
         body = b"\0\0\0\x16" + bytes(18) if op == "batch" else b"a"
         value = {"to": "broker-a", "code": 320 if op == "batch" else 310, "fields": asked, "version": 399, "oneWay": False}
         self._add("invoke", "client 0", op, value | {"bodySize": len(body), "body": b64encode(body).decode()})
         answer = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": "0" * 32}
-        self._add("ok", "client 0", op, {"code": code, "fields": answer})
+        self._add("ok", "client 0", op, {"code": code, "fields": answer | (told or {})})
         return self
 
     def back(self, code: int, *, without: str = "", **fields: Any) -> Story:
@@ -103,6 +112,19 @@ def test_a_header_that_no_broker_can_read_ends_its_topic_alone() -> None:
 
 def test_properties_are_as_long_as_their_bytes() -> None:
     assert Story().send(13, properties="p\x01" + "ä" * 16380).judged().verdict == "ok"
+
+
+@pytest.mark.behaviour("APP-05", "SEND-25")
+def test_the_trace_that_an_answer_tells_of_counts_as_long_as_it_is() -> None:
+    """A broker without traces says so with a letter more; on a topic that a half message has made, so that it is judged by all steps."""
+
+    def verdict(code: int, trace: str) -> str:
+        half = Story().send(0, 0, properties="TRAN_MSG\x01true", topic="A")
+        long: dict[str, Any] = {"properties": "p\x01" + "v" * 32660, "told": {"MSG_REGION": "DefaultRegion", "TRACE_ON": trace}}
+        return half.send(code, None if code else 0, **long).judged("P533").verdict
+
+    assert [verdict(code, "true") for code in (0, 13)] == ["ok", "illegal"]
+    assert [verdict(code, "false") for code in (0, 13)] == ["illegal", "ok"]
 
 
 @pytest.mark.behaviour("BACK-01", "REM-04")

@@ -260,7 +260,10 @@ def _sizes(one: Operation, profile: Profile, cluster: str, *, half: bool) -> Seq
     rest = _whole(text, cut) - len(text[: cut.start()].encode("utf-8", "replace")) if cut else 0
     added = {CLUSTER: cluster}
     if profile.always_traced:
-        added |= {MSG_REGION: str(one.told.get("MSG_REGION") or _ANSWERED["region"]), TRACE_ON: _ANSWERED["trace"]}
+        added |= {
+            MSG_REGION: str(one.told.get("MSG_REGION") or _ANSWERED["region"]),
+            TRACE_ON: str(one.told.get("TRACE_ON") or _ANSWERED["trace"]),
+        }
     if profile.makes_unique_key and one.op == "send" and UNIQ_KEY not in items:
         added[UNIQ_KEY] = _ANSWERED["key"]
     real: Mapping[str, str] = {}

@@ -159,6 +159,30 @@ def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
     assert verdicts(20000, 0) == ["ok", "illegal"]
 
 
+@pytest.mark.parametrize("named", ["TRUE", "true"])
+def test_a_batch_by_its_header_alone_is_left_out_also_where_records_lie_elsewhere(named: str) -> None:
+    """Whether its body is one decides what is answered, and the judge does not read it."""
+    for code in (0, 1, 13):
+        assert Story().send(code, batch=named).back(0).judged().verdict == "ok"
+
+
+@pytest.mark.behaviour("DLQ-04")
+def test_the_level_of_a_dead_letter_of_5_is_not_read() -> None:
+    """It has -1 by then; before, and for a retry, the text that is no number is an error."""
+    for profile, times, code, verdict in (
+        ("P533", "3", 0, "ok"),
+        ("P533", "3", 1, "illegal"),
+        ("P533", "1", 0, "illegal"),
+        ("P533", "1", 1, "ok"),
+        ("P494", "3", 0, "illegal"),
+        ("P494", "3", 1, "ok"),
+    ):
+        story = Story().send(
+            code, 0 if code == 0 else None, topic="%RETRY%g", reconsumeTimes=times, maxReconsumeTimes="2", properties="DELAY\x01x"
+        )
+        assert story.judged(profile).verdict == verdict, (profile, times, code)
+
+
 @pytest.mark.behaviour("STO-02")
 @pytest.mark.parametrize("fields", [{"sysFlag": "128"}, {"properties": "INNER_NUM\x012"}], ids=["flag", "property"])
 def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields: dict[str, str]) -> None:

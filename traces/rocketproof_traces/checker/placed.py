@@ -20,7 +20,7 @@ from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERRO
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import STATUSES, properties_of
+from ..history.cases import BATCHES, STATUSES, properties_of
 from ..history.operations import SENDS, Operation
 from .left_out import is_busy, reason
 from .part import Claim, PartChecker, last_of
@@ -39,6 +39,7 @@ from .ways import (
     records_of,
     subject_of,
     way_of,
+    ways_of,
 )
 
 OF_LATER = {"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
@@ -74,7 +75,7 @@ class PlacedChecker(PartChecker):
         if one.op in SENDS:
             if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
                 return "timers"
-            return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" else ""
+            return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
         if one.op == "end_transaction":
             return self._untold(one)
         if one.op == "max_offset" and one.topic == OP_HALF_TOPIC:
@@ -156,8 +157,10 @@ class PlacedChecker(PartChecker):
         return super()._request(one, why, known=known, claims=claims)
 
     def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
-        way = way_of(one, self.profile, self.cluster)
-        ways = [way | side for side in SIDES] if one.opened in self._unsure and way.get("step") == "retry" else [way]
+        unsure = one.opened in self._unsure
+        ways = ways_of(one, self.profile, self.cluster, sure=not unsure and one.topic not in self._regroups)
+        if unsure and ways[0].get("step") == "retry":
+            ways = [way | side for way in ways for side in SIDES]
         kind = self._kind(one)
         return [self.machine.arrived(topic, default, numbers, queue, kind, way=self._codes_of_way(each)) for each in ways]
 

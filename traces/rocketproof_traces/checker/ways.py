@@ -102,6 +102,17 @@ def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
     return {**values, **limit_of(one), "step": "retry", "times": one.number("reconsumeTimes"), **_topics(one.topic)}
 
 
+def ways_of(one: Operation, profile: Profile, cluster: str, *, sure: bool) -> list[Values]:
+    """What a send's place may depend on; `sure` as in `is_letter`. Where a dead letter keeps the level that it gets, it is stored whatever
+    text it came with (DLQ-04)."""
+    way = way_of(one, profile, cluster)
+    if way.get("step") != "retry" or not profile.dlq_keeps_delay or level_asked(one) is not None:
+        return [way]
+    dead = is_letter(way, profile, sure=sure)
+    letter = way | {"flaw": _flaw(one, profile, cluster, 0, half=way["half"])}
+    return [way, letter] if dead is None else [letter if dead else way]
+
+
 def back_of(one: Operation) -> Values:
     """What the place of a message depends on that is sent back, but for the message."""
     level, named = one.number("delayLevel"), bool(one.fields.get("originTopic"))
@@ -320,4 +331,5 @@ __all__ = [
     "subject_of",
     "topics_of",
     "way_of",
+    "ways_of",
 ]

@@ -45,6 +45,7 @@ _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the
 UNREADABLE = "headers that do not decode"
 DEAD, AT_LIMIT, UNKNOWN_LIMIT = "dead letters", "retries at their limit", "retries of a group whose limit nobody recorded"
 NO_GROUP = "subscription groups"
+BATCHES = "batches"
 
 
 Kind = Literal["send", "update", "route", "other"]
@@ -166,11 +167,11 @@ def reach(
             return "other", "counts or permissions that no topic has"
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND_MESSAGE, SEND_MESSAGE_V2):
-        return "other", "batches" if code == SEND_BATCH_MESSAGE else f"request code {code}"
+        return "other", BATCHES if code == SEND_BATCH_MESSAGE else f"request code {code}"
     if not fields.keys() >= REQUIRED_OF_A_SEND or not _are_ints(fields, _NUMBERS):
         return "other", UNREADABLE
     if "batch" in fields and _bool(fields["batch"]):
-        return "other", "batches"
+        return "other", BATCHES
     text = str(fields.get("properties") or "")
     if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or CUT.search(text))):
         return "other", "size limits"

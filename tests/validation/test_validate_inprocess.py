@@ -223,6 +223,22 @@ def test_only_a_request_that_wants_no_answer_may_not_be_served_yet(runner: Runne
     assert found == (set() if one_way else {"topic.the broker's entry"})
 
 
+@pytest.mark.parametrize(("answer", "found"), [({"code": 22}, set()), ({"fields": {"offset": "1"}}, {"progress.offset"})])
+def test_a_queue_may_be_unknown_to_5_for_a_moment_behind_its_first_message(tmp_path: Path, answer: dict[str, Any], found: set[str]) -> None:
+    """How far a group is there that never was nobody knows before the message is dispatched; it is at the begin from then on."""
+    with InProcess("P533").open() as running:
+        runner = Runner(running, tmp_path, {"profile": "P533"}, Bounds(1), mark())
+        path = runner.perform(Program(1, "", (SEND, ("progress", {}))))
+        runner.close()
+    assert judge_file(path, "P533").findings == []
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    asked = next(row["value"] for row in rows if (row["type"], row.get("op")) == ("ok", "progress"))
+    assert (asked["code"], asked["fields"]["offset"]) == (0, "0")
+    asked |= {"fields": {}} | answer
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert {one.property for one in judge_file(path, "P533", ("reference",)).findings} == found
+
+
 @pytest.mark.behaviour("INV-02", "INV-03")
 def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, ("send", {"topic": "A", "one_way": True}))))

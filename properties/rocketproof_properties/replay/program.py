@@ -63,8 +63,12 @@ _TIMESTAMP: Final = "timestamp"
 _TIMERS: Final = "timerWheelEnable"
 NEXT_OFFSET: Final = "next offset"
 _CHANGING: Final = ("update_topic", "delete_topic", "update_group", "delete_group", "commit")
-_NOTHING_THERE: Final = (codes.PULL_NOT_FOUND, codes.PULL_RETRY_IMMEDIATELY, codes.PULL_OFFSET_MOVED)
-OF_DISPATCH: Final = ("max_offset", "pull", "earliest")
+_NOTHING_THERE: Final[Mapping[str, tuple[int, ...]]] = {
+    "pull": (codes.PULL_NOT_FOUND, codes.PULL_RETRY_IMMEDIATELY, codes.PULL_OFFSET_MOVED),
+    "progress": (codes.QUERY_NOT_FOUND,),
+}
+"""What is answered about a queue into which nothing is dispatched yet."""
+OF_DISPATCH: Final = ("max_offset", "pull", "progress", "earliest")
 """Requests whose answers say how far a broker has dispatched."""
 ENTRY: Final = "the broker's entry"
 ANSWER: Final = "answer"
@@ -330,7 +334,7 @@ class Reference:
             return False
         if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and int(asked.value["code"]) != UNSUPPORTED_CODE:
             return False  # releases serve more codes than the reference implementation
-        if asked.op in ("max_offset", "pull") and self._is_behind(asked, recorded, found):
+        if asked.op in ("max_offset", *_NOTHING_THERE) and self._is_behind(asked, recorded, found):
             return False
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 
@@ -339,8 +343,10 @@ class Reference:
         sent = max((one.millis for one in self.history.asked if one.seq < asked.seq and one.op != asked.op), default=-_DISPATCHED)
         if asked.millis >= sent + _DISPATCHED:
             return False
-        if asked.op == "pull" and recorded.code != found.code:
-            return recorded.code in _NOTHING_THERE
+        if recorded.code != found.code:
+            return recorded.code in _NOTHING_THERE.get(asked.op, ())
+        if asked.op == "progress":
+            return False  # how far a group is was committed, and waits for nothing
         ours = found.ext_fields or {}
         return any(theirs.isdecimal() and int(theirs) < int(ours.get(name, 0)) for name, theirs in recorded.fields.items())
 

@@ -245,8 +245,9 @@ class Runner:
             if queues:
                 (topic, queue, end), group = queues[0], names.group("consumers")
                 told = look_around(reader, consumption(topic, queue, end, group))
-                recording.add("state", broker, "consumed", {"looks": told})
                 named.add(RETRY_PREFIX + group)
+                if not any(reader.take()):  # who subscribed is gone with a connection that is closed
+                    recording.add("state", broker, "consumed", {"looks": told})
             mine, asked = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
             left = clean_up(reader, names, mine, asked, [(topic, queue) for topic, queue, _ in queues])
             if left:

@@ -244,7 +244,8 @@ class PlacedChecker(PartChecker):
                 found.setdefault((topic, queue), []).append((one.answered("queueOffset") or 0, sure))
         for (topic, queue), named in found.items():
             claimed, maybe = (tuple(sorted(offset for offset, sure in named if sure is wanted)) for wanted in (True, False))
-            opened.append((-1, self._add(Filled(self.machine, self.topics[topic], queue, claimed, maybe), None), None))
+            begins = topic == HALF_TOPIC  # any deletion takes its queue away, as long as it is not in the topic table
+            opened.append((-1, self._add(Filled(self.machine, self.topics[topic], queue, claimed, maybe, begins), None), None))
         return opened
 
     # The state before

@@ -326,6 +326,11 @@ class Profile:
     busy_first: bool = switch(False, since("P49", True))
     """The page cache is asked before topic and properties, whose excess is MESSAGE_ILLEGAL (STO-02; otherwise STO-01)."""
 
+    wants_body: bool = switch(
+        False, since("P533", True, "not recorded: a message of a batch that has no body is told MESSAGE_ILLEGAL when it is sent back")
+    )
+    """The store takes no message without a body: MESSAGE_ILLEGAL (STO-02)."""
+
     counts_bytes: bool = switch(
         False, since("P533", True, "not recorded: a send-back whose properties become too long is told PROPERTIES_SIZE_EXCEEDED")
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from marks import behaviour
-from sending import Stand
+from sending import Stand, batch_request
 
 from rocketproof_impl.broker.registration import registered_table
 from rocketproof_impl.nameserver import NameServer, RegisterBrokerResult
@@ -64,6 +64,16 @@ def test_what_a_send_back_is_told_whose_properties_become_too_long(profile: str,
     stand.send("T", properties={"p": "v" * size})
     answer = stand.send_back(0, origin_topic="T")
     assert (answer.code, answer.remark, len(stand.stored())) == (1, remark, 1)
+
+
+@pytest.mark.parametrize(("profile", "code", "remark"), [(EARLIER, 0, None), (LATER, 1, "MESSAGE_ILLEGAL")])
+@behaviour("STO-02", "BACK-16")
+def test_a_message_without_a_body_is_sent_back(profile: str, code: int, remark: str | None) -> None:
+    """A batch has stored it."""
+    stand = Stand(profile)
+    stand.ask(batch_request(bodies=(b"", b"a")))
+    answer = stand.send_back(0, origin_topic="T")
+    assert (answer.code, answer.remark) == (code, remark)
 
 
 @pytest.mark.parametrize("profile", BOTH)

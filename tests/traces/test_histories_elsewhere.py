@@ -44,10 +44,11 @@ class Story:
         op: str = "send",
         without: str = "",
         told: dict[str, str] | None = None,
+        body: bytes = b"\0\0\0\x16" + bytes(18),
         **fields: Any,
     ) -> Story:
         asked = {name: value for name, value in (SEND | {"topic": "A"} | fields).items() if name != without}
-        body = b"\0\0\0\x16" + bytes(18) if op == "batch" else b"a"
+        body = body if op == "batch" else b"a"
         value = {"to": "broker-a", "code": 320 if op == "batch" else 310, "fields": asked, "version": 399, "oneWay": False}
         self._add("invoke", "client 0", op, value | {"bodySize": len(body), "body": b64encode(body).decode()})
         answer = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": "0" * 32}
@@ -193,3 +194,14 @@ def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields:
     ):
         story.topics(A=4)
         assert (story.judged().verdict, story.judged("P533").verdict) == (before, later)
+
+
+@pytest.mark.behaviour("STO-02", "BACK-16")
+def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases() -> None:
+    def verdicts(profile: str, size: int) -> list[str]:
+        item = (22 + size).to_bytes(4, "big") + bytes(12) + size.to_bytes(4, "big") + bytes(size + 2)
+        stories = [Story().send(0, 0, op="batch", body=item) for _ in range(2)]
+        return [story.back(code).judged(profile).verdict for code, story in enumerate(stories)]
+
+    assert verdicts("P533", 0) == ["illegal", "ok"]
+    assert verdicts("P533", 1) == verdicts("P494", 0) == ["ok", "illegal"]

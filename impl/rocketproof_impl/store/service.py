@@ -185,6 +185,8 @@ class MessageStore:
         """Lengths in characters; the properties' excess has a status of its own where the page cache is asked last."""
         if length(message.topic) > TOPIC_LIMIT:
             return PutMessageStatus.MESSAGE_ILLEGAL
+        if self._profile.wants_body and message.body is None:
+            return PutMessageStatus.MESSAGE_ILLEGAL
         counted = None if self._profile.counts_bytes else message.properties_text
         if counted is not None and length(counted) > PROPERTIES_LIMIT:
             return PutMessageStatus.MESSAGE_ILLEGAL if self._profile.busy_first else PutMessageStatus.PROPERTIES_SIZE_EXCEEDED

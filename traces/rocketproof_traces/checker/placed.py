@@ -178,7 +178,7 @@ class PlacedChecker(PartChecker):
             levels = range(1 if self.profile.dlq_clears_delay else DELAY_LEVELS + 1)
             there = (False,) if missing else (False, True)
             ways = [way | {"found": found, "kept": kept} | side for found in there for side in SIDES for kept in levels]
-        ways = [each | {"flaw": flaw} for each in ways for flaw in flaws_of_back(record)]
+        ways = [each | {"flaw": flaw} for each in ways for flaw in flaws_of_back(record, self.profile)]
         kind = "not" if record is None else record.kind
         start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
         claims = frozenset() if ended is not None else claims

@@ -54,7 +54,8 @@ Values = dict[str, Any]
 @dataclass(frozen=True)
 class Record:
     """A record that an answer tells of: its kind and offset, how often it was retried, its delay level; of a half message its group, and
-    the topic and the queue that it is for. `long`: with what a send-back adds, its properties may be too long."""
+    the topic and the queue that it is for. `long`: with what a send-back adds, its properties may be too long.
+    `bodiless`: it is a message of a batch, and has no body."""
 
     kind: str
     offset: int
@@ -63,6 +64,7 @@ class Record:
     group: str | None
     real: tuple[str, int] | None
     long: bool = False
+    bodiless: bool = False
 
 
 def level_asked(one: Operation) -> int | None:
@@ -120,8 +122,10 @@ def back_of(one: Operation) -> Values:
     return {**limit_of(one), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
 
 
-def flaws_of_back(record: Record | None) -> tuple[str, ...]:
-    """What a send-back may fail for when its message is put: properties that have become too long (APP-05, BACK-16)."""
+def flaws_of_back(record: Record | None, profile: Profile) -> tuple[str, ...]:
+    """What a send-back may fail for when its message is put: properties that are too long now (APP-05, BACK-16), or no body (STO-02)."""
+    if record is not None and record.bodiless and profile.wants_body:
+        return ("error",)
     return ("none", "error") if record is not None and record.long else ("none",)
 
 
@@ -219,9 +223,10 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     text = str(one.fields.get("properties") or "")
     written = _whole(text, CUT.search(text)) + (_size(one) if one.op == "batch" else 0)
     long = not _holds(properties_fit, written + _ADDED)
+    sizes = one.body_sizes()
     for k, place in enumerate(places):
         level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
-        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long)
+        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, sizes[k : k + 1] == [0])
 
 
 # What is refused

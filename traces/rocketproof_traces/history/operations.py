@@ -114,6 +114,14 @@ class Operation:
         count = _messages(body or b"")
         return count if count is not None else 0 if self.code == 1 else None
 
+    def body_sizes(self) -> list[int]:
+        """How long the body of each message of a batch is; none where the history does not have them."""
+        body, at, found = _body(self.asked) or b"", 0, []
+        while self.op == "batch" and at + 20 <= len(body):
+            found.append(int.from_bytes(body[at + 16 : at + 20]))
+            at += max(20, int.from_bytes(body[at : at + 4]))
+        return found
+
     def _told(self) -> int | None:
         """How many messages the answer names, None if it names none."""
         named = self.told.get("msgId")

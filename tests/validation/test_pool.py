@@ -100,3 +100,11 @@ def test_what_was_seen_least_comes_first() -> None:
         seen.note([one])
         drawn[one] += 1
     assert set(drawn.values()) == {30}
+
+
+@pytest.mark.behaviour("APP-08", "BAT-03", "HAZ-50")
+def test_a_broker_without_traces_adds_a_byte_more() -> None:
+    """It stores that there is no trace, which is a letter longer: at the limit nobody can read the record."""
+    (one,) = (one for one in BOUNDARIES if one.unread == about.OWN_PROPERTIES)
+    (at, *_) = (sent for sent in pool.requests(one.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")
+    assert [unread(at._replace(trace=trace)) for trace in ("true", "false")] == [set(), {about.OWN_PROPERTIES}]

@@ -42,7 +42,7 @@ Step = tuple[str, dict[str, Any]]
 
 
 class Sent(NamedTuple):
-    """A request as it is measured. `size` is that of its body, `profile` and `cluster` the broker's."""
+    """A request as it is measured. `size` is that of its body, `profile`, `cluster` and `trace` (its traceOn) the broker's."""
 
     op: str
     fields: Mapping[str, str]
@@ -50,6 +50,7 @@ class Sent(NamedTuple):
     size: int
     profile: Profile
     cluster: str
+    trace: str = "true"
 
 
 @dataclass(frozen=True)
@@ -134,17 +135,17 @@ def _item_bytes(sent: Sent) -> Iterator[int]:
 
 def _item_stored(sent: Sent) -> Iterator[int]:
     """With the batch's own, and those that the broker adds (BAT-03)."""
-    added = _added(sent.fields.get("properties"), sent.profile, sent.cluster)
+    added = _added(sent.fields.get("properties"), sent.profile, sent.cluster, sent.trace)
     return (len(text) + added + (bool(text and added) and text[-1:] != b"\2") for text in _items(sent))
 
 
-def _added(text: str | None, profile: Profile, cluster: str) -> int:
+def _added(text: str | None, profile: Profile, cluster: str, trace: str = "true") -> int:
     """Bytes that a batch's messages get behind their own properties."""
     if not profile.stores_parsed:
         return 0
     own = parse_properties(text, exact=profile.exact_properties) | {CLUSTER: cluster}
     if profile.always_traced:
-        own |= {MSG_REGION: "DefaultRegion", TRACE_ON: "true"}
+        own |= {MSG_REGION: "DefaultRegion", TRACE_ON: trace}
     return len(utf8(properties_text(own, trailing=profile.ends_properties)))
 
 

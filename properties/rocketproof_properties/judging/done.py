@@ -90,13 +90,13 @@ def unseen(kinds: Mapping[Any, int]) -> dict[str, float]:
 def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> Done:
     """What one program did, as its history says."""
     done = Done(settings=Counter([parsed.program.needs]), actions=Counter(actions))
-    cluster, of = parsed.names.cluster, PROFILES[profile]
+    cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
     by_client: dict[str, list[str]] = {}
     for one in parsed.asked:
         code = NO_ANSWER if one.one_way else LOST if one.code is None else str(one.code)
         done.answers[one.op, code] += 1
         size = int(one.value.get("bodySize") or 0)
-        done.boundaries.update(met(Sent(one.op, one.fields, body_of(one.value), size, of, cluster)))
+        done.boundaries.update(met(Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace)))
         by_client.setdefault(one.process, []).append(one.op)
     for ops in by_client.values():
         done.pairs.update(pairwise(ops))

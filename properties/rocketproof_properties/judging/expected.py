@@ -106,9 +106,10 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
                 found.add(about.NO_RETRY)
         elif asked.kind == "other" and asked.one_way:
             found.add(about.UNKNOWN)
+    trace = str(parsed.settings.get("traceOn", "true"))
     for each in parsed.asked:
         size = int(each.value.get("bodySize") or 0)
-        found |= unread(Sent(each.op, each.fields, body_of(each.value), size, PROFILES[profile], parsed.names.cluster))
+        found |= unread(Sent(each.op, each.fields, body_of(each.value), size, PROFILES[profile], parsed.names.cluster, trace))
     if parsed.ended:
         found.add(about.CRASHED)
     if parsed.busy:

@@ -127,7 +127,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
     found.asked = frozenset(one.op for one in parsed.asked)
-    found.deleted = parsed.deleted
+    found.deleted = parsed.deleted | parsed.cleaned
     found.faults = faults(parsed)
     found.wanted = Counter(one.op for one in parsed.asked if not one.one_way)
     found.answered = sum(one.closed == "ok" for one in parsed.asked)

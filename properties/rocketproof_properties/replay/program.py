@@ -488,7 +488,7 @@ class Reference:
     def _deleted(self) -> Iterator[Difference]:
         """What the broker answers when its topics are deleted at the end, and what is left of them."""
         state = self.history.states.get("deleted")
-        if state is None or self.history.settings.get(_TIMERS) == "false":
+        if state is None or "looks" not in state or self.history.settings.get(_TIMERS) == "false":
             return  # a 5.x without timers throws where it takes away theirs
         yield from self._looked(state["looks"])
         ours = {name for name in self.broker.topics.table if self.names.is_mine(name)}

@@ -111,6 +111,11 @@ class ParsedHistory:
         return frozenset(one.fields.get("topic", "") for one in self.asked if one.op == "delete_topic")
 
     @property
+    def cleaned(self) -> frozenset[str]:
+        """Topics that were to be deleted when the program was over: what comes to them later is stored in new queues."""
+        return frozenset(self.states.get("deleted", {}).get("topics", ()))
+
+    @property
     def broker(self) -> str:
         return str(self.origin.get("broker", "broker-a"))
 

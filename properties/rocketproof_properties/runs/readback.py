@@ -336,7 +336,8 @@ def _data(place: int, data: bytes) -> dict[str, Any]:
 def clean_up(
     reader: Reader, names: Names, topics: Sequence[str], groups: Iterable[str], queues: Iterable[tuple[str, int]]
 ) -> dict[str, Any]:
-    """Take away what the program made, as far as the broker lets us; what it answers, and what is left of the topics and their queues.
+    """Take away what the program made, as far as the broker lets us; what it answers, and what is left of the topics and their queues, if
+    all of that could be asked.
 
     Only for brokers that nobody else needs, and for programs whose messages are all where they belong: a 4.9.4 that stores one of a topic
     while it deletes it may end with a segmentation fault.
@@ -353,5 +354,5 @@ def clean_up(
                 connection.ask(plain("delete_route", topic=topic), SECONDS)
     faults, missed = reader.take()
     if table is None or faults or missed:
-        return {}
-    return {"looks": found, "left": sorted(name for name in table if names.is_mine(name))}
+        return {"topics": list(topics)}
+    return {"topics": list(topics), "looks": found, "left": sorted(name for name in table if names.is_mine(name))}

@@ -250,8 +250,7 @@ class Runner:
                     recording.add("state", broker, "consumed", {"looks": told})
             mine, asked = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
             left = clean_up(reader, names, mine, asked, [(topic, queue) for topic, queue, _ in queues])
-            if left:
-                recording.add("state", broker, "deleted", left)
+            recording.add("state", broker, "deleted", left)
 
 
 def answers(deployment: Deployment, part: str) -> bool:

@@ -7,6 +7,7 @@ a history without requests, so that they can be judged again. Judged are the cla
 from __future__ import annotations
 
 import base64
+import re
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.stored.record import Log, read_log
 
 from ..catalogue import HISTORY_CLAIMS
@@ -26,6 +28,7 @@ from . import restarts, storefiles
 from .expected import OF_QUEUES, expected
 from .judging import Judged, Verdict
 
+_PROGRAM: Final = re.compile(f"(?:{RETRY_PREFIX}|{DLQ_PREFIX})?([^-]*-[0-9]+)-")
 LOGS: Final = "logs"
 SOURCE: Final = "the whole log"
 FOLDER: Final = "commitlog"
@@ -93,6 +96,12 @@ def decided(
             yield claim, case, claim.check(history), history
 
 
+def _program(topic: str) -> str:
+    """Which program of a run a topic is of. What a program has deleted is known of those only whose histories are kept."""
+    found = _PROGRAM.match(topic)
+    return found[1] if found else ""
+
+
 def judge_log(path: Path, profile: str) -> Judged:
     """Judge a log, or what an audit said or a start showed, that was written down. Raises TraceError for a file that is not a history."""
     parsed = load(path)
@@ -104,7 +113,10 @@ def judge_log(path: Path, profile: str) -> Judged:
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)
     deleted = frozenset(parsed.origin.get("deleted", ()))
-    mine = replace(log, records=[one for one in log.records if parsed.names.is_mine(one.topic) and one.topic not in deleted])
+    kept = parsed.origin.get("programs")
+    prefixes = None if kept is None else frozenset(f"{parsed.names.prefix}-{number}" for number in kept)
+    records = [one for one in log.records if parsed.names.is_mine(one.topic) and one.topic not in deleted]
+    mine = replace(log, records=[one for one in records if prefixes is None or _program(one.topic) in prefixes])
     exercised = set()
     for claim, case, text, history in decided(log, mine, parsed.broker, profile, conditions):
         found.claims[claim.id] = (text is None, "holds", "")

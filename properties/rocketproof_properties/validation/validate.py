@@ -316,6 +316,7 @@ class _Validation:
         deleted = sorted(set().union(*(one.deleted for one in programs)))
         origin = {
             "deleted": deleted,
+            "programs": sorted(int(one.path.stem) for one in programs if one.path.stem.isdecimal()),
             "target": dict(self.report.target),
             "profile": self.target.profile,
             "seed": self.request.seed,

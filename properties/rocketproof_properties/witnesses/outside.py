@@ -35,6 +35,8 @@ from .wire import PASSES
 
 PATIENCE: Final = 12.0
 """Seconds until what a broker does by itself is done: operation records and files of offsets take five."""
+MOMENT: Final = 0.2
+"""Seconds for one such thing before the next request, as long as dispatch takes."""
 LEVELS: Final = {"messageDelayLevel": " ".join(["1s"] * 18)}
 
 
@@ -156,10 +158,12 @@ def course(witness: Witness, own: frozenset[str]) -> Witness:
 
 
 def _follow(made: ModelTarget, witness: Witness, own: frozenset[str], log: list[str]) -> None:
-    """All moves but the broker's own, a loop's several times. Raises Deviation, RemotingError."""
+    """All moves but the broker's own, which get a moment, a loop's several times. Raises Deviation, RemotingError."""
     loop = witness.moves[witness.loop :] if witness.loop is not None else ()
     for move in (*witness.moves, *loop * (PASSES - 1)):
-        if move.action not in own:
+        if move.action in own:
+            time.sleep(MOMENT)
+        else:
             action = witness.instance.model.named(move.action)
             made.perform(action, move.args)
             log.append(action.label(move.args))

@@ -14,7 +14,7 @@ from rocketproof_properties.suite import items, shared
 pytest_plugins = ["pytester"]
 assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"
 
-PROGRAMS = 40
+PROGRAMS = 160
 Run = Callable[..., pytest.RunResult]
 
 

@@ -19,6 +19,5 @@ def test_a_release_does_what_its_profile_says(tmp_path: Path, version: str) -> N
     """Lost large records and the other known violations are found and expected; nothing else is, in any program."""
     found = validate(ValidationRequest(Apache(version), tmp_path / "report", PROGRAMS, 1, shrink=10))
     assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []
-    assert (found.exit_code, found.stopped) == (0, "")
-    assert len(found.judged) >= PROGRAMS  # brokers that are killed get further ones
+    assert (found.exit_code, len(found.judged), found.stopped) == (0, PROGRAMS, "")
     assert {row.id for row in found.rows if row.expected == "violated" and row.broken} >= KNOWN

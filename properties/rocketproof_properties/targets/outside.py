@@ -34,6 +34,7 @@ from .base import Deviation
 BROKER: Final = "broker-a"
 SECONDS: Final = 10.0
 FAR: Final = 1 << 62  # further than any log: whatever is flushed is not seen
+MOMENT: Final = 0.2  # seconds for what a broker does by itself, such as dispatch
 DELIVERED: Final = 2.5  # seconds after which a message of the first level has come
 
 
@@ -121,7 +122,7 @@ class Outside:
             raise Deviation(f"nobody outside can do the step {name!r}")
 
     def dispatch(self) -> None:
-        time.sleep(0.2)
+        time.sleep(MOMENT)
 
     def crash(self, *, silent: bool) -> None:
         del silent

@@ -26,7 +26,7 @@ from ..sources.source import Source
 from ..steps.parts import Capability
 from ..targets.backs import BacksTarget
 from ..targets.base import Deviation, ModelTarget
-from ..targets.outside import Outside
+from ..targets.outside import MOMENT, Outside
 from ..targets.progress import ProgressTarget
 from ..targets.transactions import TransactionsTarget
 from .known import Performed, perform
@@ -35,8 +35,6 @@ from .wire import PASSES
 
 PATIENCE: Final = 12.0
 """Seconds until what a broker does by itself is done: operation records and files of offsets take five."""
-MOMENT: Final = 0.2
-"""Seconds for one such thing before the next request, as long as dispatch takes."""
 LEVELS: Final = {"messageDelayLevel": " ".join(["1s"] * 18)}
 
 

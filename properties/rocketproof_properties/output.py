@@ -11,7 +11,8 @@ import re
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -104,6 +105,16 @@ class Page:
     def wrapped(self, text: str, style: str = "", *, first: str = "", indent: int = 2) -> None:
         """A text on as many lines as it needs; `first` is put before it, the other lines are indented."""
         self.line("\n".join(_wrap(text, self.width, first, " " * indent)), style)
+
+    def verdicts(self, rows: Sequence[tuple[str, str, str]], words: Mapping[str, str], styles: Mapping[str, str], *, every: bool) -> None:
+        """How many of the rows came to each verdict, in the order of its `words`; with `every` a line for each row before. A row has its
+        verdict, by what that was found, and what is said of it."""
+        if every:
+            self.table(TableRow((verdict, by), said, styles.get(verdict, "")) for verdict, by, said in rows)
+            self.line()
+        counts = Counter(verdict for verdict, *_ in rows)
+        found = ((verdict, f"{counts[verdict]:,}", meaning) for verdict, meaning in words.items() if counts[verdict])
+        self.table((TableRow((verdict, n), meaning, styles.get(verdict, "")) for verdict, n, meaning in found), right=(1,), indent=0)
 
     def table(self, rows: Iterable[TableRow | Heading], heads: Sequence[str] = (), *, right: Collection[int] = (), indent: int = 2) -> None:
         """Rows under `heads`, of which one may belong to the words; the cells of columns in `right` end at the same place.

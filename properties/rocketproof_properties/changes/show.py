@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..output import Page, TableRow, counted
+from ..output import Page, counted
 from .results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
 
 _WORDS = {
@@ -21,14 +21,7 @@ _STYLES = {SURVIVED: "bold red", UNREACHED: "bold red", UNDECIDED: "bold yellow"
 def print_changes(report: Report, *, every: bool) -> None:
     """Print the numbers and what survived or was not reached; with `every` a line for each change."""
     page = Page()
-    if every:
-        page.table(TableRow((row.verdict, row.by), _said(row), _STYLES.get(row.verdict, "")) for row in report.rows)
-        page.line()
-    counts = report.counts
-    rows = ((verdict, words) for verdict, words in _WORDS.items() if counts[verdict])
-    page.table(
-        (TableRow((verdict, f"{counts[verdict]:,}"), words, _STYLES.get(verdict, "")) for verdict, words in rows), right=(1,), indent=0
-    )
+    page.verdicts([(row.verdict, row.by, _said(row)) for row in report.rows], _WORDS, _STYLES, every=every)
     for part in dict.fromkeys(row.part for row in report.rows):
         mine = Counter(row.verdict for row in report.rows if row.part == part)
         page.wrapped(", ".join(f"{mine[verdict]} {verdict}" for verdict in _WORDS if mine[verdict]), first=f"{part}: ", indent=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..output import Page, TableRow, counted
+from ..output import Page, counted
 from .notice import IMPLEMENTATION, TYPES
 from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, Report, Row
 
@@ -24,14 +24,7 @@ _BY = {IMPLEMENTATION: "the implementation does otherwise", TYPES: "a value leav
 def print_mutants(report: Report, *, every: bool) -> None:
     """Print the numbers and those that survived; with `every` a line for each mutant."""
     page = Page()
-    if every:
-        page.table(TableRow((row.verdict, row.by), _said(row), _STYLES.get(row.verdict, "")) for row in report.rows)
-        page.line()
-    counts = report.counts
-    rows = ((verdict, words) for verdict, words in _WORDS.items() if counts[verdict])
-    page.table(
-        (TableRow((verdict, f"{counts[verdict]:,}"), words, _STYLES.get(verdict, "")) for verdict, words in rows), right=(1,), indent=0
-    )
+    page.verdicts([(row.verdict, row.by, _said(row)) for row in report.rows], _WORDS, _STYLES, every=every)
     by = Counter(_BY.get(row.by, row.by) for row in report.rows if row.verdict == NOTICED)
     if by:
         page.wrapped("; ".join(f"{what} {number:,}" for what, number in by.most_common()), first="\nNoticed by: ")

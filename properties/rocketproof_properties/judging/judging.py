@@ -155,8 +155,8 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
     found.kept |= stated.kept(profile, judged.actions)
     asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
-        if _is_own(one, asked.get(one.seq), parsed.names):
-            found.verdicts.append(_unexplained(one, profile))  # what programs share is not as one program left it: `judge_shared`
+        if _is_own(one, asked.get(one.seq), parsed.names):  # what programs share is not as one program left it: `judge_shared`
+            found.verdicts.append(_unexplained(one, profile))
 
 
 def _is_own(found: Finding, about: Asked | None, names: Names) -> bool:

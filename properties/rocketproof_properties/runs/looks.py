@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_protocol.groups import SYSTEM_GROUPS
+from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT
 
 from ..steps.vocabulary import Step
 
@@ -24,9 +25,6 @@ READER: Final = SYSTEM_GROUPS[0]
 NO_TAG: Final = "rocketproof-none"
 """A tag that no message has."""
 _SIZE: Final = Struct(">i")
-PLACE: Final = slice(28, 36)
-BORN: Final = slice(40, 48)
-"""Where a record says at which place it is, and when its message was born."""
 _QUEUE: Final = re.compile(r'\{[^{}]*"queueId":(\d+)[^{}]*\}:(\{[^{}]*\})')
 """An entry of a map whose names are queues, which no reader of JSON reads."""
 
@@ -84,7 +82,7 @@ def said(answer: Command) -> dict[str, Any]:
     if body[:1] == b"{":
         queues = _QUEUE.findall(body.decode("utf-8", "replace"))
         return found | {"queues": {number: json.loads(ends) for number, ends in queues}}
-    return found | {"places": [int.from_bytes(data[PLACE], "big") for data in split(body)]}
+    return found | {"places": [place_of(data) for data in split(body)]}
 
 
 def split(data: bytes) -> Iterator[bytes]:
@@ -96,3 +94,17 @@ def split(data: bytes) -> Iterator[bytes]:
             return
         yield data[at : at + size]
         at += size
+
+
+def place_of(data: bytes) -> int:
+    """At which place of the log a record says that it is."""
+    return _long(data, PHYSICAL_OFFSET_AT)
+
+
+def born_of(data: bytes) -> int:
+    """When a record says that its message was born, in ms."""
+    return _long(data, BORN_TIMESTAMP_AT)
+
+
+def _long(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 8], "big")

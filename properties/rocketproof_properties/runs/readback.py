@@ -29,7 +29,7 @@ from ..deployments.deployment import Deployment
 from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
 from ..steps.vocabulary import Step, plain
-from .looks import BORN, PLACE, look_around, questions, split
+from .looks import born_of, look_around, place_of, questions, split
 from .recording import KEPT, worded
 from .waiting import until
 
@@ -112,13 +112,20 @@ class Reader:
 
     def topics(self) -> dict[str, dict[str, Any]] | None:
         """The broker's whole table."""
-        answer = self.ask("topics")
-        return None if answer is None or answer.code != codes.SUCCESS else self._read("topics", answer, _table)
+        return self._table("topics", "topicConfigTable")
 
     def groups(self) -> dict[str, dict[str, Any]] | None:
         """The broker's whole table of consumer groups."""
-        answer = self.ask("groups")
-        return None if answer is None or answer.code != codes.SUCCESS else self._read("groups", answer, _groups)
+        return self._table("groups", "subscriptionGroupTable")
+
+    def _table(self, name: str, key: str) -> dict[str, dict[str, Any]] | None:
+        """A table that has its data version beside it."""
+
+        def read(answer: Command) -> dict[str, dict[str, Any]]:
+            return {str(entry): {**config} for entry, config in json.loads(answer.body or b"")[key].items()}
+
+        answer = self.ask(name)
+        return None if answer is None or answer.code != codes.SUCCESS else self._read(name, answer, read)
 
     def settings(self) -> dict[str, str] | None:
         """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell them."""
@@ -152,16 +159,6 @@ class Reader:
             if after <= start:
                 return
             start = after
-
-
-def _table(answer: Command) -> dict[str, dict[str, Any]]:
-    table = json.loads(answer.body or b"")["topicConfigTable"]
-    return {str(name): {**config} for name, config in table.items()}
-
-
-def _groups(answer: Command) -> dict[str, dict[str, Any]]:
-    table = json.loads(answer.body or b"")["subscriptionGroupTable"]
-    return {str(name): {**config} for name, config in table.items()}
 
 
 def _offset(answer: Command) -> int:
@@ -227,7 +224,7 @@ def read_back(
             end = _dispatched(reader, topic, queue, expected.get((topic, queue), 0))
             if end is None:
                 continue
-            found = [_place(data) for data in _kept(reader.pull(topic, queue, 0, min(end, MOST_RECORDS)), records)] if end else []
+            found = [place_of(data) for data in _kept(reader.pull(topic, queue, 0, min(end, MOST_RECORDS)), records)] if end else []
             queues.append([topic, queue, end, found])
     pulled = "pull" not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
     if before is not None:
@@ -238,7 +235,7 @@ def read_back(
         yield "unread", {"missed": missed, "faults": faults}
     yield "queues", {"queues": queues, "pulled": pulled}
     kept = {*places, *(place for *_, found in queues for place in found)}
-    rows = [_data(place, data) for place, data in sorted(records.items()) if place in kept or _born(data) in born]
+    rows = [_data(place, data) for place, data in sorted(records.items()) if place in kept or born_of(data) in born]
     yield "records", {"records": rows, "nowhere": nowhere}
     yield from _looks(reader, names, table, queues, records, groups)
 
@@ -257,7 +254,7 @@ def _looks(
         yield "groups", {"groups": {name: config for name, config in known.items() if names.is_mine(name)}}
     tags: dict[tuple[str, int], set[str]] = {}
     for data in records.values():
-        record = record_at(data, _place(data))
+        record = record_at(data, place_of(data))
         tag = record.properties.get(TAGS) if record is not None else None
         if record is not None and tag and _SIMPLE.fullmatch(tag):
             tags.setdefault((record.topic, record.queue_id), set()).add(tag)
@@ -289,7 +286,7 @@ def _levels(reader: Reader, before: Levels, records: dict[int, bytes], born: ran
             whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
         return whole
 
-    return _awaited(pulled, lambda _: sum(_born(data) in born for data in records.values()) >= expected)
+    return _awaited(pulled, lambda _: sum(born_of(data) in born for data in records.values()) >= expected)
 
 
 def _expected(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
@@ -315,16 +312,8 @@ def _awaited(look: Callable[[], T], enough: Callable[[T], bool]) -> T:
 
 def _kept(found: Iterable[bytes], records: dict[int, bytes]) -> Iterator[bytes]:
     for data in found:
-        records[_place(data)] = data
+        records[place_of(data)] = data
         yield data
-
-
-def _born(data: bytes) -> int:
-    return int.from_bytes(data[BORN], "big")
-
-
-def _place(data: bytes) -> int:
-    return int.from_bytes(data[PLACE], "big")
 
 
 def _data(place: int, data: bytes) -> dict[str, Any]:

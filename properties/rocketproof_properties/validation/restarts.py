@@ -25,7 +25,7 @@ from ..generators.programs import Program
 from ..judging import restarts
 from ..judging.judging import Judged
 from ..judging.wholelog import LOGS, judge_log
-from ..runs.looks import BORN, PLACE, READER
+from ..runs.looks import READER, born_of, place_of
 from ..runs.parsed import load
 from ..runs.readback import SECONDS, Reader
 from ..runs.recording import Recording, wall
@@ -161,11 +161,11 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
                 if None in ends:
                     continue
                 found = list(reader.pull(topic, queue, ends[0] or 0, min(ends[1] or 0, MOST_RECORDS))) if ends[1] else []
-                places = [str(int.from_bytes(data[PLACE], "big")) for data in found]
+                places = [str(place_of(data)) for data in found]
                 queues[f"queue {queue} of {topic}"] = [*ends, places]
                 records |= dict(zip(places, map(zlib.crc32, found), strict=True))
                 if len(found) == (ends[1] or 0) - (ends[0] or 0):
-                    born[topic, queue] = Counter(int.from_bytes(data[BORN], "big") for data in found)
+                    born[topic, queue] = Counter(map(born_of, found))
         told = {topic: _number(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
         progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
         routes = _routes(running, broker, sorted(topics)[-MOST_TOPICS:]) if running.name_server is not None else None

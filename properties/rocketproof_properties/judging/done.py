@@ -8,7 +8,7 @@ those (Good and Turing); and there are at least so many more kinds as the square
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -87,20 +87,26 @@ def unseen(kinds: Mapping[Any, int]) -> dict[str, float]:
     return {"share": round(share, 5), "kinds": round(once * (once - 1) / (2 * (twice + 1)), 1)}
 
 
+def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
+    """A program's requests, as the boundaries measure them."""
+    cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
+    for one in parsed.asked:
+        yield Sent(one.op, one.fields, body_of(one.value), int(one.value.get("bodySize") or 0), of, cluster, trace)
+
+
 def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> Done:
     """What one program did, as its history says."""
     done = Done(settings=Counter([parsed.program.needs]), actions=Counter(actions))
-    cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
     by_client: dict[str, list[str]] = {}
     for one in parsed.asked:
         code = NO_ANSWER if one.one_way else LOST if one.code is None else str(one.code)
         done.answers[one.op, code] += 1
-        size = int(one.value.get("bodySize") or 0)
-        done.boundaries.update(met(Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace)))
         by_client.setdefault(one.process, []).append(one.op)
     for ops in by_client.values():
         done.pairs.update(pairwise(ops))
-    for sent in requests(parsed.program.steps, of):
+    for sent in measured(parsed, profile):
+        done.boundaries.update(met(sent))
+    for sent in requests(parsed.program.steps, PROFILES[profile]):
         done.promised[OPERATION, sent.op] = 1
         done.promised.update(dict.fromkeys(met(sent), 1))
     return done

@@ -19,11 +19,11 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 from ..catalogue import CASES
 from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, WITH_CASES, Case
-from ..generators.boundaries import Sent, unread
+from ..generators.boundaries import unread
 from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
-from ..runs.recording import body_of
 from ..steps.parts import Capability
+from .done import measured
 
 Expected = Literal["holds", "violated", "open"]
 BASE: Final = "P49"
@@ -106,10 +106,8 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
                 found.add(about.NO_RETRY)
         elif asked.kind == "other" and asked.one_way:
             found.add(about.UNKNOWN)
-    trace = str(parsed.settings.get("traceOn", "true"))
-    for each in parsed.asked:
-        size = int(each.value.get("bodySize") or 0)
-        found |= unread(Sent(each.op, each.fields, body_of(each.value), size, PROFILES[profile], parsed.names.cluster, trace))
+    for sent in measured(parsed, profile):
+        found |= unread(sent)
     if parsed.ended:
         found.add(about.CRASHED)
     if parsed.busy:

@@ -254,14 +254,6 @@ def _parts_in_maybe(shape: MaybeShape, value: Any) -> list[Expr]:
     return [some(part, type_) for part, type_ in zip(parts_in(shape.of, value), types, strict=True)]
 
 
-@overload
-def ite(condition: Any, then: Row, otherwise: Row) -> Row: ...
-
-
-@overload
-def ite(condition: Any, then: Any, otherwise: Any) -> Any: ...
-
-
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:
     """`then` where the condition holds, else `otherwise`; terms, constants, rows of one record, Maybes of one, or one of these and None."""
     for arm in (then, otherwise):

@@ -166,7 +166,8 @@ class Specification(Part):
     def _own(self, name_class: NameClass) -> Row:
         """TCM-03: the table before the file is read."""
         if name_class == "template":
-            return ite(self.given("auto_create"), self._given("template"), self.absent)
+            template: Row = ite(self.given("auto_create"), self._given("template"), self.absent)
+            return template
         if name_class == "cluster":
             most = self.scope.counts.hi
             return self.Config(known=True, read=most, write=most, perm=self.given("cluster_perm"), order=False)
@@ -176,9 +177,11 @@ class Specification(Part):
         """The table's file at the start: what an earlier run left there."""
         if t == self.scope.subject:
             existing = self._given("existing", self.given("order_topic"))
-            return ite(self.given("existing"), existing, self.absent)
+            subject: Row = ite(self.given("existing"), existing, self.absent)
+            return subject
         kept = self.given("template_in_file") if self.scope.topics[t] == "template" else False
-        return ite(kept, self._given("template"), self.absent)
+        config: Row = ite(kept, self._given("template"), self.absent)
+        return config
 
     def _given(self, prefix: str, order: Expr | bool = False) -> Row:
         """The configuration that constants with this prefix give."""

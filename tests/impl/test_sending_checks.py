@@ -62,6 +62,14 @@ CASES = [
         settings=READ_ONLY, topic={"name": "a b", "order": True}, name="a b",
     ),
     case(
+        "a broker that may not write looks a missing name up", behaviour("CHK-01"), code=SYSTEM_ERROR,
+        remark="java.lang.NullPointerException...", profiles=("P494",), settings=READ_ONLY, name=None,
+    ),
+    case(
+        "the broker that may write calls it blank", behaviour("CHK-02"), code=SYSTEM_ERROR, remark="The specified topic is blank.",
+        profiles=("P494",), name=None,
+    ),
+    case(
         "a long name is made first and refused by the store", behaviour("CHK-04", "STO-01", "INV-09"),
         profiles=EARLIER, code=MESSAGE_ILLEGAL, remark="the message is illegal, ...", name="x" * 128, makes="x" * 128,
     ),

@@ -41,6 +41,8 @@ CALLS = {
     "audit nothing --engine local": 2,
     "campaign --programs 0": 2,
     "serve --profile P00": 2,
+    "zoo": 0,
+    "profile nothing": 2,
 }
 """A cheap call of each command, with its exit code."""
 

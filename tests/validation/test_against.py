@@ -16,6 +16,7 @@ from rocketproof_properties.releases.edges import EDGES, edges
 from rocketproof_properties.releases.pairs import compare
 from rocketproof_properties.releases.staging import Stage, serves
 from rocketproof_properties.releases.switching import Recorded
+from rocketproof_properties.replay import program
 from rocketproof_properties.runs.runner import Bounds, Runner
 
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
@@ -62,6 +63,17 @@ def test_another_answer_is_a_difference(pair: tuple[Recorded, Recorded], event: 
     asked.answer = {**asked.answer, **change, **with_fields}
     assert [each.field for each in compare(one, other)] == [about]
     assert compare(one, pair[1].history) == []
+
+
+def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = Program(1, "test", (("send", {}), ("earliest", {})))
+    one, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
+    for history, stamp in ((one, "5"), (other, "-1")):
+        asked = history.asked[1]
+        asked.answer = {**asked.answer, "fields": {**asked.answer["fields"], "timestamp": stamp}}
+    assert compare(one, other) == []
+    monkeypatch.setattr(program, "_DISPATCHED", 0)
+    assert [each.field for each in compare(one, other)] == ["timestamp"]
 
 
 def test_what_is_stored_otherwise_is_a_difference(pair: tuple[Recorded, Recorded]) -> None:

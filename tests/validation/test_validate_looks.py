@@ -14,6 +14,8 @@ from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging import restarts
 from rocketproof_properties.judging.judging import Verdict, judge_file
 from rocketproof_properties.patches.patch import Patch, Text, prepare
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.recording import Recording
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
@@ -223,6 +225,17 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
 def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
     found = [text for _, text in restarts.breaches({**VIEW, **before}, {**VIEW, **after}, killed=killed)]
     assert len(found) == bool(said) and all(said in text for text in found)
+
+
+def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
+    for missed, kept in (([], False), (["progress"], True)):
+        path = tmp_path / f"{kept}.ndjson"
+        recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+        before = {**VIEW, "progress": {"T": None}, "missed": missed}
+        recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**VIEW, "progress": {"T": 0}}})
+        recording.close()
+        judged = restarts.judge(load(path), path)
+        assert (not judged.verdicts, not judged.claims) == (kept, kept)
 
 
 def test_late_messages_are_told_by_when_they_are_due() -> None:

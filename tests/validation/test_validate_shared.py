@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from seeded import SeededFault
 
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.deployments.deployment import Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
 from rocketproof_properties.judging.shared import Touched, judge_topics
+from rocketproof_properties.replay.differences import differences
+from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import HALF_TOPIC
@@ -105,3 +108,14 @@ def test_a_topic_that_the_broker_fills_by_itself_is_left_out_once_clients_fill_i
     (one,) = judged(InProcess("P49"), tmp_path, programs)
     assert one.shared is not None
     assert [found.topic for found in judge_topics([one.shared], "P49", EXPANDED)] == [CLUSTER]
+
+
+def test_two_half_messages_may_have_one_offset(tmp_path: Path) -> None:
+    """Another program's deletion takes the half topic's queue away, which starts again at 0; each end names its message's place."""
+    half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
+    steps = (("send", half), ("end", {"commit": True}), ("send", half), ("end", {"commit": True}))
+    (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
+    text, first, second = found.path.read_text("utf-8"), '"queueOffset": "0"', '"queueOffset": "1"'
+    assert text.count(second) == 1
+    found.path.write_text(text.replace(second, first), "utf-8")
+    assert differences(load(found.path), PROFILES[PROFILE]) == []

@@ -31,7 +31,7 @@ ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
 View = Mapping[str, Any]
 """What is seen of a broker at a moment: for `topics` and `groups` their entries by name, for `queues` by topic and queue the first offset,
 the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `delayed` how many
-messages are due, were delayed, and have come, for `routes` the entries that a name server has."""
+messages are due, were delayed, and have come, for `routes` the entries that a name server has; `missed` are questions without an answer."""
 
 
 def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tuple[str, str]]:
@@ -88,6 +88,8 @@ def judge(parsed: ParsedHistory, path: Path) -> Judged:
     """Judge what was seen."""
     state = parsed.states[STATE]
     judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
+    if state["before"].get("missed") or state["after"].get("missed"):
+        return judged  # without those answers nobody knows
     found: dict[str, str] = {}
     for property_, text in breaches(state["before"], state["after"], killed=state["how"] == KILLED):
         found.setdefault(property_, text)

@@ -21,7 +21,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from ..replay import comparison
 from ..replay.cases import Answer
 from ..replay.comparison import Comparison, Difference, message_data
-from ..replay.program import ENTRY, NEXT_OFFSET
+from ..replay.program import ENDS, ENTRY, NEXT_OFFSET, NOTHING_THERE, is_soon
 from ..runs.client import MESSAGE_ID
 from ..runs.parsed import Asked, ParsedHistory
 from ..runs.recording import body_of
@@ -83,8 +83,12 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
     if here.closed != "ok":
         return
     recorded, found = _answer(one, here), _answer(other, there)
+    early = is_soon(one, here) or is_soon(other, there)
     if recorded.code != found.code:
-        yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark])
+        if not early or {recorded.code, found.code}.isdisjoint(NOTHING_THERE.get(here.op, ())):
+            yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark])
+        return
+    if early and here.op in ENDS:
         return
     counted = {_TIME, "queueOffset"} if _is_shared(one, here) else {_TIME}
     if bare(one, here.fields.get("topic", "")) in _drawn(one):

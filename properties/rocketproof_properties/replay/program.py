@@ -63,16 +63,24 @@ _TIMESTAMP: Final = "timestamp"
 _TIMERS: Final = "timerWheelEnable"
 NEXT_OFFSET: Final = "next offset"
 _CHANGING: Final = ("update_topic", "delete_topic", "update_group", "delete_group", "commit")
-_NOTHING_THERE: Final[Mapping[str, tuple[int, ...]]] = {
+NOTHING_THERE: Final[Mapping[str, tuple[int, ...]]] = {
     "pull": (codes.PULL_NOT_FOUND, codes.PULL_RETRY_IMMEDIATELY, codes.PULL_OFFSET_MOVED),
     "progress": (codes.QUERY_NOT_FOUND,),
 }
 """What is answered about a queue into which nothing is dispatched yet."""
-OF_DISPATCH: Final = ("max_offset", "pull", "progress", "earliest")
+ENDS: Final = ("max_offset", "pull", "earliest")
+"""Requests that answer which messages a queue has."""
+OF_DISPATCH: Final = (*ENDS, "progress")
 """Requests whose answers say how far a broker has dispatched."""
 ENTRY: Final = "the broker's entry"
 ANSWER: Final = "answer"
 """The field of a difference that is only a lost answer."""
+
+
+def is_soon(history: ParsedHistory, asked: Asked) -> bool:
+    """Whether what was sent just before a question may not be dispatched yet."""
+    sent = max((one.millis for one in history.asked if one.seq < asked.seq and one.op != asked.op), default=-_DISPATCHED)
+    return asked.millis < sent + _DISPATCHED
 
 
 @dataclass
@@ -88,7 +96,7 @@ class Reference:
     profile: Profile
     items: Sequence[Item]
     places: dict[int, int] = field(default_factory=dict)
-    halves: dict[str, str] = field(default_factory=dict)
+    halves: dict[tuple[str, str], str] = field(default_factory=dict)
     until: int | None = None
     last: bool = False
 
@@ -288,7 +296,8 @@ class Reference:
         """The request's fields with our places instead of the target's."""
         fields = here(asked.fields, self.places)
         if asked.op == "end_transaction":
-            fields["tranStateTableOffset"] = self.halves.get(fields["tranStateTableOffset"], fields["tranStateTableOffset"])
+            offset, place = fields["tranStateTableOffset"], asked.fields.get("commitLogOffset", "")
+            fields["tranStateTableOffset"] = self.halves.get((place, offset)) or self.halves.get(("", offset), offset)
         return fields
 
     def _answered(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
@@ -334,17 +343,16 @@ class Reference:
             return False
         if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and int(asked.value["code"]) != UNSUPPORTED_CODE:
             return False  # releases serve more codes than the reference implementation
-        if asked.op in ("max_offset", *_NOTHING_THERE) and self._is_behind(asked, recorded, found):
+        if asked.op in ("max_offset", *NOTHING_THERE) and self._is_behind(asked, recorded, found):
             return False
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 
     def _is_behind(self, asked: Asked, recorded: Answer, found: Command) -> bool:
         """Whether the target may not have dispatched yet what was sent just before."""
-        sent = max((one.millis for one in self.history.asked if one.seq < asked.seq and one.op != asked.op), default=-_DISPATCHED)
-        if asked.millis >= sent + _DISPATCHED:
+        if not is_soon(self.history, asked):
             return False
         if recorded.code != found.code:
-            return recorded.code in _NOTHING_THERE.get(asked.op, ())
+            return recorded.code in NOTHING_THERE.get(asked.op, ())
         if asked.op == "progress":
             return False  # how far a group is was committed, and waits for nothing
         ours = found.ext_fields or {}
@@ -372,7 +380,7 @@ class Reference:
         message = self.broker.store.look_message_by_offset(ours[0])
         shared = message is None or not self.names.is_mine(message.topic)
         if shared and "queueOffset" in before and "queueOffset" in after:
-            self.halves[before["queueOffset"]] = after["queueOffset"]
+            self.halves[str(theirs[0]), before["queueOffset"]] = self.halves["", before["queueOffset"]] = after["queueOffset"]
         return shared
 
     # What was read back

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -100,7 +101,7 @@ def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Nam
         return
     for broker in running.brokers:
         _commit(running, broker, names)
-        before = view(running, broker, names, late)
+        before = until(partial(view, running, broker, names, late), lambda seen: not seen["missed"], _DISPATCHED, _LOOK)
         (running.kill if killed else running.stop)(broker)
         _start(running, broker)
         after = _settled(running, broker, names, before, late, killed=killed)
@@ -137,8 +138,8 @@ def _settled(
 ) -> dict[str, Any]:
     """What a broker has as soon as nothing is missing, or after a while."""
     return until(
-        lambda: view(running, broker, names, late),
-        lambda after: next(restarts.breaches(before, after, killed=killed), None) is None,
+        partial(view, running, broker, names, late),
+        lambda after: not after["missed"] and next(restarts.breaches(before, after, killed=killed), None) is None,
         _DISPATCHED,
         _LOOK,
     )
@@ -169,6 +170,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         told = {topic: _number(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
         progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
         routes = _routes(running, broker, sorted(topics)[-MOST_TOPICS:]) if running.name_server is not None else None
+        _, missed = reader.take()
     finally:
         reader.close()
     delayed_, due = Counter(one[:3] for one in late), Counter(one[:3] for one in late if one.due + LATEST < now)
@@ -185,6 +187,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         "progress": progress,
         "routes": routes,
         "delayed": came,
+        "missed": missed,
     }
 
 

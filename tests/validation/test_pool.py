@@ -57,6 +57,15 @@ def test_what_the_broker_adds_to_an_item_is_a_boundary_of_its_own() -> None:
     assert stored_unread("P45", beyond) == set()  # nothing is added
 
 
+@pytest.mark.behaviour("BAT-03", "HAZ-50")
+def test_a_broker_that_is_not_traced_adds_more() -> None:
+    """Nobody knows what a drawn program's broker has: what is beyond the limit without tracing is taken for lost with it too."""
+    name = "bytes of an item's properties, with the broker's own"
+    for profile, lost in (("P494", {1}), ("P533", {0, 1})):
+        phrases = {one.boundary: one.unread for one in pool.phrases(PROFILES[profile])}
+        assert {side for side, word in SIDES.items() if phrases.get((name, word))} == lost
+
+
 @pytest.mark.behaviour("APP-08", "HAZ-51")
 def test_flags_of_ipv6_are_where_a_profile_takes_them_from_clients() -> None:
     for flag in (16, 32, 48):

@@ -206,7 +206,8 @@ def phrases(profile: Profile) -> tuple[Phrase, ...]:
 def _bounded(one: boundaries.Boundary, side: int, profile: Profile) -> Phrase:
     steps = one.at(side, profile)
     lasting = lasts(steps) or any(name == "back" and args.get("level") != -1 for name, args in steps)
-    lost = set().union(*map(boundaries.unread, requests(steps, profile)))
+    measured = (one._replace(trace=trace) for one in requests(steps, profile) for trace in ("true", "false"))  # whatever its broker has
+    lost = set().union(*map(boundaries.unread, measured))
     drawn = tuple((name, {key: (value,) for key, value in args.items()}) for name, args in steps)
     where = one.name, boundaries.SIDES[side]
     return Phrase(" ".join(where), drawn, where, lasting, one.large, unread=" ".join(lost))

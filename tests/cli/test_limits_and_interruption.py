@@ -190,3 +190,23 @@ def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "--why-not" in done.stdout and "--peers" in done.stdout
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "ValueError"])
+def test_an_interrupt_in_a_finalizer_is_not_lost(error: str) -> None:
+    code = f"""
+import sys, time
+from rocketproof_properties.cli import again
+sys.unraisablehook = again
+class Held:
+    def __del__(self):
+        raise {error}
+try:
+    Held()
+    time.sleep(1)
+    print("went on")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, error in done.stderr) == (("interrupted\n", False) if error == "KeyboardInterrupt" else ("went on\n", True))

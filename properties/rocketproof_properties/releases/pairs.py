@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record as records
+from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
@@ -23,6 +24,7 @@ from ..replay.cases import Answer
 from ..replay.comparison import Comparison, Difference, message_data
 from ..replay.program import ENDS, ENTRY, NEXT_OFFSET, NOTHING_THERE, is_soon
 from ..runs.client import MESSAGE_ID
+from ..runs.looks import born_of
 from ..runs.parsed import Asked, ParsedHistory
 from ..runs.recording import body_of
 
@@ -31,6 +33,8 @@ _OWN: Final = ("storeHost", "physOffset", "bornTimestamp")
 """Of a record: what no two brokers share."""
 _TIME: Final = "timestamp"
 _TEXT: Final = "propertiesText"
+_HALF: Final = "preparedTxOffset"
+"""Where the half message is that was committed."""
 _NOWHERE: Final = "0" * 32
 _SAME: Final = Comparison("5.", None)
 """Places are each side's own, and so are ids that a broker may make up."""
@@ -201,7 +205,8 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
     have both."""
     found: dict[tuple[int, str, int], tuple[int, dict[str, Any]]] = {}
     first = min((int(each.fields["bornTimestamp"]) for each in history.asked if "bornTimestamp" in each.fields), default=0)
-    for at, data in sorted(history.records.items()):
+    all_ = history.records
+    for at, data in sorted(all_.items()):
         message = records.decode(data, exact=False)
         if message is None or records.size_and_magic(data)[1] == records.BLANK_MAGIC:
             continue
@@ -213,6 +218,9 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
         )
         for name in left:
             del told[name]
+        if told[_HALF] or message.transaction == COMMIT:  # a log may begin with its half message
+            half = all_.get(told[_HALF])
+            told[_HALF] = "a place" if half is None else f"the message born {born_of(half) - first} ms after the first"
         if drawn:
             told["props"].pop(REAL_QUEUE, None)
             del told[_TEXT]

@@ -14,7 +14,7 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.judging.judging import Verdict
+from rocketproof_properties.judging.judging import Judged, Verdict
 from rocketproof_properties.rules import is_known
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
 from rocketproof_properties.zoo import search as searching
@@ -34,8 +34,9 @@ def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
         assert one.how == ("search" if one.shows else "script")
 
 
-def reported(*properties: str) -> ValidationReport:
-    made = ValidationReport({}, "P494", 0, 10)
+def reported(*properties: str, programs: int = 10, stopped: str = "") -> ValidationReport:
+    made = ValidationReport({}, "P494", 0, 10, stopped=stopped)
+    made.judged = [Judged(number, Path(f"{number}.ndjson"), "", frozenset()) for number in range(programs)]
     made.findings = [ValidationFinding(Verdict("claims", one, "words"), Program(1, "", ()), "") for one in properties]
     return made
 
@@ -56,6 +57,25 @@ def test_a_search_tells_its_bug_from_other_findings(
     bug = next(one for one in bugs() if one.id == "A8")
     found = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
     assert (found.first, found.others, found.agrees) == (first, others, agrees)
+
+
+@pytest.mark.parametrize(
+    ("properties", "programs", "stopped", "agrees", "code"),
+    [
+        ((), 0, "", None, 3),
+        ((), 5, "Ctrl-C", None, 3),
+        ((), 5, "broker-a does not answer any more", None, 3),
+        ((), 5, "--time 600.0", True, 0),
+        (("INV-02",), 5, "Ctrl-C", False, 1),
+    ],
+)
+def test_a_search_that_was_stopped_has_not_shown_that_a_bug_is_not_there(
+    properties: tuple[str, ...], programs: int, stopped: str, agrees: bool | None, code: int, tmp_path: Path
+) -> None:
+    bug = next(one for one in bugs() if one.id == "A8")
+    report = reported(*properties, programs=programs, stopped=stopped)
+    found = searching.judged(bug, "good", "4.2.0", tmp_path, report)
+    assert (found.agrees, found.exit_code) == (agrees, code)
 
 
 def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..choices import InputError
-from .common import DIFFERS, OK, Count, Json, Natural, Seconds, write
+from .common import OK, Count, Json, Natural, Seconds, write
 
 
 def zoo(
@@ -57,4 +57,4 @@ def zoo(
         came = search(found[0], on, report or next_folder(), programs=programs, seed=seed, seconds=time, progress=progress)
     write(json, came.record())
     show.print_search(came)
-    return OK if came.agrees else DIFFERS
+    return came.exit_code

@@ -17,7 +17,8 @@ On = Literal["bad", "good"]
 
 @dataclass(frozen=True)
 class Searched:
-    """What came of it. `first`: the property of the finding that shows the bug, None where there is none; `others` are further findings."""
+    """What came of it. `first`: the property of a finding that shows the bug, None where there is none; `others` are further findings.
+    `stopped`: what ended it early, "" if nothing did."""
 
     bug: Bug
     on: On
@@ -27,11 +28,20 @@ class Searched:
     programs: int
     seconds: float
     folder: Path
+    stopped: str = ""
 
     @property
-    def agrees(self) -> bool:
-        """Whether it was seen where it is, and not where it is mended."""
+    def agrees(self) -> bool | None:
+        """Whether it was seen where it is, and not where it is mended; None where nobody looked: a search that ended before its programs
+        or its time did has not shown that a bug is not there."""
+        if self.first is None and (not self.programs or (self.stopped and not self.stopped.startswith("--time"))):
+            return None
         return (self.first is not None) == (self.on == "bad")
+
+    @property
+    def exit_code(self) -> int:
+        """0 if it is as the list says, 1 if not, 3 if nobody knows."""
+        return {True: 0, False: 1, None: 3}[self.agrees]
 
     def record(self) -> dict[str, Any]:
         rest = {key: value for key, value in vars(self).items() if key not in ("bug", "folder")}
@@ -53,9 +63,9 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
 
 
 def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> Searched:
-    """What a validation says of a bug: the first finding that may be it, by the number of its program; a known violation counts, too."""
+    """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
     named = [one.verdict.property for one in report.findings]
     shown = [one for one in named if bug.fits(one)]
     shown += [one.property for judged_ in report.judged for one in judged_.verdicts if one.known and bug.fits(one.property)]
     others = tuple(dict.fromkeys(one for one in named if not bug.fits(one)))
-    return Searched(bug, on, release, shown[0] if shown else None, others, len(report.judged), report.seconds, folder)
+    return Searched(bug, on, release, shown[0] if shown else None, others, len(report.judged), report.seconds, folder, report.stopped)

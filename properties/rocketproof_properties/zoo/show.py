@@ -34,12 +34,10 @@ def print_bugs(bugs: Sequence[Bug]) -> None:
 def print_search(found: Searched) -> None:
     """What a search has come to, in a line."""
     page = Page()
-    if found.first is not None:
-        page.line(
-            f"{found.bug.id} on {found.release}: {found.first} after {counted(found.programs, 'program')}, {found.seconds:.1f} s", "bold"
-        )
-    else:
-        page.line(f"{found.bug.id} on {found.release}: not seen in {counted(found.programs, 'program')}, {found.seconds:.1f} s", "bold")
+    if found.stopped:
+        page.line(f"stopped: {found.stopped}", "bold yellow")
+    seen = found.first or "not seen"
+    page.line(f"{found.bug.id} on {found.release}: {seen} in {counted(found.programs, 'program')}, {found.seconds:.1f} s", "bold")
     if found.others:
         page.wrapped(", ".join(found.others), first="other findings: ", indent=2)
     page.line(f"report: {found.folder}")

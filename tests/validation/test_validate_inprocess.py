@@ -110,7 +110,17 @@ def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report
     for path in sorted((folder / "histories").iterdir())[:12]:
         (copy / "histories" / path.name).write_bytes(path.read_bytes())
     (copy / "report.json").write_bytes((folder / "report.json").read_bytes())
-    assert again(copy, "P40", ()).exit_code == 1
+    found = again(copy, "P40", ())
+    assert found.exit_code == 1
+
+    # Whether a smaller program still shows a finding is asked of the profile that is judged by now.
+    path = copy / "report.json"
+    saved = json.loads(path.read_text("utf-8"))
+    saved["profile"] = "P49"
+    for row in saved["findings"]:
+        row["again"] = row["repeats"] = 2
+    path.write_text(json.dumps(saved), "utf-8")
+    assert {one.again for one in again(copy, "P40", ()).findings if one.verdict.judge == "reference"} == {2}
 
 
 # Wrong answers

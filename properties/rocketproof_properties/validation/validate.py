@@ -42,6 +42,8 @@ Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
 """Seconds for making one finding's program smaller, unless given."""
 MOST_SHRUNK: Final = 10
+CTRL_C: Final = "Ctrl-C"
+"""What a report says that was stopped by hand."""
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
 """Programs whose messages may come when they are over."""
 ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART})
@@ -145,7 +147,7 @@ class _Validation:
             self._replay()
             self._kill()
         except KeyboardInterrupt:
-            made.stopped = "Ctrl-C"
+            made.stopped = CTRL_C
         except TargetError as problem:
             if not (made.judged or isinstance(problem, Gone)):
                 raise
@@ -435,7 +437,7 @@ def again(
     restore(made.judged, old)
     made.shared = judge_shared(made.judged, made.profile)
     made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
-    _repeated(made.findings, old, folder)
+    _repeated(made.findings, old, folder, made.profile)
     made.findings[:0] = [*filter(None, map(_of_no_history, old.get("findings") or ()))]
     name_causes(made.findings, folder, made.profile)
     judge_accepted(made, entries)
@@ -452,15 +454,15 @@ def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
     return ValidationFinding(verdict, Program(0, needs, (), needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
 
 
-def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path) -> None:
-    """Keep how often a finding came again, and its smallest program if that still shows it: no target is asked now."""
+def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str) -> None:
+    """Keep how often a finding came again, and its smallest program if that shows it under this profile too: no target is asked now."""
     rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
     for one in findings:
         row = rows.get(one.key)
         path = folder / row["history"] if row is not None else None
         if row is None or path is None or not path.exists():
             continue
-        same = judge_file(path, str(old["profile"]), (one.verdict.judge,)).alike(one.verdict)
+        same = judge_file(path, profile, (one.verdict.judge,)).alike(one.verdict)
         if same:
             one.again, one.repeats = int(row["again"]), int(row["repeats"])
             one.verdict, one.program, one.history = same[0], load(path).program, row["history"]

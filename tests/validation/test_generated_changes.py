@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
-from rocketproof_properties.changes import arguments, operators, sampling
+from rocketproof_properties.changes import arguments, baseline, operators, sampling
 from rocketproof_properties.changes.results import NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
 from rocketproof_properties.choices import InputError
+from rocketproof_properties.deployments.deployment import TargetError
+from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.validate import CTRL_C
 
 SOURCE = '''
 @property
@@ -113,6 +117,18 @@ def test_an_argument_is_for_what_needs_one() -> None:
     assert arguments.argued(survived).verdict == UNSEEN and arguments.argued(survived).how
     noticed = Row("producer/send:f fixed a → True", "producer", "producer/send", "fixed", NOTICED)
     assert arguments.argued(noticed) is noticed
+
+
+@pytest.mark.parametrize(("stopped", "raised"), [(CTRL_C, KeyboardInterrupt), ("it does not answer any more", TargetError)])
+def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reaches(
+    stopped: str, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = SimpleNamespace(lines=frozenset, started=frozenset(), end=lambda: None)
+    monkeypatch.setattr(baseline, "Forked", lambda *given, **named: idle)
+    monkeypatch.setattr(baseline.Forked, "offers", frozenset(), raising=False)
+    monkeypatch.setattr(baseline, "validate", lambda request, progress: ValidationReport({}, "P494", 0, 0, stopped=stopped))
+    with pytest.raises(raised):
+        baseline.baseline("P494", 2, 1, lambda what, done, of: None)
 
 
 def test_every_argument_is_about_changes_that_there_are() -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from ..choices import InputError
+from ..deployments.deployment import TargetError
 from ..generators.programs import Choice, Program, generate
 from ..judging.judging import judge_file
 from ..runs.parsed import load
 from ..steps.parts import Capability
 from ..validation.report import HISTORIES, ValidationReport
-from ..validation.validate import Progress, ValidationRequest, validate
+from ..validation.validate import CTRL_C, Progress, ValidationRequest, validate
 from .sampling import Change
 from .target import Forked, Line
 
@@ -48,7 +49,10 @@ class Baseline:
 
 
 def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baseline:
-    """Perform the programs on the implementation as it is. Raises InputError if they find something."""
+    """Perform the programs on the implementation as it is.
+
+    Raises InputError if they find something, TargetError if they are not performed to their end, KeyboardInterrupt.
+    """
     offers = Forked.offers
     configure, start = Capability.CONFIGURE in offers, Capability.START in offers
     made = Baseline(profile, generate(Choice(profile, count, seed, configure=configure, start=start)))
@@ -86,6 +90,10 @@ def _perform(target: Forked, made: Baseline, folder: Path, places: Sequence[int]
             made.reached[places[load(path).program.number - 1]] = target.lines()
 
     found = perform(target, folder, [made.programs[place] for place in places], TOGETHER if together else 1, None, done)
+    if found.stopped == CTRL_C:
+        raise KeyboardInterrupt
+    if found.stopped:  # what was not performed would pass for lines that no program reaches
+        raise TargetError(f"without any change the programs were not performed to their end: {found.stopped}")
     if found.open:
         raise InputError(f"without any change the programs find something: {found.open[0].verdict.text}; mend that first")
     if together:

@@ -20,7 +20,7 @@ from typing import Final
 from ..choices import InputError
 from ..deployments import guardian
 from ..patches.forks import silence
-from ..validation.validate import Progress
+from ..validation.validate import CTRL_C, Progress
 from . import arguments
 from .baseline import Baseline, baseline
 from .results import NOTICED, UNDECIDED, UNREACHED, Report, Row
@@ -45,7 +45,7 @@ def run(
 ) -> Report:
     """Try the changes with so many programs, on so many processes, for at most so many seconds; `keep` gets what is known now and then.
 
-    Raises InputError where the programs find something without a change.
+    Raises InputError where the programs find something without a change, and TargetError where they end before their time.
     """
     if not hasattr(os, "fork"):
         raise InputError("changes are tried in forked processes, which this system does not have; use Linux or macOS")
@@ -73,7 +73,7 @@ def run(
         if len(rows) < len(changes):
             report.stopped = "the time limit"
     except KeyboardInterrupt:
-        report.stopped = "Ctrl-C"
+        report.stopped = CTRL_C
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         guardian.release_folder(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from rocketproof_properties.releases.switching import Recorded
 from rocketproof_properties.replay import program
 from rocketproof_properties.runs.runner import Bounds, Runner
 
+PERFORMED = against._performed
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
 
 
@@ -140,6 +142,26 @@ def test_what_was_found_before_an_interruption_is_written(
     data = json.loads((folder / against.REPORT).read_text("utf-8"))
     assert (data["stopped"], [row["about"] for row in data["differences"]]) == ("Ctrl-C", ["send.remark"])
     assert "stopped: Ctrl-C" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("done_again", "said", "code"),
+    [
+        (lambda both, programs, progress: iter(()), None, 1),
+        (lambda both, programs, progress: PERFORMED((both[0], both[0]), programs, progress), False, 3),
+    ],
+    ids=["there was no time", "it did not come again"],
+)
+def test_what_nobody_did_again_is_not_said_to_have_gone(
+    done_again: Callable[..., object], said: bool | None, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = iter((PERFORMED, done_again))
+    monkeypatch.setattr(against, "_programs", lambda request: [Program(1, "test", (("send", {"topic": "x" * 128}),))])
+    monkeypatch.setattr(against, "_performed", lambda *given: next(rounds)(*given))
+    folder = tmp_path / "report"
+    assert run(["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--report", str(folder)]) == code
+    (row,) = json.loads((folder / against.REPORT).read_text("utf-8"))["differences"]
+    assert row["again"] is said
 
 
 def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

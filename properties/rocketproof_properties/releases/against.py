@@ -23,6 +23,7 @@ from ..runs.runner import Bounds
 from ..steps.parts import Capability
 from ..steps.vocabulary import Step
 from ..validation.report import HISTORIES, prepare
+from ..validation.validate import CTRL_C
 from .causes import Cause, cause_of
 from .edges import EDGES, edges, left_out
 from .pairs import compare
@@ -57,8 +58,8 @@ class AgainstRequest:
 
 @dataclass
 class Differing:
-    """What two targets do otherwise: the smallest program so far, in how many it was seen, and whether it came again. `also`: what else
-    differs by the same cause."""
+    """What two targets do otherwise: the smallest program so far, in how many it was seen, and whether it came again, None where its
+    program was not done again. `also`: what else differs by the same cause."""
 
     cause: Cause
     count: int
@@ -149,7 +150,7 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
     try:
         _search(made, both, request, progress)
     except KeyboardInterrupt:
-        made.stopped = "Ctrl-C"
+        made.stopped = CTRL_C
     except TargetError as problem:
         if not made.programs:
             raise
@@ -233,14 +234,22 @@ def _round(both: Sequence[Stage], differing: Sequence[Differing], number: int, p
     """Try smaller programs of each, in the first round also itself; whether one became smaller."""
     programs: list[Program] = []
     of: dict[int, Differing] = {}
+    themselves: set[int] = set()
     for one in differing:
-        for steps in (*([one.program.steps] if not number else ()), *_smaller(one.program)):
+        tried = _smaller(one.program)
+        if not number:
+            tried.insert(0, one.program.steps)
+            themselves.add(len(programs) + 1)
+        for steps in tried:
             programs.append(replace(one.program, number=len(programs) + 1, steps=tuple(steps)))
             of[len(programs)] = one
     smaller = False
     shown: set[int] = set()
+    repeated: set[int] = set()
     for program, pair in _performed(both, programs, progress):
         one = of[program.number]
+        if program.number in themselves and all(each.tells for each in pair):
+            repeated.add(id(one))
         same = next((each for each in _differences(pair) if cause_of(each, pair[0].history).about == one.cause.about), None)
         if same is None:
             continue
@@ -249,7 +258,10 @@ def _round(both: Sequence[Stage], differing: Sequence[Differing], number: int, p
             one.cause, one.program, one.difference, one.histories = cause_of(same, pair[0].history), program, same, pair
             smaller = True
     for one in differing:
-        one.again = id(one) in shown or bool(one.again)
+        if id(one) in shown:
+            one.again = True
+        elif id(one) in repeated:
+            one.again = False
     return smaller
 
 

@@ -56,7 +56,7 @@ class Stage:
         edges = [one for one in programs if one.source == EDGES]
         while edges and not self.bounds.over:
             with self.target.open() as running, self._runner(running, "") as runner:
-                while edges:
+                while edges and not self.bounds.over:
                     program = edges.pop(0)
                     done(program, runner.perform(program))
                     if not serves(runner):

@@ -24,14 +24,14 @@ from rocketproof_traces.stored.walk import Walk
 
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
-    "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "topic_limit": 127,
+    "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "refuses_inner": False, "topic_limit": 127,
     "before_47": False, "before_49": True,
 }  # fmt: skip
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
 UNSET = "entryTags < storeTimestamp or (entryTags - storeTimestamp) % 1000 <> 0"
 OWN = f"{COUNTED} and entryThere and entryOffset = physicalOffset"
-NUMBER = "( 1 + greatest( innerNumber - 1, 0 ) * ( sysFlag // 128 % 2 = 1 )::int )"
+NUMBER = "( 1 + greatest( innerNumber - 1, 0 ) * ( $refuses_inner and sysFlag // 128 % 2 = 1 )::int )"
 SQL = {
     "record": {
         "INV-37.stored": "storedPhysicalOffset <> physicalOffset",

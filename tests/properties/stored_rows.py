@@ -660,13 +660,9 @@ STEPS: dict[str, list[tuple[Row, Row, set[str]]]] = {
         ({}, {"queueOffset": 7}, {"INV-34.stored"}),
         ({}, {"queueOffset": 0}, {"INV-34.again"}),
         ({"queueOffset": -1}, {"queueOffset": 0}, set()),
-        ({"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 12}, set()),
-        ({"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 8}, {"INV-34.stored"}),
-        ({"innerNumber": 0, "sysFlag": 128}, {"queueOffset": 8}, set()),
-        ({"queueOffset": -5, "innerNumber": 5, "sysFlag": 128}, {"queueOffset": 0}, set()),
-        ({"queueOffset": -5, "innerNumber": 5}, {"queueOffset": 0}, {"INV-34.again"}),
-        ({"innerNumber": 5}, {"queueOffset": 8}, set()),
-        ({"innerNumber": 5}, {"queueOffset": 12}, {"INV-34.stored"}),
+        ({"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 8}, set()),
+        ({"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 12}, {"INV-34.stored"}),
+        ({"queueOffset": -5, "innerNumber": 5, "sysFlag": 128}, {"queueOffset": 0}, {"INV-34.again"}),
     ],
     "ledgers": [
         ({}, {"index": 8}, set()),
@@ -685,6 +681,13 @@ STEPS: dict[str, list[tuple[Row, Row, set[str]]]] = {
 # The same two under settings.
 SET_STEPS: list[tuple[dict[str, Any], str, Row, Row, set[str]]] = [
     ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 1_000_000}, set()),
+    ({"refuses_inner": True}, "line", {"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 12}, set()),
+    ({"refuses_inner": True}, "line", {"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 8}, {"INV-34.stored"}),
+    ({"refuses_inner": True}, "line", {"innerNumber": 0, "sysFlag": 128}, {"queueOffset": 8}, set()),
+    ({"refuses_inner": True}, "line", {"queueOffset": -5, "innerNumber": 5, "sysFlag": 128}, {"queueOffset": 0}, set()),
+    ({"refuses_inner": True}, "line", {"queueOffset": -5, "innerNumber": 5}, {"queueOffset": 0}, {"INV-34.again"}),
+    ({"refuses_inner": True}, "line", {"innerNumber": 5}, {"queueOffset": 8}, set()),
+    ({"refuses_inner": True}, "line", {"innerNumber": 5}, {"queueOffset": 12}, {"INV-34.stored"}),
     ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 999_999}, {"INV-42.stored"}),
 ]
 

@@ -21,7 +21,15 @@ from rocketproof_traces.audit.rules import KINDS, chosen, instance
 
 ROWS = 4000
 OTHERS: list[dict[str, Any]] = [
-    {"max_message_size": 160, "limits_record": False, "clock_skew": 0, "known_flags": 15, "half_messages": False, "check_names": False},
+    {
+        "max_message_size": 160,
+        "limits_record": False,
+        "clock_skew": 0,
+        "known_flags": 15,
+        "half_messages": False,
+        "check_names": False,
+        "refuses_inner": True,
+    },
     {"max_message_size": 140, "stores_wait": True, "max_delay_level": 2, "topic_limit": 255, "before_49": False},
     {"stores_parsed": False, "max_delay_level": 4, "topic_limit": 9, "before_47": True},
 ]

@@ -205,3 +205,34 @@ def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases(
 
     assert verdicts("P533", 0) == ["illegal", "ok"]
     assert verdicts("P533", 1) == verdicts("P494", 0) == ["ok", "illegal"]
+
+
+@pytest.mark.behaviour("BACK-16", "APP-05")
+def test_a_message_that_nobody_told_of_may_be_too_long_to_be_given_back() -> None:
+    """It is found and not stored: its retry topic is there by then, and that of dead letters where it is one."""
+
+    def verdict(code: int, level: str, **topics: int) -> str:
+        return Story().back(code, without="originTopic", delayLevel=level).topics(**topics).judged().verdict
+
+    assert verdict(1, "-1", _RETRY_g=1, _DLQ_g=1) == "ok"
+    assert verdict(1, "0", _RETRY_g=1) == "ok"
+    assert verdict(1, "0", _RETRY_g=2) == "illegal"
+    assert verdict(0, "-1", _RETRY_g=1) == "illegal"
+
+
+@pytest.mark.behaviour("APP-08", "BACK-09", "HAZ-51")
+@pytest.mark.parametrize(("flag", "verdict"), [("16", "ok"), ("32", "ok"), ("64", "illegal"), ("0", "illegal")])
+def test_a_record_whose_hosts_are_read_as_longer_may_not_be_found(flag: str, verdict: str) -> None:
+    assert Story().send(0, 0, sysFlag=flag).back(1).topics(A=4, _RETRY_g=1).judged().verdict == verdict
+    assert Story().send(0, 0, sysFlag=flag).back(0).topics(A=4, _RETRY_g=1).judged().verdict == "ok"
+
+
+@pytest.mark.behaviour("TRX-03", "INV-34")
+def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> None:
+    """The deletion of any topic takes the half topic's queue away."""
+    half = "TRAN_MSG\x01true"
+    for offsets in ((0, 1), (1, 0), (5, 6, 0, 1), (2, 0, 2)):
+        story = Story()
+        for offset in offsets:
+            story.send(0, offset, properties=half)
+        assert story.topics(A=4).judged().verdict == "ok"

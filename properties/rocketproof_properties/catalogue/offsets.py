@@ -100,8 +100,10 @@ CLAIMS = [TABLE, NEXT, ZERO, DISPATCHED, OFFSETS, ENTRIES, ELECTED]
 
 def _offsets() -> list[Rule]:
     """Queue offsets of records, and that each has its entry."""
-    r = vocabulary()["record"].row
-    following = r.queueOffset + ite((r.sysFlag & INNER_BATCH) != 0, maximum(r.innerNumber, 1), 1)
+    records = vocabulary()["record"]
+    r = records.row
+    inner = records.given["refuses_inner"] & ((r.sysFlag & INNER_BATCH) != 0)
+    following = r.queueOffset + ite(inner, maximum(r.innerNumber, 1), 1)
     return [
         rule(
             "INV-34.stored",

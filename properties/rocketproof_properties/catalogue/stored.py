@@ -31,10 +31,10 @@ def settings(profile: str) -> dict[str, Any]:
 
     `before_47`: up to 4.6 a batch takes its time before it waits for the log's lock (INV-42). `before_49`: up to 4.8 a text with a second
     byte 1 is read as no property, the dead letter of a first send-back has no id of its first record, and 4.7 draws queue ids below 0;
-    P49 is of such releases too, whatever its own broker does.
+    P49 is of such releases too, whatever its own broker does. `refuses_inner`: only a release that has inner batches counts their messages.
     """
     chosen = PROFILES[profile]
-    names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names")
+    names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "refuses_inner")
     return {name: getattr(chosen, name) for name in names} | {
         "topic_limit": max(chosen.topic_limit, chosen.retry_limit),
         "before_47": profile in _BEFORE_47,

@@ -287,6 +287,7 @@ SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "stores_wait": (Bool, False),
     "half_messages": (Bool, True),
     "check_names": (Bool, True),
+    "refuses_inner": (Bool, False),
     "topic_limit": (Int(0, 255), 127),
     "before_47": (Bool, False),
     "before_49": (Bool, True),

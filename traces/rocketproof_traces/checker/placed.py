@@ -171,14 +171,15 @@ class PlacedChecker(PartChecker):
         if missing and not self.profile.null_fields:
             return Refused(self.machine, SYSTEM_ERROR, "a send-back names a place, a group and a level", one.code if ended else None)
         if record is not None:  # a level that is null fails once the record is found, which is answered as if it were not
-            ways: list[Values] = [way | {"found": not missing, "times": record.times, "kept": record.level}]
+            there = (False, True) if record.garbled and not missing else (not missing,)
+            ways: list[Values] = [way | {"found": found, "times": record.times, "kept": record.level} for found in there]
             if one.opened in self._unsure:
                 ways = [each | side for each in ways for side in SIDES]
         else:
             levels = range(1 if self.profile.dlq_clears_delay else DELAY_LEVELS + 1)
             there = (False,) if missing else (False, True)
             ways = [way | {"found": found, "kept": kept} | side for found in there for side in SIDES for kept in levels]
-        ways = [each | {"flaw": flaw} for each in ways for flaw in flaws_of_back(record, self.profile)]
+        ways = [each | {"flaw": flaw} for each in ways for flaw in flaws_of_back(record, self.profile, origin=way["fitting"])]
         kind = "not" if record is None else record.kind
         start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
         claims = frozenset() if ended is not None else claims

@@ -398,7 +398,7 @@ class Registering(_OneStep):
 class Filled(_OneStep):
     """What others store in a queue that all clients of a broker share, of delayed or of half messages: nobody knows how much. An offset
     that an answer `claims` is left to that request; one that it may claim (`maybe`) can be passed over. Where others may take the queue
-    away by a deletion, it can begin anew (`begins`). It never ends."""
+    away by a deletion, it can begin anew (`begins`), and come to any of them again. It never ends."""
 
     machine: Machine
     topic: int
@@ -416,7 +416,7 @@ class Filled(_OneStep):
         slot = self.machine.offset_slot(self.topic, self.queue)
         now = shared[slot]
         last = min((offset for offset in self.claimed if offset >= now), default=JAVA_LONG)
-        ends = [offset for offset in (*self.maybe, *self.claimed) if now < offset <= last or (self.begins and offset < now)]
+        ends = [offset for offset in (*self.maybe, *self.claimed) if now < offset <= last or (self.begins and offset != now)]
         moves = [Move("filled", self.machine.assigned(shared, {slot: end}), OVER, 1 << slot, 1 << slot) for end in ends]
         return moves or [Move("filled", shared, None, 1 << slot, 1 << slot, dead=True)]  # what it touches depends on no offset
 

@@ -11,13 +11,13 @@ from functools import cache
 from typing import Any
 
 from rocketproof_model.language import JAVA_INT, Bool, Int
-from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT, is_given_up, plain, retry_limit_of
+from rocketproof_model.specification.bounds import DELAY_LEVELS, NAME_LIMIT, NAMES_LIMIT, is_given_up, plain, retry_limit_of
 from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
-from rocketproof_protocol.flags import COMMIT, INNER_BATCH, ROLLBACK
+from rocketproof_protocol.flags import BORN_IPV6, COMMIT, INNER_BATCH, ROLLBACK, STORE_IPV6
 from rocketproof_protocol.properties import (
     CLUSTER,
     DELAY,
@@ -55,7 +55,7 @@ Values = dict[str, Any]
 class Record:
     """A record that an answer tells of: its kind and offset, how often it was retried, its delay level; of a half message its group, and
     the topic and the queue that it is for. `long`: with what a send-back adds, its properties may be too long.
-    `bodiless`: it is a message of a batch, and has no body."""
+    `bodiless`: it is a message of a batch, and has no body. `garbled`: its bytes may be read as another record's, or as none."""
 
     kind: str
     offset: int
@@ -65,6 +65,7 @@ class Record:
     real: tuple[str, int] | None
     long: bool = False
     bodiless: bool = False
+    garbled: bool = False
 
 
 def level_asked(one: Operation) -> int | None:
@@ -122,11 +123,14 @@ def back_of(one: Operation) -> Values:
     return {**limit_of(one), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
 
 
-def flaws_of_back(record: Record | None, profile: Profile) -> tuple[str, ...]:
-    """What a send-back may fail for when its message is put: properties that are too long now (APP-05, BACK-16), or no body (STO-02)."""
-    if record is not None and record.bodiless and profile.wants_body:
+def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool) -> tuple[str, ...]:
+    """What a send-back may fail for when its message is put: properties that are too long now (APP-05, BACK-16), or no body (STO-02).
+    Without the topic of its `origin` nobody knows what was sent there."""
+    if record is None:
+        return ("none",) if origin else ("none", "error")
+    if record.bodiless and profile.wants_body:
         return ("error",)
-    return ("none", "error") if record is not None and record.long else ("none",)
+    return ("none", "error") if record.long else ("none",)
 
 
 def limit_of(one: Operation) -> Values:
@@ -224,9 +228,12 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     written = _whole(text, CUT.search(text)) + (_size(one) if one.op == "batch" else 0)
     long = not _holds(properties_fit, written + _ADDED)
     sizes = one.body_sizes()
+    wide = len(one.topic.encode("utf-8", "replace")) > NAME_LIMIT
+    garbled = wide or (profile.hosts_by_flag and bool(one.number("sysFlag") & (BORN_IPV6 | STORE_IPV6)))
     for k, place in enumerate(places):
         level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
-        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, sizes[k : k + 1] == [0])
+        bodiless = sizes[k : k + 1] == [0]
+        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled)
 
 
 # What is refused

@@ -9,6 +9,7 @@ import random
 import sys
 import tempfile
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +69,8 @@ class Hunt:
 def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", workers: int = 4) -> Hunt:
     """Validate the implementation with a mutant until something is found. Raises TargetError."""
     with tempfile.TemporaryDirectory() as folder:
-        request = ValidationRequest(SeededFault(mutant, profile), Path(folder) / "report", programs, seed, workers, shrink=0, first=True)
+        target, until = SeededFault(mutant, profile), attrgetter("findings")
+        request = ValidationRequest(target, Path(folder) / "report", programs, seed, workers, shrink=0, until=until)
         found = validate(request)
     first = found.findings[0].verdict if found.findings else None
     said = "" if first is None else f"{first.judge}: {first.property}"

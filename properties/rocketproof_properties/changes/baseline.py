@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -73,7 +74,8 @@ def perform(
 ) -> ValidationReport:
     """Validate a target with these programs up to the first finding. Raises TargetError where it cannot be set up."""
     request = ValidationRequest(
-        target, folder, programs=0, workers=workers, seconds=seconds, shrink=0, first=True, remembered=programs, audits=True
+        target, folder, programs=0, workers=workers, seconds=seconds, shrink=0, remembered=programs, audits=True,
+        until=attrgetter("findings"),
     )  # fmt: skip
     return validate(request, progress)
 

@@ -105,6 +105,7 @@ class Judged:
 
     @property
     def findings(self) -> list[Verdict]:
+        """What is wrong, and not known."""
         return [one for one in self.verdicts if not one.known]
 
     @property

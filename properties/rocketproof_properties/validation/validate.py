@@ -52,7 +52,8 @@ ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART
 
 @dataclass(frozen=True)
 class ValidationRequest:
-    """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding.
+    """What to do. `name_server` is that of a target which does not know its own; times are seconds. `until`: end behind the first program
+    of which this holds.
 
     `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times. `asked`: how the command line said it,
     which is kept for who goes on with the run. `resumes`: the folder is that of a run that was interrupted, which goes on. `remembered`
@@ -70,7 +71,7 @@ class ValidationRequest:
     shrink: float = SHRINK
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
-    first: bool = False
+    until: Callable[[Judged], bool] | None = None
     witnesses: Sequence[KnownHazard] = ()
     kills: int = 0
     asked: Mapping[str, Any] | None = None
@@ -238,7 +239,7 @@ class _Validation:
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
                 judged.append(judge_file(path, self.target.profile))
-                if self.request.first and judged[-1].findings:
+                if self.request.until is not None and self.request.until(judged[-1]):
                     self.bounds.ended.set()
                 self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ..choices import InputError
 from ..deployments.apache import Apache
+from ..judging.judging import Judged
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, validate
 from .bugs import Bug
@@ -18,7 +19,7 @@ On = Literal["bad", "good"]
 @dataclass(frozen=True)
 class Searched:
     """What came of it. `first`: the property of a finding that shows the bug, None where there is none; `others` are further findings.
-    `stopped`: what ended it early, "" if nothing did."""
+    `programs` and `seconds` are those up to the first program that shows it. `stopped`: what ended it early, "" if nothing did."""
 
     bug: Bug
     on: On
@@ -58,14 +59,21 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         raise InputError(f"{bug.id} --on {on}: no release that can be started is known to be so; leave out --on to read about it")
     if bug.how != "search":
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
-    request = ValidationRequest(Apache(release), folder, programs, seed, seconds=seconds, shrink=0, audits=True)
+    request = ValidationRequest(
+        Apache(release), folder, programs, seed, seconds=seconds, shrink=0, audits=True, until=lambda judged: bool(_shown(bug, judged))
+    )
     return judged(bug, on, release, folder, validate(request, progress))
+
+
+def _shown(bug: Bug, program: Judged) -> list[str]:
+    """The properties by which a program may show a bug, known violations among them."""
+    return [one.property for one in program.verdicts if bug.fits(one.property)]
 
 
 def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> Searched:
     """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
     named = [one.verdict.property for one in report.findings]
     shown = [one for one in named if bug.fits(one)]
-    shown += [one.property for judged_ in report.judged for one in judged_.verdicts if one.known and bug.fits(one.property)]
+    shown += [name for judged_ in report.judged for name in _shown(bug, judged_)]
     others = tuple(dict.fromkeys(one for one in named if not bug.fits(one)))
     return Searched(bug, on, release, shown[0] if shown else None, others, len(report.judged), report.seconds, folder, report.stopped)

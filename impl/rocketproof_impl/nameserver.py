@@ -288,7 +288,7 @@ class NameServer:
         """
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
-        if command.code == REGISTER_TOPIC and not self.profile.registers_topics:
+        if command.code == REGISTER_TOPIC and not self.profile.takes_topics:
             handler = None
         if handler is None:
             if not self.profile.name_server_refuses and command.code not in _SERVED_ELSEWHERE:
@@ -351,11 +351,11 @@ def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:
     """Request 105 (NS-06); later name servers look for the topic null where none is named."""
     named = (request.ext_fields or {}).get("topic")
-    topic = "null" if named is None and server.profile.null_fields else _field(request, "topic")
+    topic = "null" if named is None and server.profile.null_topic else _field(request, "topic")
     route = None if named is None else server.route(topic)
     if route is None:
         response.code = TOPIC_NOT_EXIST
-        response.remark = f"No topic route info in name server for the topic: {topic}{suggestion(server.profile.faq)}"
+        response.remark = f"No topic route info in name server for the topic: {topic}{suggestion(server.profile.name_server_faq)}"
     else:
         response.body = encode_route(route)
 

@@ -2,8 +2,8 @@
 
 P40, P45 and P49 follow what articles say of RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9; P494 is P49 with what a recorded 4.9.4 does
 otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. The others refine one of these two by what programs showed of further
-releases: P492 of 4.9.2, P510 of 5.1, P520 of 5.2, P540 of 5.4 and 5.5. `switches` documents each switch: what it decides, since when,
-and why.
+releases: P492 of 4.9.2, P510 of 5.1, P520 of 5.2, P540 of 5.4 and 5.5. P494+P533, or any two, is that of a broker of the one beside a name
+server of the other. `switches` documents each switch: what it decides, since when, and why.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Literal
 
 from rocketproof_protocol.topics import LEGAL, RETRY_PREFIX, TEMPLATE
 
-from .switches import Profile, profiles
+from .switches import PAIR, Profile, Profiles, profiles
 
-__all__ = ["PROFILES", "NameClass", "Profile", "classify", "java_length", "lineage", "profile_of"]
+__all__ = ["PAIR", "PROFILES", "NameClass", "Profile", "classify", "java_length", "lineage", "profile_of"]
 
 NameClass = Literal["ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"]
 
-PROFILES: dict[str, Profile] = profiles(
+PROFILES: Profiles = profiles(
     {
         "P40": ("", "RocketMQ 4.0 to 4.2 as described"),
         "P45": ("P40", "RocketMQ 4.3 to 4.6 as described"),

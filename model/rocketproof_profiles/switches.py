@@ -7,8 +7,8 @@ it names none: of the release before it, or, for a release that was looked at la
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, NamedTuple
 
 from rocketproof_protocol.codes import INVALID_PARAMETER, SYSTEM_ERROR
 from rocketproof_protocol.topics import (
@@ -64,7 +64,7 @@ class Profile:
         "http://rocketmq.apache.org/docs/faq/",
         since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1, A-30, A-31 and each remark that names it"),
     )
-    """Where texts for users send their readers."""
+    """Where a broker's texts for users send their readers."""
 
     check_groups: bool = switch(
         False,
@@ -396,6 +396,17 @@ class Profile:
     of the broker's own (HAZ-54, HAZ-58)."""
 
     # Name server
+    name_server_faq: str = switch(
+        "http://rocketmq.apache.org/docs/faq/",
+        since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1 and each other topic without a route"),
+    )
+    """Where a name server's texts for users send their readers (NS-06)."""
+
+    null_topic: bool = switch(
+        False, since("P494", True, "not recorded, tests/real/test_later_switches.py: the answer 17, of the topic null")
+    )
+    """A name server that is asked for a route without the name of a topic has none for null; otherwise the header is an error (NS-06)."""
+
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
     """Routes say whether a slave may act as master (NS-06)."""
 
@@ -414,8 +425,11 @@ class Profile:
     )
     """A registration of the stored version adds the topics that the broker does not have there (NS-03)."""
 
-    registers_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
-    """A name server takes topics from whoever names a broker that it knows, without a version; a broker may do so (TCM-34)."""
+    registers_topics: bool = switch(False, since("P533", True, "not recorded: taken from the documentation of enableSingleTopicRegister"))
+    """A setting of brokers lets them register a single topic by a request of its own, without a version (TCM-34)."""
+
+    takes_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
+    """A name server takes topics by that request from whoever names a broker that it knows (TCM-34)."""
 
     leaves_by_address: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves")
@@ -439,9 +453,43 @@ class Profile:
         return SYSTEM_ERROR if code == self.illegal_code else code
 
 
-def profiles(about: Mapping[str, tuple[str, str]]) -> dict[str, Profile]:
+OF_NAME_SERVERS: Final = (
+    "name_server_refuses",
+    "name_server_faq",
+    "null_topic",
+    "acting_master",
+    "refuses_single_topic",
+    "takes_unknown_topics",
+    "takes_topics",
+    "leaves_by_address",
+)
+"""The switches that a name server decides, whatever its brokers' release; all others are a broker's."""
+
+PAIR: Final = "+"
+"""Between a broker and its name server, where they are of different releases."""
+
+
+class Profiles(dict[str, Profile]):
+    """Profiles by name. Two names with `PAIR` between them, as in P494+P533, name that of a broker of the one beside a name server of the
+    other: it refines the broker's, and is no item of its own, as there are too many."""
+
+    def __missing__(self, name: object) -> Profile:
+        broker, pair, name_server = str(name).partition(PAIR)
+        if not pair or not {broker, name_server} <= self.keys():
+            raise KeyError(name)
+        one, other = self[broker], self[name_server]
+        about = f"{one.about}, beside a name server: {other.about}"
+        given = {switch: getattr(other, switch) for switch in OF_NAME_SERVERS}
+        return replace(one, name=str(name), about=about, reasons={}, base=broker, **given)
+
+    def __contains__(self, name: object) -> bool:
+        broker, pair, name_server = str(name).partition(PAIR)
+        return {broker, name_server if pair else broker} <= self.keys()
+
+
+def profiles(about: Mapping[str, tuple[str, str]]) -> Profiles:
     """The profiles of these names, each with the name of the one that it refines and a line about it; a profile comes behind its base."""
-    made: dict[str, Profile] = {}
+    made = Profiles()
     for name, (base, text) in about.items():
         values = {} if not base else {each.name: getattr(made[base], each.name) for each in fields(Profile) if "changes" in each.metadata}
         reasons = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, NoReturn, TypeVar
@@ -24,6 +24,8 @@ class InputError(RocketproofError):
 
 def known(what: str, given: str, names: Iterable[str]) -> str:
     """The name `given` if it is one of `names` (in whatever case it was typed), else an InputError that offers others."""
+    if isinstance(names, Container) and given in names:
+        return given
     choices = list(dict.fromkeys(names))
     if given in choices:
         return given

@@ -13,6 +13,7 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
+from rocketproof_profiles.switches import OF_NAME_SERVERS
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Deployment
@@ -63,6 +64,13 @@ LATER: Mapping[str, Any] = {
     "null_fields": 17,
     "check_groups": [0, 26, 26],
 }
+
+OLD_BESIDE_NEW = EARLIER | {name: LATER[name] for name in OF_NAME_SERVERS if name in LATER} | {"registers_updated_alone": [17, 17]}
+"""Of 4.9.4 beside a name server of 5.3.3, which refuses the one topic that a broker which it has forgotten tells of."""
+NEW_BESIDE_OLD = LATER | {name: EARLIER[name] for name in OF_NAME_SERVERS if name in EARLIER}
+NEW_BESIDE_OLD |= {"registers_updated_alone": [17, 0], "registers_created_alone": [17, 0]}
+"""Of 5.3.3 beside a name server of 4.9.4, which takes such a topic, and has a route for it alone: neither release alone does this of a
+topic that a message has made."""
 
 
 class Asking:
@@ -207,4 +215,16 @@ def left(ask: Asking) -> list[str]:
 @pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34", "TRX-01", "HAZ-47")
 def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(version).open()) == expected
+    assert seen(InProcess(profile).open()) == expected
+
+
+@pytest.mark.parametrize(
+    ("broker", "name_server", "profile", "expected"),
+    [("4.9.4", "5.3.3", "P494+P533", OLD_BESIDE_NEW), ("5.3.3", "4.9.4", "P533+P494", NEW_BESIDE_OLD)],
+)
+@pytest.mark.behaviour("NS-02", "NS-03", "NS-08", "TCM-30", "TCM-34")
+def test_a_pair_has_the_brokers_switches_and_the_name_servers(
+    broker: str, name_server: str, profile: str, expected: Mapping[str, Any]
+) -> None:
+    assert seen(Apache(broker, name_server=name_server).open()) == expected
     assert seen(InProcess(profile).open()) == expected

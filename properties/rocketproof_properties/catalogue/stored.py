@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from rocketproof_profiles import PROFILES
+from rocketproof_profiles import PAIR, PROFILES
 from rocketproof_traces.audit.rules import Rule
 
 from . import beside, delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
@@ -34,9 +34,10 @@ def settings(profile: str) -> dict[str, Any]:
     P49 is of such releases too, whatever its own broker does. `refuses_inner`: only a release that has inner batches counts their messages.
     """
     chosen = PROFILES[profile]
+    broker = profile.partition(PAIR)[0]
     names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "refuses_inner")
     return {name: getattr(chosen, name) for name in names} | {
         "topic_limit": max(chosen.topic_limit, chosen.retry_limit),
-        "before_47": profile in _BEFORE_47,
-        "before_49": profile in _BEFORE_49,
+        "before_47": broker in _BEFORE_47,
+        "before_49": broker in _BEFORE_49,
     }

@@ -97,6 +97,7 @@ def validate(
     /,
     *,
     target: str | None = None,
+    pair: str | None = None,
     against: str | None = None,
     nameserver: str | None = None,
     profile: Profile | None = None,
@@ -132,6 +133,8 @@ def validate(
         The address of a broker that runs, such as 127.0.0.1:10911.
     target
         What to start instead: apache:VERSION, served, inprocess, or a TOML file that describes it.
+    pair
+        Releases of a broker and of the name server beside it, such as apache:4.9.7+apache:5.1.0; as --target, which takes pairs too.
     against
         Another target, as --target: say what the two do otherwise, each with a small program and the rule concerned, and judge neither.
         --programs, --seed, --workers, --time, --shrink 0, --report and --json are as without it.
@@ -183,10 +186,11 @@ def validate(
     pages
         A folder for the run's page and the explorer's page of each finding's history.
     """
-    from ..deployments.choose import choose
+    from ..deployments.choose import choose, in_place_of
     from ..reports.options import is_kind
     from ..validation import accept as accepting
 
+    target = in_place_of(target, pair)
     folders = [Path(one) for one in report if not is_kind(one)]
     if len(folders) > 1:
         raise InputError(f"--report {folders[0]} and --report {folders[1]}: a run has one folder; give one, and reports as KIND:PATH")

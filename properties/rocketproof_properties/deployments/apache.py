@@ -1,5 +1,7 @@
 """Apache RocketMQ itself, any release: a name server and brokers in Java, with small files and bounded memory.
 
+A name server may be of another release than its brokers: then its switches are those of its own release.
+
 Settings that differ from a release's defaults are those of the recordings in `tests/data`, and for 5.x what keeps a broker
 small and on this machine. They can be set otherwise like any other.
 """
@@ -11,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rocketproof_profiles import PROFILES
+from rocketproof_profiles import PAIR, PROFILES
 
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
@@ -80,28 +82,46 @@ def profile_of(version: str) -> str:
 
 
 class Apache(Target):
-    """A release of Apache RocketMQ. Raises TargetError for a version that is none."""
+    """A release of Apache RocketMQ, or a pair: brokers of a release beside a name server of another one. Raises TargetError for a version
+    that is none."""
 
     offers = OF_TARGETS
 
-    def __init__(self, version: str, *, profile: str | None = None) -> None:
-        self.version = jars.known_version(version)
-        self.name = f"apache:{version}"
-        self.profile = profile or profile_of(version)
-        if not any(one.about == f"RocketMQ {version} as recorded" for one in PROFILES.values()):
-            self.note = f"no profile was recorded of {version}: what this release does otherwise than those of {self.profile} is a finding"
+    def __init__(self, version: str, *, name_server: str | None = None, profile: str | None = None) -> None:
+        self.releases = _Releases(jars.known_version(version), jars.known_version(name_server or version))
+        both = tuple(dict.fromkeys(self.releases))
+        self.version = PAIR.join(both)
+        self.name = PAIR.join(f"apache:{one}" for one in both)
+        nearest = {one: profile_of(one) for one in both}
+        self.profile = profile or PAIR.join(dict.fromkeys(nearest.values()))
+        recorded = {one.about for one in PROFILES.values()}
+        self.note = "; ".join(
+            f"no profile was recorded of {one}: what this release does otherwise than those of {near} is a finding"
+            for one, near in nearest.items()
+            if f"RocketMQ {one} as recorded" not in recorded
+        )
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
-        return opened(lambda: Processes(_Builder(self, jars.java(), jars.folder(self.version)), setup))
+        return opened(lambda: Processes(_Builder(self, jars.java()), setup))
+
+
+class _Releases(NamedTuple):
+    """The versions of the parts."""
+
+    brokers: str
+    name_server: str
+
+    def of(self, part: str) -> str:
+        return self.name_server if part == NAME_SERVER else self.brokers
 
 
 class _Builder:
     """Commands and files of one deployment."""
 
-    def __init__(self, target: Apache, java: str, libraries: Path) -> None:
+    def __init__(self, target: Apache, java: str) -> None:
         self.name, self.offers = target.name, target.offers
-        self._java, self._libraries = java, libraries
-        self._is_5 = not target.version.startswith("4.")
+        self._java, self._releases = java, target.releases
+        self._libraries = {version: jars.folder(version) for version in target.releases}
 
     def addresses(self, setup: Setup) -> tuple[str | None, dict[str, str]]:
         fresh = Addresses()
@@ -109,22 +129,23 @@ class _Builder:
 
     def launch(self, running: Processes, part: str) -> Launch:
         home = running.home(part)
-        self._write_logging(home)
+        version = self._releases.of(part)
+        _write_logging(home, version)
         assert running.name_server is not None
         if part == NAME_SERVER:
             address = running.name_server
             port = address.rpartition(":")[2]
             _write_properties(home / "server.conf", {"listenPort": port, "bindAddress": HOST, "kvConfigPath": str(home / "kvConfig.json")})
-            return self._launch(home, _NAME_SERVER, lambda: name_server_ready(address))
+            return self._launch(home, version, _NAME_SERVER, lambda: name_server_ready(address))
         settings = self._settings(running, part)
         _write_properties(home / "server.conf", settings)
-        return self._launch(home, _BROKER, lambda: broker_ready(running, part, settings))
+        return self._launch(home, version, _BROKER, lambda: broker_ready(running, part, settings))
 
     def _settings(self, running: Processes, part: str) -> dict[str, str]:
         store = running.store_folder(part)
         settings = {
             **_SETTINGS,
-            **(_SETTINGS_5 if self._is_5 else {}),
+            **(_SETTINGS_5 if _is_5(self._releases.brokers) else {}),
             "brokerName": part,
             "namesrvAddr": str(running.name_server),
             "listenPort": running.brokers[part].rpartition(":")[2],
@@ -136,20 +157,25 @@ class _Builder:
         misspelt = {name.replace("mapped", "maped", 1): value for name, value in settings.items() if name.startswith("mapped")}
         return settings | misspelt
 
-    def _launch(self, home: Path, main: str, ready: Callable[[], None]) -> Launch:
+    def _launch(self, home: Path, version: str, main: str, ready: Callable[[], None]) -> Launch:
         places = (f"-Duser.home={home}", f"-Drmq.logback.configurationFile={home / 'conf' / 'logback.xml'}")
-        command = (self._java, *_FLAGS, *places, "-cp", f"{self._libraries}/*", main, "-c", str(home / "server.conf"))
+        command = (self._java, *_FLAGS, *places, "-cp", f"{self._libraries[version]}/*", main, "-c", str(home / "server.conf"))
         # The address in the file counts, not the one in the caller's environment.
         env = {"ROCKETMQ_HOME": str(home), "NAMESRV_ADDR": ""}
         return Launch(command, ready, env, home)
 
-    def _write_logging(self, home: Path) -> None:
-        """5.x has its own copy of the library that 4.x finds beside it, and takes one file for all."""
-        folder = home / "conf"
-        folder.mkdir(exist_ok=True)
-        package = "org.apache.rocketmq.logging.ch.qos.logback." if self._is_5 else "ch.qos.logback."
-        for name in ("logback.xml", "logback_namesrv.xml", "logback_broker.xml"):
-            (folder / name).write_text(_LOGBACK.format(package=package), "utf-8")
+
+def _is_5(version: str) -> bool:
+    return not version.startswith("4.")
+
+
+def _write_logging(home: Path, version: str) -> None:
+    """5.x has its own copy of the library that 4.x finds beside it, and takes one file for all."""
+    folder = home / "conf"
+    folder.mkdir(exist_ok=True)
+    package = "org.apache.rocketmq.logging.ch.qos.logback." if _is_5(version) else "ch.qos.logback."
+    for name in ("logback.xml", "logback_namesrv.xml", "logback_broker.xml"):
+        (folder / name).write_text(_LOGBACK.format(package=package), "utf-8")
 
 
 def _write_properties(path: Path, values: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from ..choices import InputError, offer
 from .address import AddressTarget
 from .deployment import Target
-from .forms import KINDS, Form, form_of, is_address
+from .forms import KINDS, Form, form_of, is_address, parts_of
 
 _PROFILE: Final = "P494"
 
@@ -24,6 +24,11 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
             from .apache import Apache
 
             return Apache(release, profile=profile)
+        case Form("pair", pair):
+            from .apache import Apache
+
+            broker, name_server = _releases(f"--target {pair}", pair)
+            return Apache(broker, name_server=name_server, profile=profile)
         case Form("served", named):
             from .served import Served
 
@@ -40,6 +45,24 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
                 found.profile = profile
             return found
     raise InputError(f"--target {target}: {offer(target, KINDS)}")
+
+
+def in_place_of(target: str | None, pair: str | None) -> str | None:
+    """The text of the target, which `--pair` can give in place of `--target`. Raises InputError for two of them, and for a text that is
+    no pair."""
+    if pair is None:
+        return target
+    if target is not None:
+        raise InputError("--pair and --target both say what to start; give one of them")
+    _releases(f"--pair {pair}", pair)
+    return pair
+
+
+def _releases(where: str, pair: str) -> tuple[str, str]:
+    try:
+        return parts_of(pair)
+    except ValueError as problem:
+        raise InputError(f"{where}: {problem}") from None
 
 
 def choose_named(where: str, profile: str | None) -> Target:

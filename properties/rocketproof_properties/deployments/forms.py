@@ -5,23 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from rocketproof_profiles import PAIR
+
 KNOWN: Final = Path(__file__).with_name("known")
 """The folder of descriptions of other people's brokers: each file's name is a target's."""
-KINDS: Final = ("apache:4.9.4", "served", "inprocess", "rust", "FILE.toml")
+KINDS: Final = ("apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inprocess", "rust", "FILE.toml")
 """What can be started, by examples."""
 _PORTS: Final = 65_536
 
 
 class Form(NamedTuple):
-    """What a name means, with what stands behind its colon: a release, a profile; of an address and a file the whole text."""
+    """What a name means, with what stands behind its colon: a release, a profile; of an address, a file and a pair the whole text."""
 
-    kind: Literal["address", "apache", "served", "inprocess", "file"]
+    kind: Literal["address", "apache", "pair", "served", "inprocess", "file"]
     rest: str
 
 
 def form_of(text: str) -> Form | None:
     """What a text names, None if nothing that could be a target."""
     kind, colon, rest = text.partition(":")
+    if PAIR in text and any(part.startswith("apache:") for part in text.split(PAIR)):
+        return Form("pair", text)
     if kind == "apache" and rest:
         return Form("apache", rest)
     if kind == "served" and (rest or not colon):
@@ -39,6 +43,15 @@ def form_of(text: str) -> Form | None:
     return Form("address", text)
 
 
+def parts_of(pair: str) -> tuple[str, str]:
+    """The releases of a pair's broker and name server. Raises ValueError where it has not two of Apache RocketMQ."""
+    forms = [form_of(part) for part in pair.split(PAIR)]
+    releases = [form.rest for form in forms if form is not None and form.kind == "apache"]
+    if len(releases) != len(forms) or len(releases) != 2:
+        raise ValueError("a pair is a broker and a name server of two releases, such as apache:4.9.4+apache:5.3.3")
+    return releases[0], releases[1]
+
+
 def is_address(text: str) -> bool:
     """Whether a text is the address of a broker or a name server."""
     form = form_of(text)
@@ -53,4 +66,4 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-__all__ = ["KINDS", "Form", "form_of", "host_and_port", "is_address"]
+__all__ = ["KINDS", "Form", "form_of", "host_and_port", "is_address", "parts_of"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 
 import pytest
 
-from ..deployments.forms import form_of, is_address
+from ..deployments.forms import form_of, is_address, parts_of
 
 if TYPE_CHECKING:
     from ..validation.accept import Accepted
@@ -143,6 +143,11 @@ def _check_target(target: str, where: str, folder: Path) -> None:
     form = form_of(target)
     if target and form is None:
         raise _wrong(where, target, f"give {_KINDS}")
+    if form is not None and form.kind == "pair":
+        try:
+            parts_of(target)
+        except ValueError as problem:
+            raise _wrong(where, target, str(problem)) from None
     if form is not None and form.kind == "file" and not (folder / target).is_file():
         raise _wrong(where, target, "there is no such file")
 

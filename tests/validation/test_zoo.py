@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,11 @@ def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert not list(SCHEMA.iter_errors(found))
     assert (found["id"], found["release"], found["first"], found["agrees"]) == ("A8", "4.2.0", None, True)
     assert "A8 on 4.2.0: not seen in 2 programs" in capsys.readouterr().out
+
+
+def test_a_finding_of_the_same_name_and_other_words_is_another() -> None:
+    bug = next(one for one in bugs() if one.id == "A1")
+    known = Verdict("claims", "INV-06.records", "at 5: expected true", known=True, condition="records larger than a file")
+    assert not bug.fits(known)
+    assert bug.fits(replace(known, condition="batches whose properties are too long with the broker's own"))
+    assert not bug.fits(replace(known, property="INV-34", condition="batches whose properties are too long with the broker's own"))

@@ -115,6 +115,7 @@ class _Validation:
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
         self.remembered = tried_first(request)
+        self.enough = False
         self.unserved: frozenset[str] | None = None
         self.report = ValidationReport(
             {
@@ -157,7 +158,7 @@ class _Validation:
             made.stopped = f"{type(error).__name__}: {error}"
             self._finish()
             raise
-        if not made.stopped and self.bounds.over and not made.findings:
+        if not made.stopped and self.bounds.over and not made.findings and not self.enough:
             made.stopped = f"--time {self.request.seconds}"
         self._finish()
         return made
@@ -240,6 +241,7 @@ class _Validation:
                 self.programs[path] = program
                 judged.append(judge_file(path, self.target.profile))
                 if self.request.until is not None and self.request.until(judged[-1]):
+                    self.enough = True
                     self.bounds.ended.set()
                 self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +12,14 @@ from importlib import resources
 from typing import Any
 
 from ..choices import known
+from ..judging.judging import Verdict
 
 
 @dataclass(frozen=True)
 class Bug:
     """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
-    `shows`: patterns of what a validation's finding is called where the bug is seen. Any finding else is not this bug."""
+    `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
+    words or in its condition. Any finding else is not this bug."""
 
     id: str
     issue: str
@@ -25,6 +28,7 @@ class Bug:
     good: str
     breaks: tuple[str, ...]
     shows: tuple[str, ...]
+    says: str = ""
 
     @property
     def category(self) -> str:
@@ -36,9 +40,10 @@ class Bug:
         """How it is found: by search, with the programs of a validation, or by a script alone."""
         return "search" if self.shows else "script"
 
-    def fits(self, property_: str) -> bool:
-        """Whether a finding with this property may be the bug."""
-        return any(fnmatchcase(property_, pattern) for pattern in self.shows)
+    def fits(self, found: Verdict) -> bool:
+        """Whether a finding may be the bug."""
+        named = any(fnmatchcase(found.property, pattern) for pattern in self.shows)
+        return named and re.search(self.says, f"{found.text} {found.condition}") is not None
 
     def record(self) -> dict[str, Any]:
         return {**vars(self), "breaks": list(self.breaks), "shows": list(self.shows), "category": self.category, "how": self.how}

@@ -67,13 +67,13 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
 
 def _shown(bug: Bug, program: Judged) -> list[str]:
     """The properties by which a program may show a bug, known violations among them."""
-    return [one.property for one in program.verdicts if bug.fits(one.property)]
+    return [one.property for one in program.verdicts if bug.fits(one)]
 
 
 def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> Searched:
     """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
-    named = [one.verdict.property for one in report.findings]
-    shown = [one for one in named if bug.fits(one)]
+    found = [one.verdict for one in report.findings]
+    shown = [one.property for one in found if bug.fits(one)]
     shown += [name for judged_ in report.judged for name in _shown(bug, judged_)]
-    others = tuple(dict.fromkeys(one for one in named if not bug.fits(one)))
+    others = tuple(dict.fromkeys(one.property for one in found if not bug.fits(one)))
     return Searched(bug, on, release, shown[0] if shown else None, others, len(report.judged), report.seconds, folder, report.stopped)

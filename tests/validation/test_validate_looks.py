@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.changes.target import Forked
 from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging import restarts
 from rocketproof_properties.judging.judging import Verdict, judge_file
 from rocketproof_properties.patches.patch import Patch, Text, prepare
+from rocketproof_properties.runs.looks import said as said_of
 from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.readback import Reader
 from rocketproof_properties.runs.recording import Recording
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.names import Names
@@ -210,6 +216,8 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
         ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [0, 1, ["0"]]}}, False, "q ends at 1, and ended at 2"),
         ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [1, 2, ["9"]]}}, False, "q begins at 1, and began at 0"),
         ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [0, 2, ["0", "8"]]}}, False, "q has records at"),
+        ({"queues": {"q": [0, 2, ["0", "9"]]}}, {}, False, "q has no ends any more"),
+        ({"queues": {"q": [0, 2, ["0", "9"]]}, "topics": {"T": {}}}, {}, False, "T is gone"),
         ({"records": {"0": 1}}, {"records": {"0": 2}}, False, "the record at 0 is another one"),
         ({"topics": {"T": {"perm": 4}}}, {"topics": {"T": {"perm": 6}}}, False, "T: perm is 6, and was 4"),
         ({"progress": {"T": None}}, {"progress": {"T": 0}}, False, "T was not there, and is"),
@@ -225,6 +233,42 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
 def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
     found = [text for _, text in restarts.breaches({**VIEW, **before}, {**VIEW, **after}, killed=killed)]
     assert len(found) == bool(said) and all(said in text for text in found)
+
+
+@pytest.mark.parametrize("routes", [None, {}, {"T": {"perm": 6}}])
+def test_a_route_that_no_name_server_told_is_not_one_that_holds(routes: dict[str, Any] | None, tmp_path: Path) -> None:
+    path = tmp_path / "1.ndjson"
+    recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    before = {**VIEW, "topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "missed": []}
+    recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**before, "routes": routes}})
+    recording.close()
+    judged = restarts.judge(load(path), path)
+    assert not judged.verdicts and "restart.topics" in judged.claims
+    assert ("restart.routes" in judged.claims, "restart.routes" in judged.exercised) == (routes is not None, bool(routes))
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"),
+    [
+        (b'{"offsetTable":{{"queueId":1,"topic":"T"}:{"maxOffset":2}}}', {"1": {"maxOffset": 2}}),
+        (b'{"offsetTable":{{"queueId":1,"topic":"T"}:{maxOffset:2}}}', {"1": {}}),
+        (b"{", {}),
+    ],
+)
+def test_ends_that_cannot_be_read_are_none(body: bytes, ends: dict[str, Any]) -> None:
+    assert said_of(Command(0, body=body))["queues"] == ends
+
+
+@pytest.mark.parametrize("entry", [{"readQueueNums": 4}, {"readQueueNums": "many", "writeQueueNums": 4}, None])
+def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader(InProcess("P494").open(), "b")
+    try:
+        table = json.dumps({"topicConfigTable": {"T": entry}}).encode()
+        monkeypatch.setattr(reader, "_asked", lambda name, given: Command(0, body=table))
+        assert reader.topics() is None
+        assert reader.take() == ([], ["topics, whose answer says nothing that can be read"])
+    finally:
+        reader.deployment.close()
 
 
 def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:

@@ -46,8 +46,9 @@ def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tup
     for name, (first, end, places) in before["queues"].items():
         now = after["queues"].get(name)
         if now is None:
-            continue  # a topic that is gone is said already
-        if now[0] != first:
+            if before["topics"] == after["topics"]:  # a topic that is gone, or has fewer queues, is said already
+                yield "restart.queues", f"{name} has no ends any more"
+        elif now[0] != first:
             yield "restart.queues", f"{name} begins at {now[0]}, and began at {first}"
         elif now[1] < end:
             yield "restart.queues", f"{name} ends at {now[1]}, and ended at {end}"
@@ -93,9 +94,13 @@ def judge(parsed: ParsedHistory, path: Path) -> Judged:
     found: dict[str, str] = {}
     for property_, text in breaches(state["before"], state["after"], killed=state["how"] == KILLED):
         found.setdefault(property_, text)
+    seen = {**state["before"], "routes": state["after"]["routes"]}  # None where no name server told
+    of = {name: seen.get(name.partition(".")[2], {}) for name in SENTENCES}
     for property_, sentence in SENTENCES.items():
+        if of[property_] is None:
+            continue
         judged.claims[property_] = (property_ not in found, "holds", "")
         if property_ in found:
             judged.verdicts.append(Verdict("claims", property_, f"{sentence}: {found[property_]} ({state['how']})"))
-    judged.exercised = frozenset(name for name in SENTENCES if state["before"].get(name.partition(".")[2]) or name in found)
+    judged.exercised = frozenset(name for name in SENTENCES if of[name] or name in found)
     return judged

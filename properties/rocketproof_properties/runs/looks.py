@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from struct import Struct
 from typing import Any, Final, Protocol
 
@@ -81,8 +82,15 @@ def said(answer: Command) -> dict[str, Any]:
     body = answer.body or b""
     if body[:1] == b"{":
         queues = _QUEUE.findall(body.decode("utf-8", "replace"))
-        return found | {"queues": {number: json.loads(ends) for number, ends in queues}}
+        return found | {"queues": {number: _ends(text) for number, text in queues}}
     return found | {"places": [place_of(data) for data in split(body)]}
+
+
+def _ends(text: str) -> dict[str, Any]:
+    """The ends of a queue; of what is no JSON nothing is known, which is not what a broker should say."""
+    with suppress(ValueError):
+        return dict(json.loads(text))
+    return {}
 
 
 def split(data: bytes) -> Iterator[bytes]:

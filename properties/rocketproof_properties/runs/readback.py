@@ -39,6 +39,8 @@ _SIMPLE: Final = re.compile(r"[\w-]+")
 """A tag that a subscription can name as it is."""
 MOST_QUEUES: Final = 64
 MOST_RECORDS: Final = 500
+COUNTS: Final = ("readQueueNums", "writeQueueNums")
+"""Of a topic's entry, its numbers of queues."""
 SECONDS: Final = 3.0
 _PAUSES: Final = (0.01, 0.05, 0.1, 0.2, 0.4)
 """Seconds before a question whose answer was lost is asked again."""
@@ -111,18 +113,19 @@ class Reader:
             self._line = None
 
     def topics(self) -> dict[str, dict[str, Any]] | None:
-        """The broker's whole table."""
-        return self._table("topics", "topicConfigTable")
+        """The broker's whole table; None also where an entry does not say how many queues its topic has."""
+        return self._table("topics", "topicConfigTable", COUNTS)
 
     def groups(self) -> dict[str, dict[str, Any]] | None:
         """The broker's whole table of consumer groups."""
         return self._table("groups", "subscriptionGroupTable")
 
-    def _table(self, name: str, key: str) -> dict[str, dict[str, Any]] | None:
-        """A table that has its data version beside it."""
+    def _table(self, name: str, key: str, numbers: Collection[str] = ()) -> dict[str, dict[str, Any]] | None:
+        """A table that has its data version beside it; each entry has these numbers."""
 
         def read(answer: Command) -> dict[str, dict[str, Any]]:
-            return {str(entry): {**config} for entry, config in json.loads(answer.body or b"")[key].items()}
+            table = json.loads(answer.body or b"")[key].items()
+            return {str(entry): {**config, **{each: int(config[each]) for each in numbers}} for entry, config in table}
 
         answer = self.ask(name)
         return None if answer is None or answer.code != codes.SUCCESS else self._read(name, answer, read)
@@ -218,9 +221,7 @@ def read_back(
         config = (table or {}).get(topic)
         if table is not None and config is None:
             continue
-        # A topic without queues may have records all the same: what is given up goes to queue 0, which nobody can pull from then.
-        width = 8 if config is None else max(1, int(config.get("readQueueNums", 0)), int(config.get("writeQueueNums", 0)))
-        for queue in range(min(width, MOST_QUEUES)):
+        for queue in range(min(8 if config is None else width(config), MOST_QUEUES)):
             end = _dispatched(reader, topic, queue, expected.get((topic, queue), 0))
             if end is None:
                 continue
@@ -238,6 +239,14 @@ def read_back(
     rows = [_data(place, data) for place, data in sorted(records.items()) if place in kept or born_of(data) in born]
     yield "records", {"records": rows, "nowhere": nowhere}
     yield from _looks(reader, names, table, queues, records, groups)
+
+
+def width(config: Mapping[str, Any]) -> int:
+    """In how many queues of a topic there may be records, by its entry in the broker's table.
+
+    A topic without queues may have some all the same: what is given up goes to queue 0, which nobody can pull from then.
+    """
+    return max(1, *(config[name] for name in COUNTS))
 
 
 def _looks(

@@ -28,7 +28,7 @@ from ..judging.judging import Judged
 from ..judging.wholelog import LOGS, judge_log
 from ..runs.looks import READER, born_of, place_of
 from ..runs.parsed import load
-from ..runs.readback import SECONDS, Reader
+from ..runs.readback import SECONDS, Reader, width
 from ..runs.recording import Recording, wall
 from ..runs.waiting import until
 from ..steps.names import Names
@@ -137,12 +137,12 @@ def _settled(
     running: Deployment, broker: str, names: Names, before: Mapping[str, Any], late: Sequence[Late], *, killed: bool
 ) -> dict[str, Any]:
     """What a broker has as soon as nothing is missing, or after a while."""
-    return until(
-        partial(view, running, broker, names, late),
-        lambda after: not after["missed"] and next(restarts.breaches(before, after, killed=killed), None) is None,
-        _DISPATCHED,
-        _LOOK,
-    )
+
+    def whole(after: Mapping[str, Any]) -> bool:
+        routed = running.name_server is None or after["routes"] is not None
+        return routed and not after["missed"] and next(restarts.breaches(before, after, killed=killed), None) is None
+
+    return until(partial(view, running, broker, names, late), whole, _DISPATCHED, _LOOK)
 
 
 def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = ()) -> dict[str, Any]:
@@ -156,8 +156,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         queues: dict[str, Any] = {}
         records: dict[str, int] = {}
         for topic in sorted(topics)[-MOST_TOPICS:]:
-            width = max(1, int(topics[topic]["readQueueNums"]), int(topics[topic]["writeQueueNums"]))
-            for queue in range(min(width, MOST_QUEUES)):
+            for queue in range(min(width(topics[topic]), MOST_QUEUES)):
                 ends = [_number(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
                 if None in ends:
                     continue

@@ -20,6 +20,7 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES, Profile, switches
 
 from ..deployments.apache import LINES
+from ..steps.names import Names
 from .switching import Change, Recorded, shown
 
 SUFFIX: Final = ".ndjson.gz"
@@ -93,28 +94,29 @@ def _shown(profile: Profile, change: Change, path: Path) -> str:
     if one.differences(profile) or not differences:
         raise ValueError(f"{path}: it is not as {profile.name} says, or does not tell {change.switch}")
     first = differences[0]
-    prefix = one.history.names.prefix
+    names = one.history.names
     release = (one.history.origin.get("target") or {}).get("version", "")
     steps = "\n".join(f"    {name}({', '.join(f'{key}={_cut(value)}' for key, value in args.items())})" for name, args in one.program.steps)
     needs = f", on a broker with {one.program.needs}" if one.program.needs else ""
-    where = first.where.replace(prefix, "").partition(" (")[0 if first.seq >= 0 else 2] or first.where.replace(prefix, "")
-    told = f"{first.field} of {where}" if first.seq >= 0 else f"{first.field} ({first.where.replace(prefix, '')})"
+    where = names.bare(first.where)
+    told = f"{first.field} of {where.partition(' (')[0]}" if first.seq >= 0 else f"{first.field} ({where})"
     lines = [
         f"\nRecorded of {release}{needs}:\n\n{steps}\n",
         f"\n| {told} | |\n| --- | --- |",
-        f"| {release} | {_cell(first.recorded, prefix)} |",
-        f"| as before | {_cell(first.found, prefix)} |\n",
+        f"| {release} | {_cell(first.recorded, names)} |",
+        f"| as before | {_cell(first.found, names)} |\n",
     ]
     return "\n".join(lines)
 
 
 def _cut(value: Any) -> str:
-    return textwrap.shorten(repr(value), 60, placeholder="…") if len(repr(value)) <= 60 else repr(value)[:57] + "…"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _cell(value: Any, prefix: str) -> str:
+def _cell(value: Any, names: Names) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return "`" + textwrap.shorten(text.replace(prefix, "").replace("|", "¦").replace("`", "'"), 200, placeholder="…") + "`"
+    return "`" + textwrap.shorten(names.bare(text).replace("|", "¦").replace("`", "'"), 200, placeholder="…") + "`"
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from rocketproof_profiles import PROFILES
 
 from ..generators.programs import Program
 from ..output import Page, counted
+from ..steps.names import Names
 from .against import REPORT as DIFFERENCES
 from .against import AgainstReport
 from .profiling import REPORT, ProfileReport, Shown
@@ -30,7 +31,7 @@ def render(report: ProfileReport, folder: Path) -> None:
             page.wrapped("explained as well by " + ", or by ".join(str(one) for one in instead), first="    ", indent=6)
         _print_example(example, page)
     if report.unexplained:
-        page.line("\nWhat no switch explains:", "bold red" if report.unexplained else "")
+        page.line("\nWhat no switch explains:", "bold red")
     for cause, count, example in report.unexplained:
         rules = f" ({', '.join(cause.rules)})" if cause.rules else ""
         page.wrapped(f"\n? {cause.about}{rules} in {counted(count, 'program')}", "bold red")
@@ -58,12 +59,11 @@ def render_differences(report: AgainstReport, folder: Path) -> None:
         page.wrapped(f"{word} {number}: {one.cause.about}{rules} in {counted(one.count, 'program')}", style)
         if one.also:
             page.wrapped("and by the same cause " + ", ".join(one.also), first="    ", indent=6)
-        print_program(one.program, page)
-        prefix = one.histories[0].history.names.prefix
-        page.wrapped(f"{one.difference.where.replace(prefix, '')}: {one.difference.field}", first="    ", indent=6)
+        _print_program(one.program, page)
+        names = one.histories[0].history.names
+        page.wrapped(f"{names.bare(one.difference.where)}: {one.difference.field}", first="    ", indent=6)
         for who, value in ((report.first, one.difference.recorded), (report.second, one.difference.found)):
-            text = textwrap.shorten(str(value).replace(prefix, ""), 300, placeholder="…")
-            page.wrapped(f"{who}: {text}", first="      ", indent=8)
+            page.wrapped(f"{who}: {_short(value, names)}", first="      ", indent=8)
         page.line()
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
@@ -74,14 +74,14 @@ def render_differences(report: AgainstReport, folder: Path) -> None:
 
 
 def _print_example(example: Shown, page: Page) -> None:
-    one = example.difference
-    print_program(example.recorded.program, page)
-    page.wrapped(f"{_plain(one.where, example)}: {one.field}", first="    ", indent=6)
+    one, names = example.difference, example.recorded.history.names
+    _print_program(example.recorded.program, page)
+    page.wrapped(f"{names.bare(one.where)}: {one.field}", first="    ", indent=6)
     for who, value in (("release", one.recorded), ("profile", one.found)):
-        page.wrapped(f"{who}: {_short(value, example)}", first="      ", indent=8)
+        page.wrapped(f"{who}: {_short(value, names)}", first="      ", indent=8)
 
 
-def print_program(program: Program, page: Page) -> None:
+def _print_program(program: Program, page: Page) -> None:
     """The steps of a program, and what its broker needs."""
     for name, args in program.steps:
         text = ", ".join(f"{key}={value!r}" for key, value in args.items())
@@ -90,11 +90,5 @@ def print_program(program: Program, page: Page) -> None:
         page.line(f"    on a broker with {program.needs}")
 
 
-def _short(value: Any, example: Shown) -> str:
-    return textwrap.shorten(_plain(str(value), example), 300, placeholder="…")
-
-
-def _plain(text: str, example: Shown) -> str:
-    """A text without the names' beginning, which is each run's own."""
-    prefix = example.recorded.history.names.prefix
-    return text.replace(prefix, "") if prefix else text
+def _short(value: Any, names: Names) -> str:
+    return textwrap.shorten(names.bare(str(value)), 300, placeholder="…")

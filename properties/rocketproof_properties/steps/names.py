@@ -42,6 +42,10 @@ class Names:
             return self.prefix + name[len(self.prefix) :]
         return self.prefix + name
 
+    def bare(self, text: str) -> str:
+        """A text as a reader wants it: without the prefix, which is each run's own."""
+        return text.replace(self.prefix, "")
+
     def address(self, address: str) -> str:
         """An address that nobody has, for a broker that is not there."""
         host, _, _ = address.partition(":")

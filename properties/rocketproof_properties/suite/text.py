@@ -161,8 +161,7 @@ class Failure:
 
     def _plain(self, text: str) -> str:
         """Without the begin of all names of the run, which says nothing to a reader, and without what would move a terminal's cursor."""
-        prefix = self.history.names.prefix
-        return _UNPRINTED.sub("·", text.replace(prefix, "") if prefix else text)
+        return _UNPRINTED.sub("·", self.history.names.bare(text))
 
 
 def vanished(entry: Entry, words: str) -> str:

@@ -246,7 +246,7 @@ def width(config: Mapping[str, Any]) -> int:
 
     A topic without queues may have some all the same: what is given up goes to queue 0, which nobody can pull from then.
     """
-    return max(1, *(config[name] for name in COUNTS))
+    return max(1, *(int(config[name]) for name in COUNTS))
 
 
 def _looks(

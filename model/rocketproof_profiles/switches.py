@@ -425,7 +425,9 @@ class Profile:
     )
     """A registration of the stored version adds the topics that the broker does not have there (NS-03)."""
 
-    registers_topics: bool = switch(False, since("P533", True, "not recorded: taken from the documentation of enableSingleTopicRegister"))
+    registers_topics: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a name server of 4.9.4 has no route then")
+    )
     """A setting of brokers lets them register a single topic by a request of its own, without a version (TCM-34)."""
 
     takes_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))

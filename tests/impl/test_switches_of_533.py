@@ -13,10 +13,11 @@ from sending import Stand, batch_request
 from rocketproof_impl.broker.registration import registered_table
 from rocketproof_impl.nameserver import NameServer, RegisterBrokerResult
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, UPDATE_AND_CREATE_TOPIC
 
 EARLIER, LATER = "P494", "P533"
 BOTH = (EARLIER, LATER)
@@ -216,3 +217,18 @@ def test_the_remark_of_a_first_offset(profile: str, remark: str | None) -> None:
 @behaviour("TCM-31")
 def test_a_delete_under_a_name_that_no_topic_may_have(profile: str, name: str, code: int) -> None:
     assert Stand(profile).call(215, None, topic=name).code == code
+
+
+@pytest.mark.parametrize(("name_server", "millis", "code"), [("P533", 0, 0), ("P494", 3000, 17), ("P49", 0, 17)])
+@behaviour("TCM-30", "TCM-34", "REM-05")
+def test_a_topic_is_registered_by_a_request_that_the_name_server_may_not_know(name_server: str, millis: int, code: int) -> None:
+    """That one refuses it, or leaves it without an answer, for which the administrator waits too; the next whole registration brings it."""
+    cluster = Cluster(1, profile=f"P533+{name_server}", enable_single_topic_register=True)
+    began = cluster.clock.now()
+    wanted = NEW | {"topicSysFlag": 0, "order": "false"}
+    assert cluster.call(Command(UPDATE_AND_CREATE_TOPIC, {name: str(value) for name, value in wanted.items()})).code == 0
+    assert cluster.clock.now() - began == millis
+    asked = Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+    assert cluster.call(asked, "name server").code == code
+    cluster.scheduler.complete(cluster.broker().registration.register_periodically())
+    assert cluster.call(asked, "name server").code == 0

@@ -16,7 +16,7 @@ from rocketproof_impl.store import record
 from rocketproof_profiles.switches import OF_NAME_SERVERS
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import Connection
-from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.replay.comparison import route
 from rocketproof_properties.steps.call import Context
@@ -228,3 +228,30 @@ def test_a_pair_has_the_brokers_switches_and_the_name_servers(
 ) -> None:
     assert seen(Apache(broker, name_server=name_server).open()) == expected
     assert seen(InProcess(profile).open()) == expected
+
+
+def registered_alone(running: Deployment) -> tuple[list[int], bool]:
+    """Codes of the routes of a topic that an administrator makes and of one that a message makes, each asked for at once; and whether
+    whoever made them waited for 3 s."""
+    with running, asking(running) as ask:
+        began = time.monotonic()
+        codes_ = [ask(step, topic=name).code or ask("route", topic=name).code for step, name in (("topic", "T"), ("send", "N"))]
+        return codes_, time.monotonic() - began > 6
+
+
+@pytest.mark.parametrize(
+    ("target", "profile", "expected"),
+    [
+        (Apache("5.3.3"), "P533", ([0, 0], False)),
+        (Apache("5.3.3", name_server="4.9.4"), "P533+P494", ([17, 17], True)),
+    ],
+    ids=lambda given: given.name if isinstance(given, Apache) else None,
+)
+@pytest.mark.behaviour("TCM-17", "TCM-30", "TCM-34", "REM-05")
+def test_a_topic_is_registered_by_a_request_that_an_old_name_server_does_not_know(
+    target: Apache, profile: str, expected: tuple[list[int], bool]
+) -> None:
+    """It leaves it without an answer, and broker and clients wait."""
+    alone = Setup(settings={"enableSingleTopicRegister": "true"})
+    assert registered_alone(target.open(alone)) == expected
+    assert registered_alone(InProcess(profile).open(alone)) == expected

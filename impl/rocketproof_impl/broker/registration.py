@@ -28,6 +28,7 @@ from .topics import TopicConfigManager
 
 WANTED = Pause("registration wanted")
 TIMEOUT_MILLIS = 6000
+TOPIC_MILLIS = 3000
 LEAVE_MILLIS = 3000
 
 
@@ -119,12 +120,13 @@ class Registration:
 
     async def _register_topic(self, config: TopicConfig) -> None:
         """The same without a version, as a setting wants it (request 217): no change hides another's, and a name server that does not know
-        the broker does not take it."""
+        the broker does not take it. One that does not know the request may leave it without an answer: whoever waits for the topic waits
+        that long."""
         sent = registered_table({config.topic_name: config}, self._settings.broker_permission, masks=self._profile.masks_permission)
         mine = sent[config.topic_name]
         queues = QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
         request = Command(REGISTER_TOPIC, {"topic": mine.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
-        await self._call_all(request, oneway=False)
+        await self._call_all(request, oneway=False, millis=TOPIC_MILLIS)
 
     async def _register(self, table: dict[str, TopicConfig], check_order_config: bool, oneway: bool) -> None:
         answers = await self._send(table, oneway)
@@ -171,14 +173,14 @@ class Registration:
         """Register at every name server (request 103); the good answers, none if one-way."""
         return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(table)), oneway)
 
-    async def _call_all(self, request: Command, oneway: bool) -> list[Command]:
+    async def _call_all(self, request: Command, oneway: bool, millis: int = TIMEOUT_MILLIS) -> list[Command]:
         answers = []
         for address in self._settings.name_servers:
             try:
                 if oneway:
                     await self._network.post(address, request)
                     continue
-                answer = await self._network.call(address, request, TIMEOUT_MILLIS)
+                answer = await self._network.call(address, request, millis)
             except RemotingError as error:
                 log.warning("register broker at name server %s failed: %s", address, error)
                 continue

@@ -195,3 +195,17 @@ def test_a_broker_that_serves_is_known(tmp_path: Path) -> None:
 def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "inprocess:P494", *given]) == 2
     assert "rocketproof: --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "odd"),
+    [
+        (["127.0.0.1:10911"], "an address"),
+        (["--profile", "P45"], "--profile"),
+        (["--kills", "2"], "--kills"),
+        (["--report", "junit:x.xml"], "--report junit:x.xml"),
+    ],
+)
+def test_against_refuses_what_is_for_judging(given: list[str], odd: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "--against", "inprocess:P494", "--target", "inprocess:P533", *given]) == 2
+    assert f"rocketproof: {odd} with --against: two targets are compared" in capsys.readouterr().err

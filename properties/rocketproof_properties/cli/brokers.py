@@ -210,6 +210,18 @@ def validate(
     if against is not None:
         if target is None or self_test or level or any(one is not None for one in (again, resume)):
             raise InputError("--against compares a target with --target; give both, without --again, --resume, --self-test and --level")
+        judging: dict[str, object] = {
+            "an address": broker,
+            "--profile": profile,
+            "--nameserver": nameserver,
+            "--configure": configure,
+            "--rate": rate,
+        }
+        judging |= {"--accept": accept, "--kills": kills, "--since": since, "--pages": pages}
+        judging |= {f"--report {one}": True for one in report if is_kind(one)}
+        odd = next((name for name, given in judging.items() if given), None)
+        if odd is not None:
+            raise InputError(f"{odd} with --against: two targets are compared, and neither is judged; leave it out")
         from .releases import differences
 
         return differences(

@@ -119,7 +119,9 @@ def test_an_argument_is_for_what_needs_one() -> None:
     assert arguments.argued(noticed) is noticed
 
 
-@pytest.mark.parametrize(("stopped", "raised"), [(CTRL_C, KeyboardInterrupt), ("it does not answer any more", TargetError)])
+@pytest.mark.parametrize(
+    ("stopped", "raised"), [(CTRL_C, KeyboardInterrupt), ("it does not answer any more", TargetError), ("", TargetError)]
+)
 def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reaches(
     stopped: str, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:

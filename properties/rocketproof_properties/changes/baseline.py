@@ -94,10 +94,11 @@ def _perform(target: Forked, made: Baseline, folder: Path, places: Sequence[int]
     found = perform(target, folder, [made.programs[place] for place in places], TOGETHER if together else 1, None, done)
     if found.stopped == CTRL_C:
         raise KeyboardInterrupt
-    if found.stopped:  # what was not performed would pass for lines that no program reaches
-        raise TargetError(f"without any change the programs were not performed to their end: {found.stopped}")
     if found.open:
         raise InputError(f"without any change the programs find something: {found.open[0].verdict.text}; mend that first")
+    if len(found.judged) < len(places):  # the others would pass for programs that reach no line
+        why = found.stopped or "one of them showed something that did not come again"
+        raise TargetError(f"without any change only {len(found.judged)} of {len(places)} programs were performed: {why}; try again")
     if together:
         lines = target.lines()
         made.reached |= dict.fromkeys(places, lines)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from ..deployments.deployment import Target, TargetError
 from ..generators.programs import Choice, Program, generate
 from ..generators.shrink import simpler_steps
 from ..replay.comparison import Difference
-from ..reports.results import tool
 from ..runs.runner import Bounds
 from ..steps.parts import Capability
 from ..steps.vocabulary import Step
@@ -28,7 +26,7 @@ from .causes import Cause, cause_of
 from .edges import EDGES, edges, left_out
 from .pairs import compare
 from .smaller import plain, steps_of
-from .staging import Progress, Stage
+from .staging import Progress, Ran, Stage
 from .switching import Recorded
 from .witnesses import witnesses
 
@@ -96,19 +94,12 @@ class Differing:
 
 
 @dataclass
-class AgainstReport:
+class AgainstReport(Ran):
     """What was found."""
 
     first: str
     second: str
-    seed: int
-    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    programs: int = 0
-    compared: int = 0
-    requests: int = 0
-    seconds: float = 0.0
     differing: list[Differing] = field(default_factory=list)
-    stopped: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -122,17 +113,10 @@ class AgainstReport:
         return {
             "schema": SCHEMA,
             "version": VERSION,
-            "tool": tool(),
+            **self.record(),
             "against": self.first,
             "target": self.second,
-            "began": self.began,
-            "seed": self.seed,
-            "seconds": round(self.seconds, 1),
-            "programs": self.programs,
-            "compared": self.compared,
-            "requests": self.requests,
             "differences": [one.data(folder) for one in self.differing],
-            "stopped": self.stopped,
             "exit": self.exit_code,
         }
 
@@ -146,7 +130,7 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
         Stage(target, request.folder / HISTORIES / name, request.seed, bounds)
         for name, target in (("against", request.first), ("target", request.second))
     )
-    made = AgainstReport(request.first.name, request.second.name, request.seed)
+    made = AgainstReport(request.first.name, request.second.name, seed=request.seed)
     try:
         _search(made, both, request, progress)
     except KeyboardInterrupt:

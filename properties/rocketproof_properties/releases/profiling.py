@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,14 +19,13 @@ from ..choices import InputError
 from ..deployments.deployment import Target, TargetError
 from ..generators.programs import Choice, Program, generate
 from ..replay.comparison import Difference
-from ..reports.results import tool
 from ..runs.runner import Bounds
 from ..steps.parts import Capability
 from ..validation.report import HISTORIES, prepare
 from .causes import Cause, cause_of
 from .explaining import Explanation, explain, told
 from .smaller import all_smallest, plain, steps_of
-from .staging import Progress, Stage
+from .staging import Progress, Ran, Stage
 from .switching import Change, Recorded, changes, shown
 from .witnesses import witnesses
 
@@ -75,22 +73,15 @@ class Shown:
 
 
 @dataclass
-class ProfileReport:
+class ProfileReport(Ran):
     """What was found. `agreed`: switches whose value a program has told, and `untold` those of which none tells other values."""
 
     name: str
     base: str
-    seed: int
-    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    programs: int = 0
-    compared: int = 0
-    requests: int = 0
-    seconds: float = 0.0
     proposals: list[tuple[Change, int, Shown, tuple[Change, ...]]] = field(default_factory=list)
     unexplained: list[tuple[Cause, int, Shown]] = field(default_factory=list)
     agreed: dict[Change, Recorded] = field(default_factory=dict)
     untold: list[str] = field(default_factory=list)
-    stopped: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -103,15 +94,9 @@ class ProfileReport:
         return {
             "schema": SCHEMA,
             "version": VERSION,
-            "tool": tool(),
+            **self.record(),
             "target": self.name,
             "profile": self.base,
-            "began": self.began,
-            "seed": self.seed,
-            "seconds": round(self.seconds, 1),
-            "programs": self.programs,
-            "compared": self.compared,
-            "requests": self.requests,
             "proposals": [
                 {
                     "switch": change.switch,
@@ -132,7 +117,6 @@ class ProfileReport:
                 for change, one in self.agreed.items()
             ],
             "untold": self.untold,
-            "stopped": self.stopped,
             "exit": self.exit_code,
         }
 
@@ -142,7 +126,7 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
     began = time.monotonic()
     base = PROFILES[request.base]
     name = request.target.name if request.target is not None else str(request.folder)
-    made = ProfileReport(name, request.base, request.seed)
+    made = ProfileReport(name, request.base, seed=request.seed)
     stage = None
     if request.target is None:
         recorded = saved(request.folder)

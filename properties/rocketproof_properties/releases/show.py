@@ -45,8 +45,7 @@ def render(report: ProfileReport, folder: Path) -> None:
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
     found = f"{counted(len(report.proposals), 'switch', 'switches')} proposed, {counted(len(report.unexplained), 'difference')} unexplained"
-    ran = f"{report.programs} programs, {report.compared} of them compared, {report.requests:,} requests"
-    page.line(f"\n{report.name} from {report.base}: {found}; {ran}, {report.seconds:.0f} s", "bold")
+    page.line(f"\n{report.name} from {report.base}: {found}; {report.size}", "bold")
     page.line(f"report: {folder / REPORT}; explain it again: rocketproof profile --again {shlex.quote(str(folder))}", "dim")
 
 
@@ -67,9 +66,8 @@ def render_differences(report: AgainstReport, folder: Path) -> None:
         page.line()
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
-    ran = f"{report.programs} programs, {report.compared} of them compared, {report.requests:,} requests, {report.seconds:.0f} s"
     found = counted(len(report.differing), "difference") if report.differing else "no difference"
-    page.line(f"{report.second} against {report.first}: {found}; {ran}", "bold")
+    page.line(f"{report.second} against {report.first}: {found}; {report.size}", "bold")
     page.line(f"report: {folder / DIFFERENCES}", "dim")
 
 

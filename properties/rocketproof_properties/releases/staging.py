@@ -10,12 +10,15 @@ import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ..deployments.deployment import Deployment, Setup, Target
 from ..deployments.staging import in_turn
 from ..generators.programs import ALONE, CONFIGURED, STARTED, Program
+from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
 from ..runs.runner import Bounds, Runner
@@ -26,6 +29,28 @@ from .switching import Recorded
 
 Progress = Callable[[str, int, int], None]
 _CANARY: Final = Program(0, "canary", (("send", {"topic": "canary"}),))
+
+
+@dataclass(kw_only=True)
+class Ran:
+    """What a report about releases says of its run. `compared`: the programs that could be; `stopped`: what ended it early."""
+
+    seed: int
+    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    programs: int = 0
+    compared: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"tool": tool(), **{each.name: getattr(self, each.name) for each in fields(Ran)}, "seconds": round(self.seconds, 1)}
+
+    @property
+    def size(self) -> str:
+        """In words."""
+        return f"{self.programs} programs, {self.compared} of them compared, {self.requests:,} requests, {self.seconds:.0f} s"
 
 
 class Stage:

@@ -148,6 +148,7 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
         (("--rocketproof-target=127.0.0.1:99999",), "--rocketproof-target 127.0.0.1:99999: give the address of a broker *"),
         (("--rocketproof-target=a broker:1",), "--rocketproof-target a broker:1: give the address of a broker *"),
         (("--rocketproof-target=apache:",), "--rocketproof-target apache:: give the address of a broker *"),
+        (("--rocketproof-target=apache:4.9.4+served",), "--rocketproof-target apache:4.9.4+served: a pair is a broker and a name server *"),
         (("--rocketproof-target=no.toml",), "--rocketproof-target no.toml: there is no such file"),
         (on(NOBODY, "--rocketproof-programs=0"), "--rocketproof-programs 0: give a number such as 200"),
         (on(NOBODY, "--rocketproof-seed=x"), "--rocketproof-seed x: give a whole number"),

@@ -148,12 +148,14 @@ def climb(
         running.name_server = name_server or running.name_server
         found.unserved = tuple(unserved(running, mark))
         climber = _Climber(running, target, folder / HISTORIES, mark, found.unserved)
-        for number, level in enumerate(LEVELS[:wanted], 1):
-            progress("level", number, wanted)
-            found.rungs.append(climber.rung(level, number))
-            if found.next is not None:
-                break
-        climber.close()
+        try:
+            for number, level in enumerate(LEVELS[:wanted], 1):
+                progress("level", number, wanted)
+                found.rungs.append(climber.rung(level, number))
+                if found.next is not None:
+                    break
+        finally:
+            climber.close()
     found.seconds = time.monotonic() - began
     return found
 

@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.apache import profile_of
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
@@ -105,10 +106,14 @@ def test_what_cannot_be_searched_is_told_in_a_line(tokens: list[str], said: str,
     assert said in capsys.readouterr().err
 
 
+PROFILES_OF: dict[str, str] = {}
+
+
 class _Release(InProcess):
     """A release that is this implementation."""
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, *, profile: str) -> None:
+        PROFILES_OF[release] = profile
         super().__init__("P494")
         self.version = release
 
@@ -125,6 +130,12 @@ def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert not list(SCHEMA.iter_errors(found))
     assert (found["id"], found["release"], found["first"], found["agrees"]) == ("A8", "4.2.0", None, True)
     assert "A8 on 4.2.0: not seen in 2 programs" in capsys.readouterr().out
+
+
+def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(searching, "Apache", _Release)
+    run(["zoo", "A4", "--on", "bad", "--programs", "1", "--report", str(tmp_path / "report")])
+    assert PROFILES_OF["4.9.2"] == profile_of("4.9.3") != profile_of("4.9.2")
 
 
 def test_a_finding_of_the_same_name_and_other_words_is_another() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,19 @@ def test_a_target_that_fails_mostly_by_its_connection_is_not_judged(tmp_path: Pa
     assert "could not be judged: faults of the connection leave open what the broker did in" in said
     assert "no finding, could not be judged" in said
     assert again(tmp_path / "r", None, ()).exit_code == 3
+
+
+def test_a_mildly_faulty_connection_is_told_and_nothing_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = FaultyTarget(InProcess(PROFILE), {fault: 4 * rate for fault, rate in MILD.items()}, seed=5)
+    found = run(target, tmp_path / "r", 10, 5)
+    assert accusations(found) == []
+    assert (found.exit_code, bool(found.transport.undecided)) in ((0, False), (3, True))
+    assert sum(target.happened.values()) > 10 and found.transport.counts
+    render(found, tmp_path / "r")
+    assert "Faults of the connection, which by themselves say nothing of the broker: " in " ".join(capsys.readouterr().out.split())
+    data = json.loads((tmp_path / "r" / "report.json").read_text())["transport"]
+    assert data["counts"] == dict(found.transport.counts) and data["examples"]
+    assert "faults of the connection are not held against the broker" in (tmp_path / "r" / "junit.xml").read_text()
 
 
 @pytest.mark.parametrize("fault", OF_FRAMES, ids=lambda fault: fault.name)

@@ -14,12 +14,11 @@ from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.remarks import FORBIDDEN, NO_WRITING, NOT_EXIST, QUEUE_ILLEGAL, RESERVED
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
-from ..java import null_pointer
 from ..names import topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import remote_address
 from ..remoting.faq import suggestion
-from ..remoting.headers import SendMessageRequestHeader, is_null
+from ..remoting.headers import SendMessageRequestHeader
 from ..remoting.ports import Channel
 from ..tasks import Pause
 from ..topic import TopicConfig
@@ -89,12 +88,8 @@ async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRe
 
 
 def forbidden_by_broker(broker: BrokerParts, topic: str) -> tuple[int, str] | None:
-    """A broker without WRITE refuses order topics and no others (CHK-01, HAZ-06). Raises JavaError: without a topic it looks up a null."""
-    if broker.settings.writable:
-        return None
-    if is_null(topic):
-        raise null_pointer()
-    if broker.topics.is_order_topic(topic):
+    """A broker without WRITE refuses order topics and no others (CHK-01, HAZ-06). Raises JavaError without a topic."""
+    if not broker.settings.writable and broker.topics.is_order_topic(topic):
         return NO_PERMISSION, sending_is_forbidden(broker.settings)
     return None
 

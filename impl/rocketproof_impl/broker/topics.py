@@ -29,6 +29,7 @@ from .. import persistence
 from ..java import null_pointer
 from ..ports import Clock, Disk
 from ..pretty import PrettyTable
+from ..remoting.headers import is_null
 from ..tasks import Interrupted, Lock, Pause
 from ..topic import (
     DataVersion,
@@ -123,7 +124,9 @@ class TopicConfigManager:
         return self.table.get(topic)
 
     def is_order_topic(self, topic: str) -> bool:
-        """Whether the topic is known and ordered (TCM-33)."""
+        """Whether the topic is known and ordered (TCM-33). Raises JavaError for a null, which Java's table takes for no key."""
+        if is_null(topic):
+            raise null_pointer()
         config = self.table.get(topic)
         return config is not None and config.order
 

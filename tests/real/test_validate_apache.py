@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.steps.parts import Capability
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 COMMANDS = ("java", "mvn")
 PROGRAMS = 200
-FEW = 30
 KNOWN = {"INV-06.records", "INV-44", "INV-45", "INV-57"}
 
 
@@ -23,13 +21,3 @@ def test_a_release_does_what_its_profile_says(tmp_path: Path, version: str) -> N
     assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []
     assert (found.exit_code, len(found.judged), found.stopped) == (0, PROGRAMS, "")
     assert {row.id for row in found.rows if row.expected == "violated" and row.broken} >= KNOWN
-
-
-@pytest.mark.parametrize(("broker", "name_server"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_a_broker_beside_another_releases_name_server_does_what_both_profiles_say(tmp_path: Path, broker: str, name_server: str) -> None:
-    """The programs that one broker serves as it is, which asks for a single start."""
-    target = Apache(broker, name_server=name_server)
-    target.offers = target.offers - {Capability.START}
-    found = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
-    assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []
-    assert (found.exit_code, len(found.judged), found.stopped) == (0, FEW, "")

@@ -1,0 +1,24 @@
+"""Programs against brokers of one release of Apache RocketMQ beside a name server of another: what they do is what both profiles say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.validation.validate import ValidationRequest, validate
+
+COMMANDS = ("java", "mvn")
+FEW = 30
+
+
+@pytest.mark.parametrize(("broker", "name_server"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
+def test_a_broker_beside_another_releases_name_server_does_what_both_profiles_say(tmp_path: Path, broker: str, name_server: str) -> None:
+    """The programs that one broker serves as it is, which asks for a single start."""
+    target = Apache(broker, name_server=name_server)
+    target.offers = target.offers - {Capability.START}
+    found = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
+    assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []
+    assert (found.exit_code, len(found.judged), found.stopped) == (0, FEW, "")

@@ -19,7 +19,7 @@ from ..judging.judging import Verdict
 class Bug:
     """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
     `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
-    words or in its condition. Any finding else is not this bug."""
+    words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`."""
 
     id: str
     issue: str
@@ -29,6 +29,7 @@ class Bug:
     breaks: tuple[str, ...]
     shows: tuple[str, ...]
     says: str = ""
+    profile: str = ""
 
     @property
     def category(self) -> str:

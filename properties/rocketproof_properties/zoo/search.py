@@ -51,7 +51,7 @@ class Searched:
 
 def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds: float, progress: Progress) -> Searched:
     """Look for a bug in a release, in at most so many programs and seconds. It is judged by the profile of the first release that has not
-    the bug: that of the release itself may describe it.
+    the bug, or that which the list names: the release's own may describe it.
 
     Raises InputError where that has no release or no search finds it, and TargetError.
     """
@@ -60,7 +60,7 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         raise InputError(f"{bug.id} --on {on}: no release that can be started is known to be so; leave out --on to read about it")
     if bug.how != "search":
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
-    target = Apache(release, profile=profile_of(bug.good or bug.bad))
+    target = Apache(release, profile=bug.profile or profile_of(bug.good or bug.bad))
     request = ValidationRequest(
         target, folder, programs, seed, seconds=seconds, shrink=0, audits=True, until=lambda judged: bool(_shown(bug, judged))
     )

@@ -13,7 +13,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6, STORE_IPV6
 
 from ..java import utf8
 from ..message import Host, Message, parse_properties
@@ -196,7 +196,7 @@ def _open(data: bytes, *, hosts_by_flag: bool) -> _Opened | None:
     """What is in a record; None if a length is negative or reaches beyond the bytes. Properties with a negative length are none."""
     if len(data) < FIXED_SIZE:
         return None
-    flags = data[_LAST_BYTE_OF_FLAG] & (BORN_IPV6 | STORE_IPV6) if hosts_by_flag else 0
+    flags = data[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0
     form = _LONGER[flags] if flags else _FIXED
     body_at = form.size
     if len(data) < body_at:

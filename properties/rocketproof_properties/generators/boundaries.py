@@ -20,7 +20,7 @@ from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_impl.store.service import TOPIC_LIMIT
 from rocketproof_model.language import JAVA_INT
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.properties import CLUSTER, DELAY, MSG_REGION, TRACE_ON
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
@@ -190,7 +190,7 @@ def _any_number(sent: Sent) -> Iterator[int]:
 def _flags(sent: Sent) -> Iterator[int]:
     """The flags of IPv6, which move a record's fields."""
     if sent.op == "send":
-        yield from (flag & (BORN_IPV6 | STORE_IPV6) and 1 for flag in _numbers(sent, "sysFlag"))
+        yield from (flag & HOSTS_IPV6 and 1 for flag in _numbers(sent, "sysFlag"))
 
 
 def _numbers(sent: Sent, name: str) -> Iterator[int]:

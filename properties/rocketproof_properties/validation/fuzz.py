@@ -27,7 +27,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.frame import take
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+from rocketproof_protocol.flags import HOSTS_IPV6
 from rocketproof_traces.stored.kinds import Reason
 from rocketproof_traces.stored.record import LONGEST_HEAD, Log, head_of, read_log
 
@@ -178,7 +178,7 @@ class _Store:
         """Whether the profile believes that hosts of the record at a place of the log are of IPv6, because a flag says so."""
         path = store / "commitlog" / f"{place // FILE_SIZE * FILE_SIZE:020d}"
         head = head_of(path.read_bytes()[place % FILE_SIZE :][:LONGEST_HEAD])
-        return self._hosts_by_flag and head is not None and bool(head.sys_flag & (BORN_IPV6 | STORE_IPV6))
+        return self._hosts_by_flag and head is not None and bool(head.sys_flag & HOSTS_IPV6)
 
     def _probe(self, said: str, end: int) -> None:
         """One more message lies at the end of the log, and is dispatched."""

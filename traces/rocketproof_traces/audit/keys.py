@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
+from rocketproof_protocol.flags import HOSTS_IPV6
 
 from ..stored.errors import StoredError
 from ..stored.facts import LIMIT
@@ -41,7 +41,7 @@ class _Log(KeptOpen):
         self._files = sorted(files, key=lambda file: file.base)
         self._bases = [file.base for file in self._files]
         self.start = self._bases[0] if self._files else 0
-        self._hosts = BORN_IPV6 | STORE_IPV6 if all(file.hosts_by_flag for file in files) else 0
+        self._hosts = HOSTS_IPV6 if all(file.hosts_by_flag for file in files) else 0
         self._room = np.zeros(0, np.uint8)
         self._first = self._past = 0
 

@@ -17,7 +17,7 @@ from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
-from rocketproof_protocol.flags import BORN_IPV6, COMMIT, INNER_BATCH, ROLLBACK, STORE_IPV6
+from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, INNER_BATCH, ROLLBACK
 from rocketproof_protocol.properties import (
     CLUSTER,
     DELAY,
@@ -229,7 +229,7 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     long = not _holds(properties_fit, written + _ADDED)
     sizes = one.body_sizes()
     wide = len(one.topic.encode("utf-8", "replace")) > NAME_LIMIT
-    garbled = wide or (profile.hosts_by_flag and bool(one.number("sysFlag") & (BORN_IPV6 | STORE_IPV6)))
+    garbled = wide or (profile.hosts_by_flag and bool(one.number("sysFlag") & HOSTS_IPV6))
     for k, place in enumerate(places):
         level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
         bodiless = sizes[k : k + 1] == [0]

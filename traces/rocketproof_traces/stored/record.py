@@ -13,7 +13,7 @@ from struct import Struct
 from types import MappingProxyType
 from typing import NamedTuple
 
-from rocketproof_protocol.flags import BORN_IPV6, COMMIT, NOT, STORE_IPV6, TRANSACTION_BITS
+from rocketproof_protocol.flags import BORN_IPV6, COMMIT, HOSTS_IPV6, NOT, STORE_IPV6, TRANSACTION_BITS
 
 from .kinds import Reason
 from .layout import (
@@ -76,7 +76,7 @@ def head_of(data: bytes, at: int = 0, *, hosts_by_flag: bool = True) -> Head | N
     """The fixed places of what begins there; None if the data end in them. `hosts_by_flag`: as of `segments.LogFile`."""
     if at + BODY_AT > len(data):
         return None
-    form = _HEADS[_INT.unpack_from(data, at + SYS_FLAG_AT)[0] & (BORN_IPV6 | STORE_IPV6) if hosts_by_flag else 0]
+    form = _HEADS[_INT.unpack_from(data, at + SYS_FLAG_AT)[0] & HOSTS_IPV6 if hosts_by_flag else 0]
     return Head(*form.unpack_from(data, at)) if at + form.size <= len(data) else None
 
 

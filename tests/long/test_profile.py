@@ -132,6 +132,9 @@ def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.Capture
         (["--again", "nowhere"], "give the profile"),
         (["--again", "nowhere", "--from", "P49"], "no histories"),
         (["apache:x"], "names no release"),
+        (["what"], "the target what: "),
+        (["--again", "nowhere", "--from", "P49", "--programs", "5"], "--programs with --again"),
+        (["--again", "nowhere", "--from", "P49", "--report", "x"], "--report with --again"),
     ],
 )
 def test_what_is_not_enough_is_said(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from rocketproof_impl.remoting.command import RESPONSE, Command
 from rocketproof_properties.deployments.connection import Connection, TcpConnection
-from rocketproof_properties.deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target
+from rocketproof_properties.deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_protocol import codes
 
@@ -39,12 +39,13 @@ class _Spoilt:
 
 
 class Spoilt(Target):
-    """The implementation in this process, with its requests spoilt; one that `forgets` when it ends comes back empty."""
+    """The implementation in this process, with its requests spoilt; one that `forgets` when it ends comes back empty, and only so often
+    does it start again."""
 
     name, version, profile, offers = "spoilt", "", "P494", OF_TARGETS
 
-    def __init__(self, spoil: Spoil = lambda _: None, forgets: str = "") -> None:
-        self.spoil, self.forgets = spoil, forgets
+    def __init__(self, spoil: Spoil = lambda _: None, forgets: str = "", starts: int = 1000) -> None:
+        self.spoil, self.forgets, self.starts = spoil, forgets, starts
 
     def open(self, setup: Setup = DEFAULT) -> Deployment:
         return _Running(InProcess("P494").open(setup), self)
@@ -77,6 +78,9 @@ class _Running(Deployment):
         return self._inner.store(broker)
 
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
+        if not self._target.starts:
+            raise TargetError(f"{self.name}: {part} ended while it started, with code 1: no log")
+        self._target.starts -= 1
         self._inner.restart(part, settings)
 
     def close(self) -> None:

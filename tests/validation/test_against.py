@@ -197,6 +197,11 @@ def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.
     assert "rocketproof: --" in capsys.readouterr().err
 
 
+def test_a_wrong_target_is_told_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "--against", "what", "--target", "inprocess:P494"]) == 2
+    assert "rocketproof: --against what: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("given", "odd"),
     [

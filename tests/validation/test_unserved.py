@@ -10,7 +10,7 @@ import pytest
 from spoilt import Spoilt, answering
 
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
-from rocketproof_properties.generators.programs import NARROW, STARTED, Program
+from rocketproof_properties.generators.programs import ENDED, NARROW, STARTED, Program
 from rocketproof_properties.validation import accept, show
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, again, validate
@@ -51,6 +51,18 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
     show.render(late, tmp_path / "b" / "r")
     said = "accepted deviation request.back (consumers come later, until 2020-01-01) is over: mend it"
     assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("starts", "steps"), [(0, ()), (2, (("send", {}), ("crash", {})))])
+def test_a_broker_that_does_not_come_back_is_a_finding(starts: int, steps: tuple[Any, ...], tmp_path: Path) -> None:
+    """Behind programs, or in one that ends it, which is the finding's."""
+    remembered = (Program(1, "", (("send", {}), ("crash", {})), ENDED),)
+    found = validate(ValidationRequest(Spoilt(starts=starts), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
+    (one,) = found.open
+    assert one.verdict.property == "start.again" and "code 1: no log" in one.verdict.text and found.exit_code == 1
+    assert one.program.steps == steps
+    assert "does not start again" in found.stopped
+    assert [(each.verdict, each.program) for each in again(tmp_path / "r", None, ()).open] == [(one.verdict, one.program)]
 
 
 class Choosy(Spoilt):

@@ -1,7 +1,8 @@
 """Limits that rules, claims and checkers all ask for, each as one formula: how often a message is retried (DLQ-03, BACK-11), and what it
 waits on its delay level (REC-05).
 
-A formula takes terms, of a state or of any row that has them. `retry_limit_of` and `is_given_up` are the same formulas for plain numbers.
+A formula takes terms, of a state or of any row that has them. `retry_limit_of`, `is_given_up` and `is_read_as_another` are
+the same formulas for plain values.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from ..functions import term_function
-from ..language import JAVA_INT, Bool, Expr, Int, Model, Type, ite
+from ..language import JAVA_INT, Bool, Expr, Int, Model, Type, ite, rem
 
 NAMES_LIMIT: Final = 121
 """The version from which on a request may name a limit of its own (3.4.9)."""
@@ -66,6 +67,19 @@ def level_queue(level: Any) -> Expr:
     return queue
 
 
+def as_signed(length: Any, limit: int) -> Expr:
+    """APP-08: what is read of a length that was written into a number whose largest value is `limit`."""
+    read: Expr = rem(length + limit + 1, 2 * limit + 2) - limit - 1
+    return read
+
+
+def is_garbled(name: Any, longer: Any, by_flag: Any) -> Expr:
+    """APP-08, HAZ-51: a record's bytes are read as another's, or as none's: its topic has more bytes than a record can tell, or a client's
+    flag says that its hosts are `longer` than they are, where a reader goes `by_flag`."""
+    garbled: Expr = (as_signed(name, NAME_LIMIT) != name) | (longer & by_flag)
+    return garbled
+
+
 def retry_limit_of(requested: int | None, version: int, group: int = RETRY_MAX_TIMES) -> int:
     """`retry_limit` of a request by its header's maxReconsumeTimes, None if it has none."""
     found: int = _retry_limit()((group, version, requested is not None, requested or 0))
@@ -77,6 +91,11 @@ def is_given_up(times: int, limit: int, *, beyond: bool = False) -> bool:
     return bool(_is_dead()((times, limit, beyond)))
 
 
+def is_read_as_another(name: int = 0, *, longer: bool = False, by_flag: bool = False) -> bool:
+    """`is_garbled` of a record whose topic has so many bytes."""
+    return bool(_is_garbled()((name, longer, by_flag)))
+
+
 @cache
 def _retry_limit() -> Callable[..., int]:
     number = Int(*JAVA_INT)
@@ -86,6 +105,11 @@ def _retry_limit() -> Callable[..., int]:
 @cache
 def _is_dead() -> Callable[..., int]:
     return plain(is_dead, Int(*JAVA_INT), Int(*JAVA_INT), Bool)
+
+
+@cache
+def _is_garbled() -> Callable[..., int]:
+    return plain(is_garbled, Int(0, JAVA_INT[1]), Bool, Bool)
 
 
 def plain(formula: Callable[..., Expr], *types: Type) -> Callable[..., int]:

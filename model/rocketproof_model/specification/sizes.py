@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..language import Body, Bool, Enum, Expr, Field, Int, Record, any_of, ite, maximum, rem
+from ..language import Body, Bool, Enum, Expr, Field, Int, Record, any_of, ite, maximum
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
-from .bounds import NAME_LIMIT, TEXT_LIMIT
+from .bounds import NAME_LIMIT, TEXT_LIMIT, as_signed, is_garbled
 from .part import Part
 from .placing import body_fits, properties_fit
 
@@ -88,12 +88,6 @@ class Sizes(Part):
         return any_of((position == number) & (self.log[place] == one) for number, place in enumerate(self.Place) for one in what)
 
 
-def as_signed(length: Any, limit: int) -> Expr:
-    """APP-08: what is read of a length that was written into a number whose largest value is `limit`."""
-    read: Expr = rem(length + limit + 1, 2 * limit + 2) - limit - 1
-    return read
-
-
 def text_read(length: Any) -> Expr:
     """The bytes of properties that a reader takes: none where their length is negative."""
     return maximum(as_signed(length, TEXT_LIMIT), 0)
@@ -114,9 +108,8 @@ def _number(term: Expr, numbers: Mapping[str, int], found: Any) -> Expr:
 
 def _written(z: Sizes, text: Any) -> Any:
     """A record with so many bytes of properties, as a reader finds it."""
-    read = as_signed(z.name, NAME_LIMIT)
-    unreadable = (read < 0) | (z.job.longer & z.hosts_by_flag)
-    return ite(unreadable, "unreadable", ite((read == z.name) & (text_read(text) == text), "new", "unequal"))
+    garbled = is_garbled(z.name, z.job.longer, z.hosts_by_flag)
+    return ite(garbled, "unreadable", ite(text_read(text) == text, "new", "unequal"))
 
 
 def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:

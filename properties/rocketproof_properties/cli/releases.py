@@ -17,12 +17,12 @@ def profile(
     *,
     base: Annotated[Profile | None, Parameter(name="--from")] = None,
     again: Path | None = None,
-    programs: Count = 300,
-    seed: Natural = 0,
+    programs: Count | None = None,
+    seed: Natural | None = None,
     report: Path | None = None,
-    shrink: NotNegative = 20.0,
+    shrink: NotNegative | None = None,
     time: Seconds | None = None,
-    workers: Count = 4,
+    workers: Count | None = None,
     json: Json = None,
 ) -> int:
     """Find which switches of a profile describe a release or a broker: what it does otherwise, each with the request that shows it.
@@ -39,17 +39,17 @@ def profile(
     again
         Explain what is in this folder instead, of a run of this command or of validate: no broker is needed.
     programs
-        How many general programs to perform besides those that tell switches.
+        How many general programs to perform besides those that tell switches; 300 unless given.
     seed
-        Seed of the programs.
+        Seed of the programs; 0 unless given.
     report
         The folder for the report and the histories, which must be new or empty; .rocketproof/validation with a number unless given.
     shrink
-        Seconds for making each program smaller on the target; 0 leaves them as they are.
+        Seconds for making each program smaller on the target; 20 unless given, and 0 leaves them as they are.
     time
         Seconds after which no further program is begun.
     workers
-        Programs at a time.
+        Programs at a time; 4 unless given.
     json
         Write the report to this file too.
     """
@@ -61,7 +61,11 @@ def profile(
 
     if (target is None) == (again is None):
         raise InputError("give either a target, such as apache:5.4.0, or --again FOLDER of an earlier run")
-    chosen = None if target is None else choose_named(target, None)
+    performing = {"--programs": programs, "--seed": seed, "--report": report, "--shrink": shrink, "--time": time, "--workers": workers}
+    odd = next((name for name, given in performing.items() if given is not None), None)
+    if again is not None and odd is not None:
+        raise InputError(f"{odd} with --again: what was recorded is explained where it is, and nothing is performed; leave it out")
+    chosen = None if target is None else choose_named(target, None, "the target")
     named = base or (chosen.profile if chosen is not None else None)
     if named is None:
         raise InputError(f"--again {again}: give the profile to begin with too, such as --from P533")
@@ -72,11 +76,11 @@ def profile(
                 named,
                 folder,
                 chosen,
-                programs=programs,
-                seed=seed,
-                workers=workers,
+                programs=programs or 300,
+                seed=seed or 0,
+                workers=workers or 4,
                 seconds=time,
-                shrink=shrink,
+                shrink=profiling.SHRINK if shrink is None else shrink,
             ),
             progress,
         )
@@ -106,7 +110,7 @@ def differences(
     from ..validation.report import next_folder
 
     folder = report or next_folder()
-    one, other = (choose_named(each, None) for each in targets)
+    one, other = (choose_named(each, None, option) for each, option in zip(targets, ("--against", "--target"), strict=True))
     request = against.AgainstRequest(one, other, folder, programs, seed, workers, seconds, against.ROUNDS if shrink else 0)
     with output.phases() as progress:
         found = against.against(request, progress)

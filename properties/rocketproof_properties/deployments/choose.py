@@ -13,8 +13,8 @@ from .forms import KINDS, Form, form_of, is_address, parts_of
 _PROFILE: Final = "P494"
 
 
-def choose(address: str | None, target: str | None, profile: str | None, *, configure: bool) -> Target:
-    """The target. Raises InputError for one that is none, or for two at a time."""
+def choose(address: str | None, target: str | None, profile: str | None, *, configure: bool, option: str = "--target") -> Target:
+    """The target, which the user has named by this option. Raises InputError for one that is none, or for two at a time."""
     if (address is None) == (target is None):
         raise InputError("give either the address of a broker, such as 127.0.0.1:10911, or --target, such as --target apache:4.9.4")
     if target is None:
@@ -27,7 +27,7 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
         case Form("pair", pair):
             from .apache import Apache
 
-            broker, name_server = _releases(f"--target {pair}", pair)
+            broker, name_server = _releases(f"{option} {pair}", pair)
             return Apache(broker, name_server=name_server, profile=profile)
         case Form("served", named):
             from .served import Served
@@ -44,7 +44,7 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
             if profile is not None:
                 found.profile = profile
             return found
-    raise InputError(f"--target {target}: {offer(target, KINDS)}")
+    raise InputError(f"{option} {target}: {offer(target, KINDS)}")
 
 
 def in_place_of(target: str | None, pair: str | None) -> str | None:
@@ -65,8 +65,9 @@ def _releases(where: str, pair: str) -> tuple[str, str]:
         raise InputError(f"{where}: {problem}") from None
 
 
-def choose_named(where: str, profile: str | None) -> Target:
-    """The target that a text of any form names, whose brokers keep their settings if they run already. Raises InputError."""
+def choose_named(where: str, profile: str | None, option: str = "--target") -> Target:
+    """The target that a text of any form names, whose brokers keep their settings if they run already. Raises InputError, which names the
+    option that gave the text."""
     if is_address(where):
         return choose(where, None, profile, configure=False)
-    return choose(None, where, profile, configure=False)
+    return choose(None, where, profile, configure=False, option=option)

@@ -19,6 +19,7 @@ from rocketproof_impl.store.delay import MAX_LEVEL
 from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_impl.store.service import TOPIC_LIMIT
 from rocketproof_model.language import JAVA_INT
+from rocketproof_model.specification.bounds import is_read_as_another
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
@@ -56,8 +57,8 @@ class Sent(NamedTuple):
 @dataclass(frozen=True)
 class Boundary:
     """A limit of requests. `measure` gives the numbers that a request has of it, `steps` what to do for such a number. `sides` are those
-    that there are. `unread`: the condition of the catalogue under which records are stored that nobody can read again, beyond the limit
-    where the profile does so (`stores`). `there`: whether the profile has it; `large`: its steps need a file of megabytes."""
+    that there are. `unread`: the condition of the catalogue under which records are stored that nobody can read again, for the numbers for
+    which they are (`garbles`). `there`: whether the profile has it; `large`: its steps need a file of megabytes."""
 
     name: str
     rules: str
@@ -66,7 +67,7 @@ class Boundary:
     steps: Callable[[int, Profile], Sequence[Step]]
     sides: tuple[int, ...] = (-1, 0, 1)
     unread: str = ""
-    stores: Callable[[Profile], bool] = lambda profile: False
+    garbles: Callable[[int, Profile], bool] = lambda n, profile: False
     there: Callable[[Profile], bool] = lambda profile: True
     large: bool = False
 
@@ -248,7 +249,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
         "bytes of a topic", "APP-08 STO-02", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op in _SENDS else (),
         lambda n, _: [("send", {"topic": _named(n, 20)}), ("send", {"topic": "B"})],
-        unread=about.WIDE_NAMES, stores=lambda profile: not profile.check_names,
+        unread=about.WIDE_NAMES, garbles=lambda n, profile: not profile.check_names and is_read_as_another(n),
     ),
     Boundary(
         "characters of a dead-letter topic", "STO-02 BACK-16 HAZ-20", TOPIC_LIMIT,
@@ -257,7 +258,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
         "bytes of a dead-letter topic", "APP-08 HAZ-49", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op == "send_back" else (),
         lambda n, _: _given_up(_named(n - len(DLQ_PREFIX), 20)),
-        unread=about.WIDE_NAMES, stores=lambda profile: not profile.check_groups,
+        unread=about.WIDE_NAMES, garbles=lambda n, profile: not profile.check_groups and is_read_as_another(n),
     ),
     Boundary(
         "characters of a group", "CLI-04 DLQ-02", GROUP_LIMIT, _group_characters,
@@ -276,7 +277,8 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     ),
     Boundary(
         "bytes of an item's properties, with the broker's own", "BAT-03 APP-08 HAZ-50", PROPERTIES_LIMIT, _item_stored,
-        lambda n, profile: _batch(n - _own_item(profile)), unread=about.OWN_PROPERTIES, stores=lambda profile: profile.stores_parsed,
+        lambda n, profile: _batch(n - _own_item(profile)), unread=about.OWN_PROPERTIES,
+        garbles=lambda n, profile: profile.stores_parsed and n > PROPERTIES_LIMIT,
         there=lambda profile: profile.stores_parsed,
     ),
     Boundary("bytes of a body", "APP-06 CLI-12", BODY_LIMIT, _body("send"), lambda n, _: [("send", {"body": "", "size": n})], large=True),
@@ -301,7 +303,8 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary("Java's largest long", "REM-04", _LONG, _any_number, lambda n, _: [("back", {"offset": n})]),
     Boundary(
         "flags of IPv6", "APP-08 HAZ-51", 0, _flags, lambda n, _: [("send", {"sys_flag": n * BORN_IPV6}), ("send", {"topic": "B"})],
-        sides=(0, 1), unread=about.LONGER_HOSTS, stores=lambda profile: profile.hosts_by_flag,
+        sides=(0, 1), unread=about.LONGER_HOSTS,
+        garbles=lambda n, profile: is_read_as_another(longer=bool(n), by_flag=profile.hosts_by_flag),
     ),
 )  # fmt: skip
 """All of them. The steps behind a boundary whose records may not be read again are messages that go with them."""
@@ -319,7 +322,7 @@ def unread(sent: Sent) -> set[str]:
     """The conditions under which the broker may store this and not be able to read it again."""
     if any(number > TOPIC_LIMIT for number in _topic_characters(sent)) and sent.op in _SENDS:
         return set()
-    return {one.unread for one in BOUNDARIES if one.unread and one.stores(sent.profile) and any(n > one.limit for n in one.measure(sent))}
+    return {one.unread for one in BOUNDARIES if one.unread and any(one.garbles(n, sent.profile) for n in one.measure(sent))}
 
 
 def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster") -> Sent:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from rocketproof_model.specification.bounds import is_given_up
 from rocketproof_profiles import PROFILES, lineage
+from rocketproof_protocol.codes import SUCCESS
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
@@ -20,7 +21,7 @@ from ..catalogue import CASES
 from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, WITH_CASES, Case
 from ..generators.boundaries import unread
-from ..runs.exchanges import Rebuilt
+from ..runs.exchanges import Rebuilt, silenced
 from ..runs.parsed import ParsedHistory
 from ..steps.parts import Capability
 from .done import measured
@@ -87,6 +88,8 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
     beyond = PROFILES[profile].dlq_beyond
     found = {about.ANYTHING, parsed.program.source}
     limit = rebuilt.whole.logs[parsed.broker].file_size
+    updates = (silenced(one) for one in parsed.asked if one.op == "update_group" and one.code in (None, SUCCESS))
+    silent = {group for group, is_so in updates if is_so}  # if only for a while, or perhaps, since the answer was lost
     for exchange in rebuilt.whole.exchanges:
         asked = exchange.request
         if asked.kind in ("send", "batch"):
@@ -102,7 +105,7 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
                 found.add(about.TOO_LARGE)
         elif asked.kind == "send_back":
             found |= {about.SENT_BACK, about.GIVEN_UP}
-            if exchange.code == 0 and _silent(parsed, asked.group):
+            if exchange.code == 0 and asked.group in silent:
                 found.add(about.NO_RETRY)
         elif asked.kind == "other" and asked.one_way:
             found.add(about.UNKNOWN)
@@ -127,11 +130,3 @@ _KINDS: Final[Mapping[str, tuple[bool, bool]]] = {
 def _positive(properties: Mapping[str, str]) -> bool:
     text = properties.get("DELAY", "")
     return text.lstrip("+").isdecimal() and int(text) > 0
-
-
-def _silent(parsed: ParsedHistory, group: str) -> bool:
-    """Whether an administrator left the group without retry queues."""
-    return any(
-        name == "group" and parsed.names.group(args.get("group", "g")) == group and args.get("queues", 1) <= 0
-        for name, args in parsed.program.steps
-    )

@@ -14,6 +14,7 @@ from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 from rocketproof_protocol.codes import TOPIC_NOT_EXIST
 from rocketproof_traces.history.operations import STRAY
 
+from ..deployments.comeback import come_back
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..histories.history import OK
@@ -81,14 +82,14 @@ class Client:
                 self.call(call)
 
     def _end_process(self) -> None:
-        """End the broker's process at once, and start it again. Raises TargetError where that cannot be done."""
+        """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""
         broker = self._context.broker
         self._recording.add("crash", broker, "crash", {"at": wall()})
         for line in self._lines.values():
             line.close()
         self._lines.clear()
         self._deployment.kill(broker)
-        self._deployment.restart(broker)
+        come_back(self._deployment, broker)
 
     def _route(self, call: Call) -> None:
         """Ask for a route, again for a while if the name server has none: a registration may be on its way."""

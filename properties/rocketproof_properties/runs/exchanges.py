@@ -113,8 +113,8 @@ class _Rebuilding:
             if one.op == "send_back" and one.fields.get("group") in without:
                 found.add(one.seq)
             elif one.op == "update_group" and one.code == codes.SUCCESS:
-                data = _json(one)
-                (without.add if int(data.get("retryQueueNums", 1)) <= 0 else without.discard)(str(data.get("groupName")))
+                name, silent = silenced(one)
+                (without.add if silent else without.discard)(name)
             elif one.op == "delete_group" and one.code == codes.SUCCESS:
                 without.discard(one.fields.get("groupName", ""))
         return found
@@ -212,6 +212,16 @@ class _Rebuilding:
                 except (ValueError, KeyError, TypeError, AttributeError):
                     continue
                 yield Routes(queues, brokers)
+
+
+def silenced(update: Asked) -> tuple[str, bool]:
+    """The group that an administrator changes, and whether that leaves it without retry queues (BACK-05); of a body that cannot be read
+    nothing."""
+    try:
+        data = _json(update)
+        return str(data.get("groupName")), int(data.get("retryQueueNums", 1)) <= 0
+    except (ValueError, TypeError, AttributeError):
+        return "", False
 
 
 def _json(asked: Asked) -> dict[str, Any]:

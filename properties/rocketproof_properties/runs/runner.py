@@ -22,6 +22,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.history.operations import OVER
 
 from ..deployments import probe
+from ..deployments.comeback import NotBack
 from ..deployments.deployment import Deployment, TargetError
 from ..generators.programs import Program
 from ..steps.call import Context
@@ -184,13 +185,17 @@ class Runner:
         return [finished[number] for number in sorted(finished)]
 
     def perform(self, program: Program, folder: Path | None = None) -> Path:
-        """Perform one program under fresh names; its history's file. Raises Gone when the broker does not answer any more."""
+        """Perform one program under fresh names; its history's file. Raises Gone when the broker does not answer any more, NotBack when the
+        program has ended it for good."""
         under_way = self.begin(program, folder)
         try:
             perform(program.steps, under_way.clients, self.bounds.ended.is_set)
             self.end(under_way)
             if not self.bounds.ended.is_set():
                 under_way.recording.add("info", "program", OVER, {})
+        except NotBack as problem:
+            problem.steps = program.steps
+            raise
         finally:
             under_way.close()
         return under_way.path

@@ -136,16 +136,18 @@ class Outside:
 
     def _update_topic(self, config: TopicConfig) -> None:
         given = {"read": config.read_queue_nums, "write": config.write_queue_nums, "perm": config.perm}
-        self._done(self.call(plain("topic", topic=config.topic_name, **given), client="administrator"))
+        self._told("topic", client="administrator", topic=config.topic_name, **given)
 
     def _update_group(self, config: SubscriptionGroupConfig) -> None:
         given = {"queues": config.retry_queue_nums, "retries": config.retry_max_times}
-        self._done(self.call(plain("group", group=config.group_name, **given), client="administrator"))
+        self._told("group", client="administrator", group=config.group_name, **given)
 
-    @staticmethod
-    def _done(answer: Command) -> None:
+    def _told(self, name: str, *, client: str = "client", **given: Any) -> Command:
+        """The answer to a step's request, which has to be served."""
+        answer = self.call(plain(name, **given), client=client)
         if answer.code != codes.SUCCESS:
-            raise Deviation(f"the administrator is answered {answer.code} ({answer.remark})")
+            raise Deviation(f"the {client} is answered {answer.code} ({answer.remark}) to {name!r}")
+        return answer
 
     def _line(self, key: str, to: str) -> Connection:
         if key not in self._lines:
@@ -165,15 +167,15 @@ class Outside:
         return record.decode(data, exact=self.profile.exact_properties)
 
     def topics(self) -> dict[str, TopicConfig]:
-        table, _ = table_from_data(json.loads(self.call(plain("topics")).body or b"{}"))
+        table, _ = table_from_data(json.loads(self._told("topics").body or b""))
         return table
 
     def groups(self) -> dict[str, SubscriptionGroupConfig]:
-        data = loads(self.call(plain("groups")).body or b"{}")
+        data = loads(self._told("groups").body or b"")
         return {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        return int((self.call(plain("max_offset", topic=topic, queue=queue_id)).ext_fields or {})["offset"])
+        return int((self._told("max_offset", topic=topic, queue=queue_id).ext_fields or {})["offset"])
 
     def get_message(self, topic: str, queue_id: int, offset: int) -> Message | None:
         return next((m for m in self.records() if (m.topic, m.queue_id, m.queue_offset) == (topic, queue_id, offset)), None)

@@ -18,6 +18,7 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 
+from ..deployments.comeback import come_back
 from ..deployments.deployment import Deployment, Target, TargetError
 from ..generators.programs import Program
 from ..histories.history import OK
@@ -218,7 +219,7 @@ class _Climber:
             perform(trial.steps, under_way.clients, lambda: False)
             if trial.interruption:
                 getattr(self._running, trial.interruption)(broker)
-                self._running.restart(broker)
+                come_back(self._running, broker)
                 under_way.recording.add("info", broker, "restart", {"after": trial.interruption})
                 for client in under_way.clients.values():
                     client.close()

@@ -29,6 +29,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_traces.stored.queues import Queues
 from rocketproof_traces.stored.record import Record
 
+from ..deployments.comeback import NotBack, come_back
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..histories.history import OK
 from ..judging.wholelog import decided, files, log_of
@@ -153,8 +154,8 @@ class _Store:
         for one in acknowledged:
             self._remember(one.fields, one.answer.get("fields") or {}, body_of(one.value))
         try:
-            self._running.restart(BROKER)
-        except TargetError as problem:
+            come_back(self._running, BROKER)
+        except NotBack as problem:
             self._finding("start", [str(problem)])
             return False
         self._look({body_of(one.value) for one in asked if one.closed != "ok"})

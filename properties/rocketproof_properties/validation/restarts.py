@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +19,8 @@ from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.record import record_at
 
+from ..deployments.comeback import come_back
 from ..deployments.deployment import Deployment
-from ..deployments.processes import PortTaken
 from ..generators.programs import Program
 from ..judging import restarts
 from ..judging.judging import Judged
@@ -47,7 +46,6 @@ LATEST: Final = 5000
 _DISPATCHED: Final = 5.0
 """Seconds for a broker that has started to dispatch what is in its log, and to register."""
 _LOOK: Final = 0.05
-_PAUSES: Final = (0.5, 1.0, 2.0)
 
 
 class Late(NamedTuple):
@@ -94,7 +92,7 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
 def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Names, report: Report) -> Iterator[Judged]:
     """End each broker in one of the two ways and start it again, if the target can; write down what it had and has, and judge it.
 
-    `late` are the messages that may have come meanwhile. Raises TargetError for a broker that does not start.
+    `late` are the messages that may have come meanwhile. Raises NotBack for a broker that does not start.
     """
     killed = how == restarts.KILLED
     if not {Capability.RESTART, Capability.KILL if killed else Capability.STOP} <= running.offers:
@@ -103,26 +101,13 @@ def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Nam
         _commit(running, broker, names)
         before = until(partial(view, running, broker, names, late), lambda seen: not seen["missed"], _DISPATCHED, _LOOK)
         (running.kill if killed else running.stop)(broker)
-        _start(running, broker)
+        come_back(running, broker)
         after = _settled(running, broker, names, before, late, killed=killed)
         path = report.next()
         recording = Recording(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
         recording.add("state", broker, restarts.STATE, {"how": how, "before": before, "after": after})
         recording.close()
         yield judge_log(path, report.profile)
-
-
-def _start(running: Deployment, broker: str) -> None:
-    """Start a broker that has ended; others may hold its port for a moment. Raises TargetError."""
-    for pause in (*_PAUSES, None):
-        try:
-            running.restart(broker)
-        except PortTaken:
-            if pause is None:
-                raise
-            time.sleep(pause)
-        else:
-            return
 
 
 def _commit(running: Deployment, broker: str, names: Names) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ..catalogue import conditions as about
 from ..choices import InputError
+from ..deployments.comeback import NotBack
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import attempted
 from ..generators.programs import ALONE, CONFIGURED, ENDED, STARTED, Choice, Program, generate
@@ -151,7 +152,7 @@ class _Validation:
         except KeyboardInterrupt:
             made.stopped = CTRL_C
         except TargetError as problem:
-            if not (made.judged or isinstance(problem, Gone)):
+            if not (made.judged or isinstance(problem, (Gone, NotBack))):
                 raise
             made.stopped = str(problem)
         except BaseException as error:
@@ -191,12 +192,16 @@ class _Validation:
                 if isinstance(running, TargetError):
                     self._left_out(stage[0], running, len(groups[stage[0]]))
                     continue
-                for needs in stage:
-                    if not self.bounds.over:
-                        self._group(needs, groups[needs], running)
-                self._restarts(STOPPED, stage[0], running)
-                self._logs(stage[0], running)
-                self._restarts(KILLED, stage[0], running)  # behind the files: a killed broker makes queues anew of topics that were deleted
+                try:
+                    for needs in stage:
+                        if not self.bounds.over:
+                            self._group(needs, groups[needs], running)
+                    self._restarts(STOPPED, stage[0], running)
+                    self._logs(stage[0], running)
+                    self._restarts(KILLED, stage[0], running)  # behind the files: a killed broker makes queues of deleted topics anew
+                except NotBack as problem:
+                    self._not_back(problem, stage[0])
+                    raise
                 self.stage.clear()
                 if self.bounds.over:
                     return
@@ -209,6 +214,11 @@ class _Validation:
         text = f"{counted(programs, 'program')} on a broker with {needs} ({with_}) are left out, since it does not start so: {problem}"
         verdict = Verdict("reference", f"start.{needs.replace(' ', '_')}", text)
         self.report.findings.append(ValidationFinding(verdict, Program(0, needs, (), needs), "", programs))
+
+    def _not_back(self, problem: NotBack, needs: str) -> None:
+        """A broker that does not start again ends the run, and is what was found."""
+        verdict = Verdict("reference", "start.again", str(problem), rules=("REC-02",))
+        self.report.findings.append(ValidationFinding(verdict, Program(0, needs, tuple(problem.steps), needs), ""))
 
     def _recorded(self, programs: Sequence[Program]) -> list[Judged]:
         """Those of the programs that an interrupted run has recorded, judged."""
@@ -452,9 +462,10 @@ def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
     """The finding of a saved report's row that no history shows, such as an unserved request; None for others, which are judged again."""
     if row["history"]:
         return None
-    needs = str((row.get("program") or {}).get("needs") or "")
+    program = row.get("program") or {}
+    needs, steps = str(program.get("needs") or ""), tuple((name, dict(args)) for name, args in program.get("steps") or ())
     verdict = Verdict(row["judge"], row["property"], row["text"], rules=tuple(row.get("rules") or ()))
-    return ValidationFinding(verdict, Program(0, needs, (), needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
+    return ValidationFinding(verdict, Program(0, needs, steps, needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
 
 
 def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str) -> None:

@@ -20,7 +20,7 @@ from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERRO
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import BATCHES, STATUSES, properties_of
+from ..history.cases import BATCHES, STATUSES
 from ..history.operations import SENDS, Operation
 from .left_out import is_busy, reason
 from .part import Claim, PartChecker, last_of
@@ -36,14 +36,13 @@ from .ways import (
     flaws_of_back,
     is_half,
     is_letter,
+    is_timed,
     records_of,
     subject_of,
     way_of,
     ways_of,
 )
 
-OF_LATER = {"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
-"""Properties by which 5.x keeps a message in its timer wheel, or refuses it."""
 SIDES = tuple({"named": True, "version": NAMES_LIMIT, "requested": limit} for limit in (JAVA_INT[1], JAVA_INT[0]))
 """Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
 NOT_THERE = "not exist"
@@ -73,7 +72,7 @@ class PlacedChecker(PartChecker):
 
     def _reason(self, one: Operation) -> str:
         if one.op in SENDS:
-            if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
+            if is_timed(one, self.profile):
                 return "timers"
             return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
         if one.op == "end_transaction":
@@ -285,4 +284,4 @@ class PlacedChecker(PartChecker):
         return shared
 
 
-__all__ = ["OF_LATER", "SIDES", "PlacedChecker"]
+__all__ = ["SIDES", "PlacedChecker"]

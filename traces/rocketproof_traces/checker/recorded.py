@@ -30,10 +30,10 @@ from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, Operation
 from .left_out import reason
 from .part import Finding
-from .placed import OF_LATER, PlacedChecker
+from .placed import PlacedChecker
 from .requests import COUNTED, Adopted, Claims, Ended, Refused, Registering, Routed, Send, Update
 from .steps import Bound, Point, Request
-from .ways import REGROUPS, ended_kind
+from .ways import REGROUPS, ended_kind, is_timed
 
 ROUTE = "route"
 SMALL_FILE = 1 << 20
@@ -144,7 +144,7 @@ class RecordedChecker(PlacedChecker):
             unread = one.reach(code)[1] == UNREADABLE
             if unread and code == SEND_MESSAGE and self.profile.null_fields:
                 return UNREADABLE  # what could be read may have had an effect (REM-04)
-            if self.profile.always_traced and properties_of(one.fields).keys() & OF_LATER:
+            if is_timed(one, self.profile):
                 return "timers"
             return "batches without their body" if one.messages is None and one.code in (SUCCESS, *STATUSES) else ""
         if one.op == "update_topic":

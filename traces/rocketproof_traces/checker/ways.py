@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from rocketproof_model.language import JAVA_INT, Bool, Int
-from rocketproof_model.specification.bounds import DELAY_LEVELS, NAME_LIMIT, NAMES_LIMIT, is_given_up, plain, retry_limit_of
+from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT, is_given_up, is_read_as_another, plain, retry_limit_of
 from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
@@ -48,6 +48,7 @@ _JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _ADDED = 1024
 """More bytes than a send and a send-back together add to the properties of a message: names of topics, ids, a level."""
 _ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
+_TIMED = {"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
 Values = dict[str, Any]
 
 
@@ -89,6 +90,11 @@ def is_odd_batch(one: Operation, profile: Profile) -> bool:
     level = level_asked(one)
     unfit = level is None or not _holds(batch_fits, KINDS[one.number("sysFlag") & 12], level)
     return unfit or (one.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
+
+
+def is_timed(one: Operation, profile: Profile) -> bool:
+    """Whether 5.x keeps a message in its timer wheel, or refuses it."""
+    return profile.always_traced and not properties_of(one.fields).keys().isdisjoint(_TIMED)
 
 
 def is_inner(one: Operation) -> bool:
@@ -228,8 +234,8 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     written = _whole(text, CUT.search(text)) + (_size(one) if one.op == "batch" else 0)
     long = not _holds(properties_fit, written + _ADDED)
     sizes = one.body_sizes()
-    wide = len(one.topic.encode("utf-8", "replace")) > NAME_LIMIT
-    garbled = wide or (profile.hosts_by_flag and bool(one.number("sysFlag") & HOSTS_IPV6))
+    longer, name = bool(one.number("sysFlag") & HOSTS_IPV6), len(one.topic.encode("utf-8", "replace"))
+    garbled = is_read_as_another(name, longer=longer, by_flag=profile.hosts_by_flag)
     for k, place in enumerate(places):
         level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
         bodiless = sizes[k : k + 1] == [0]
@@ -336,6 +342,7 @@ __all__ = [
     "is_half",
     "is_letter",
     "is_odd_batch",
+    "is_timed",
     "level_asked",
     "limit_of",
     "linked",

@@ -197,6 +197,10 @@ class Profile:
     separates_batch: bool = switch(True, since("P492", False, "recorded: tests/data/releases"))
     """What is put behind a message's properties begins behind a byte 2 (BAT-04)."""
 
+    limits_batch_properties: bool = switch(True, since("P492", False, "recorded: tests/data/releases"))
+    """A batch whose own properties have more than 32,767 bytes is an exception; otherwise so many are stored as a short says of them, and
+    none where it is negative (BAT-04)."""
+
     throws_large_batch: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-0 and B-1 of later-5.3.3"))
     """A batch whose body is above the limit is an exception, whatever else is wrong with it; otherwise MESSAGE_ILLEGAL (BAT-04)."""
 
@@ -205,7 +209,10 @@ class Profile:
 
     # Retries and dead letters
     null_limit: bool = switch(False, since("P49", True))
-    """A request without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (DLQ-03, BACK-11)."""
+    """A send-back without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (BACK-11)."""
+
+    null_send_limit: bool = switch(False, since("P49", True), since("P492", False, "recorded: tests/data/releases"))
+    """A send to a retry topic without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (DLQ-03)."""
 
     dlq_beyond: bool = switch(
         False, since("P533", True, "A-158, A-161 and A-162: as many retries as the limit go to the retry topic once more")
@@ -339,7 +346,11 @@ class Profile:
     encode_first: bool = switch(False, since("P49", True))
     """A message is encoded, and its sizes are tested, before the lock and before its queue has an offset (APP-06)."""
 
-    limits_record: bool = switch(True, since("P494", False, "A-192 to A-196: it is the body that the remark names a limit of"))
+    limits_record: bool = switch(
+        True,
+        since("P494", False, "A-192 to A-196: it is the body that the remark names a limit of"),
+        since("P492", True, "recorded: tests/data/releases"),
+    )
     """The size limit is one on the whole record, and on all records of a batch together; otherwise it is one on the body alone (APP-06,
     BAT-04)."""
 

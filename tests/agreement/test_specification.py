@@ -179,7 +179,15 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "backs": (lambda: sendbacks("two rounds", rounds=2), {"way": "either", "change_budget": 1}),
     "backs-P45": (
         lambda: sendbacks("two rounds", rounds=2),
-        {"way": "either", "null_limit": False, "names_limit": False, "dlq_clears_delay": False, "dlq_perm": 2, "version": 120},
+        {
+            "way": "either",
+            "null_limit": False,
+            "null_send_limit": False,
+            "names_limit": False,
+            "dlq_clears_delay": False,
+            "dlq_perm": 2,
+            "version": 120,
+        },
     ),
     "recovery": (lambda: Recovery("three records", records=3), {"crash_budget": 1, "power_budget": 1}),
     "device": (lambda: Device("small files", units=2), {"fails": True, "power_budget": 1}),

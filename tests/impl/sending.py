@@ -130,14 +130,16 @@ def send_request(
     return Command(code, ext_fields, body, opaque, ONE_WAY if one_way else 0, version)
 
 
-def batch_request(topic: str = "T", bodies: tuple[bytes, ...] = (b"one", b"two"), properties: str = "", **fields: Any) -> Command:
-    body = b"".join(_item(one) for one in bodies)
+def batch_request(
+    topic: str = "T", bodies: tuple[bytes, ...] = (b"one", b"two"), properties: str = "", of_items: str = "", **fields: Any
+) -> Command:
+    body = b"".join(_item(one, of_items.encode()) for one in bodies)
     return send_request(topic, code=SEND_BATCH_MESSAGE, body=body, batch=True, properties=properties, **fields)
 
 
-def _item(body: bytes) -> bytes:
-    head = (22 + len(body)).to_bytes(4, "big") + bytes(12) + len(body).to_bytes(4, "big")
-    return head + body + bytes(2)
+def _item(body: bytes, properties: bytes) -> bytes:
+    head = (22 + len(body) + len(properties)).to_bytes(4, "big") + bytes(12) + len(body).to_bytes(4, "big")
+    return head + body + len(properties).to_bytes(2, "big") + properties
 
 
 def _text(value: object) -> str:

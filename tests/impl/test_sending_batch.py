@@ -130,7 +130,7 @@ def test_a_batch_has_no_delay_and_no_transaction_bits(profile: str) -> None:
     assert len(stand.stored()) == 2
 
 
-@pytest.mark.parametrize(("profile", "served"), [("P45", False), ("P49", False), ("P494", True)])
+@pytest.mark.parametrize(("profile", "served"), [("P45", False), ("P49", False), ("P492", False), ("P494", True)])
 @behaviour("BAT-04", "APP-06", "REM-08")
 def test_the_records_of_a_batch_may_be_larger_than_the_limit_for_the_recorded_broker_alone(profile: str, served: bool) -> None:
     stand = Stand(profile, max_message_size=100)
@@ -159,3 +159,13 @@ def test_the_header_of_a_batch_has_the_properties_limit_to_itself(profile: str) 
     stand = Stand(profile)
     answer = stand.ask(batch_request(properties="K\x01" + "v" * 32767))
     assert thrown(answer, "java.lang.RuntimeException: Properties size of messageExtBatch exceeded!, ")
+
+
+@pytest.mark.parametrize(("size", "kept"), [(30000, 30025), (40000, 0), (70000, 70025 - 65536)])
+@behaviour("BAT-04", "REM-08")
+def test_earlier_headers_of_batches_lose_what_a_short_does_not_say(size: int, kept: int) -> None:
+    stand = Stand("P492")
+    assert stand.ask(batch_request(properties="K\x01" + "v" * size)).code == 0
+    assert [len(one.properties_text or "") for one in stand.stored()] == [kept, kept]
+    answer = stand.ask(batch_request(properties="K\x01" + "v" * size, of_items="A\x01b"))
+    assert (answer.code == 0) if kept else thrown(answer, "java.nio.BufferUnderflowException, ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from marks import behaviour, earlier, every, later
+from marks import behaviour, every, later
 from sending import NULL_POINTER, Stand, send_request, thrown
 from simulated import fields_of
 
@@ -217,7 +217,7 @@ def test_later_brokers_take_the_groups_limit_where_none_is_given(times: int) -> 
     assert "g" in stand.broker.groups.table, "asking for a group makes it"
 
 
-@earlier
+@pytest.mark.parametrize("profile", ["P40", "P45", "P492"])
 @behaviour("DLQ-03", "HAZ-33", "REM-08")
 def test_earlier_brokers_stumble_over_a_limit_that_is_not_given_when_group_and_topic_are_made(profile: str) -> None:
     stand = Stand(profile)

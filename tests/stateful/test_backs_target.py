@@ -25,6 +25,9 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "given up": ("P49", {"group_queues": 0}, ["back_no_queues()"]),
     "the record is gone": ("P49", {"in_log": False}, ["back_no_record()", "register()"]),
     "no limit": ("P45", {"names_limit": False, "way": "either"}, ["back_no_limit()", "send_no_limit()"]),
+    "no limit of a send": (
+        "P492", {"names_limit": False, "group_limit": 0, "way": "either"}, ["send_no_limit()", "back_bury(level=0)"],
+    ),
     "a group's limit": ("P49", {"names_limit": False, "group_limit": 0}, ["back_bury(level=0)"]),
     "no limit of an old client": ("P45", {"names_limit": False, "version": 120, "group_limit": 0}, ["back_bury(level=1)"]),
     "a dead letter that waits": ("P45", {"limit": 1}, [*BACK, "back_bury(level=0)", "deliver()"]),

@@ -35,7 +35,7 @@ async def handle_retry_and_dlq(
         group_config = find_group(broker, group, response)
         if group_config is None:
             return False
-        most = max_reconsume_times(broker, group_config, request, header.max_reconsume_times)
+        most = max_reconsume_times(group_config, request, header.max_reconsume_times, null=broker.profile.null_send_limit)
         if (header.reconsume_times or 0) >= most + broker.profile.dlq_beyond:
             config = await to_dead_letter_topic(broker, group, message, response)
             if config is None:
@@ -54,17 +54,17 @@ def find_group(broker: BrokerParts, group: str, response: Command) -> Subscripti
     return config
 
 
-def max_reconsume_times(broker: BrokerParts, group: SubscriptionGroupConfig, request: Command, requested: int | None) -> int:
+def max_reconsume_times(group: SubscriptionGroupConfig, request: Command, requested: int | None, *, null: bool) -> int:
     """How often a message is retried: what a caller from 3.4.9 on asks for, else what the group has (DLQ-03, BACK-11).
 
-    Raises JavaError for a caller who could say and does not, unless the profile takes the group's (HAZ-33). The rule is written once more
+    Raises JavaError for a caller who could say and does not, unless `null` stands for the group's (HAZ-33). The rule is written once more
     in the specification (its module bounds), on purpose: what is judged shares no code with what judges it.
     """
     if request.version < V3_4_9:
         return group.retry_max_times
     if requested is not None:
         return requested
-    if broker.profile.null_limit:
+    if null:
         return group.retry_max_times
     raise null_pointer()
 

@@ -59,7 +59,7 @@ async def consumer_send_msg_back(broker: BrokerParts, request: Command) -> Comma
     mark(found)
     message = again(broker, found)
     message.topic, message.queue_id = topic, queue_id
-    most = max_reconsume_times(broker, group, request, header.max_reconsume_times)
+    most = max_reconsume_times(group, request, header.max_reconsume_times, null=broker.profile.null_limit)
     if is_dead(found, header.delay_level, most):
         if broker.profile.wants_origin and header.origin_topic is None:
             raise null_pointer()

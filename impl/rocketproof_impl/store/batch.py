@@ -21,6 +21,7 @@ def items(
     *,
     most: int | None = None,
     with_batch_properties: bool,
+    limits_batch_properties: bool = True,
     trailing: bool = False,
     separates: bool = True,
 ) -> list[tuple[Message, Parts]]:
@@ -28,21 +29,25 @@ def items(
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
     properties, which hold the header's and CLUSTER, are put behind the item's, which `separates` ends first; `trailing`: see
-    `properties_text`. A DELAY inside an item has no effect. Nobody looks at how long the properties are together: the record's length
+    `properties_text`. Where they are too long and nothing `limits_batch_properties`, as much is put as a short says, nothing if that is
+    negative. A DELAY inside an item has no effect. Nobody looks at how long the properties are together: the record's length
     of them may not hold it (HAZ-50).
-    Raises JavaError for a body that ends too early, where the batch's own properties are too long, and where all
-    records together are larger than `limit` bytes, or the body is than `most`, if there is one.
+    Raises JavaError for a body that ends too early, where the batch's own properties are too long, also beside an item's where the short is
+    negative, and where all records together are larger than `limit` bytes, or the body is than `most`, if there is one.
     """
     data = batch.body or b""
     if most is not None and len(data) > most:
         raise JavaError("java.lang.RuntimeException", "message body size exceeded")
-    added = utf8(properties_text(batch.properties, trailing=trailing)) if with_batch_properties else b""
-    if len(added) > PROPERTIES_LIMIT:
+    whole = utf8(properties_text(batch.properties, trailing=trailing)) if with_batch_properties else b""
+    if len(whole) > PROPERTIES_LIMIT and limits_batch_properties:
         raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")
+    added = whole[: _as_short(len(whole))]
     found: list[tuple[Message, Parts]] = []
     total = at = 0
     while at < len(data):
         flag, body, properties, at = _item(data, at)
+        if properties and whole and not added:
+            raise _underflow()  # the record's size leaves the item's properties out, and the reader of the records finds a rest
         parts = make_parts(body, batch.topic, _joined(properties, added, separates=separates), more)
         total += parts.size
         if limit is not None and total > limit:
@@ -51,6 +56,11 @@ def items(
         message.flag, message.body, message.body_crc = flag, body, body_crc(body)
         found.append((message, parts))
     return found
+
+
+def _as_short(length: int) -> int:
+    """The length that is left of one which is cast to a short; 0 for one that becomes negative."""
+    return 0 if length & 0x8000 else length & 0x7FFF
 
 
 def _item(data: bytes, at: int) -> tuple[int, bytes, bytes, int]:

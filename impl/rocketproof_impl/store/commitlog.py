@@ -116,6 +116,7 @@ class CommitLog:
             record.longer_hosts(batch.sys_flag) if profile.hosts_by_flag else 0,
             most=largest if profile.throws_large_batch else None,
             with_batch_properties=profile.batch_properties,
+            limits_batch_properties=profile.limits_batch_properties,
             separates=profile.separates_batch,
             trailing=profile.ends_properties,
         )

@@ -41,9 +41,9 @@ DELAY_LEVELS: Final = len(DELAYS)
 def retry_limit(group: Any, version: Any, named: Any, requested: Any) -> Expr:
     """DLQ-03, BACK-11: the limit that the request has `named`, if its version may name one, else its group's.
 
-    Where a request of such a version names none, this is the limit of a profile with `null_limit`; in others the request fails (HAZ-33)
-    and nothing asks for the limit. The reference implementation has the same rule once more (broker/retry.py), on purpose: it is judged by
-    this one and may share no code with it.
+    Where a request of such a version names none, this is the limit of a profile with `null_limit`, for a send `null_send_limit`; in
+    others the request fails (HAZ-33) and nothing asks for the limit. The reference implementation has the same rule once more
+    (broker/retry.py), on purpose: it is judged by this one and may share no code with it.
     """
     limit: Expr = ite((version >= NAMES_LIMIT) & named, requested, group)
     return limit

@@ -47,8 +47,8 @@ class Steps:
         job, way, b, group = self.at(a, p, "back") if asked == "back" else self.sent(a, p, "retry")
         topic = self.config[b, job.topic]
         holds = conditions(
-            group, topic, ~topic.known, writable=has_bit(s.permission, WRITE), found=way.found, null_limit=s.given("null_limit"),
-            named=way.named, version=way.version,
+            asked, group, topic, ~topic.known, writable=has_bit(s.permission, WRITE), found=way.found, given=s.given, named=way.named,
+            version=way.version,
         )  # fmt: skip
         if "queues" in asks(a, holds, asked, upto, fails=fails) and fails and upto != "topic":
             a.guard("retry topic known", topic.known, "the broker has the retry topic")

@@ -6,7 +6,7 @@ level (CL-02, BACK-13). First formulas, as in `bounds`; then what scopes have wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -23,7 +23,8 @@ Flaw = Enum("none", "transaction", "error", "size")
 
 
 SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
-    ("null_limit", Bool, True, "a request without maxReconsumeTimes is served by the group's limit"),
+    ("null_limit", Bool, True, "a send-back without maxReconsumeTimes is served by the group's limit"),
+    ("null_send_limit", Bool, True, "so is a send to a retry topic"),
     ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
     ("dlq_perm", Int(0, 7), 6, "the permission of a dead-letter topic that is made"),
     ("dlq_clears_delay", Bool, True, "a send-back takes a dead letter's delay away, and writes its properties twice"),
@@ -106,9 +107,11 @@ CHECKS: Final = {
 
 
 def conditions(
-    group: Row, topic: Row, new: Any, *, writable: Any, found: Any, null_limit: Any, named: Any, version: Any
+    asked: str, group: Row, topic: Row, new: Any, *, writable: Any, found: Any, given: Callable[[str], Expr], named: Any, version: Any
 ) -> dict[str, Expr]:
-    """When each check holds; a retry topic that is `new` is made by the request."""
+    """When each check holds of a message that is `asked` to come back ("back" or "send"); a retry topic that is `new` is made by the
+    request. `given`: the value of a switch."""
+    null_limit = given("null_limit" if asked == "back" else "null_send_limit")
     return {
         "group": group.known,
         "broker": writable,

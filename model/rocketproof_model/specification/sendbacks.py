@@ -106,10 +106,13 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     changes = m.var("changes", Int(0, 2), init=0, sentence="how many changes the administrator has made", part="administrator")
     limit = retry_limit(group.limit, c["version"], c["names_limit"], c["limit"])
     new, template = retry.queues == 0, maximum(c["template"], 1)
-    holds = conditions(
-        group, retry, new, writable=c["writable"], found=c["in_log"], null_limit=c["null_limit"], named=c["names_limit"],
-        version=c["version"],
-    ) | {"group": group.known | c["makes_groups"]}  # fmt: skip
+    holds = {
+        asked: conditions(
+            asked, group, retry, new, writable=c["writable"], found=c["in_log"], given=c.__getitem__, named=c["names_limit"],
+            version=c["version"],
+        ) | {"group": group.known | c["makes_groups"]}
+        for asked in ("back", "send")
+    }  # fmt: skip
 
     def ask(a: Body, asked: str, failing: str = "", *, queue: Expr | None = None) -> dict[str, Any]:
         """The message is returned: what is asked before the check that fails is passed, and what is made by then. The answer's start."""
@@ -117,7 +120,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
         a.sends_to("broker")
         a.guard("taken", message.place == "taken", "the consumer has the message, and has failed")
         a.guard("its way", c["way"] != ("sends" if back else "gives back"), "the consumer returns messages so")
-        passed = asks(a, holds, asked, failing)
+        passed = asks(a, holds[asked], asked, failing)
         if queue is not None:
             a.guard("legal queue", queue < ite(new, template, retry.queues), "the queue is one of the retry topic's")
         a.set(group.known, group.known | ("group" in passed))

@@ -11,6 +11,7 @@ import argparse
 import ast
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
@@ -24,6 +25,8 @@ from ..steps.names import Names
 from .switching import Change, Recorded, shown
 
 SUFFIX: Final = ".ndjson.gz"
+_PLACE: Final = re.compile(r", \w+\(\w+\.py:\d+\)")
+"""Where the implementation has thrown."""
 _HEAD: Final = """# What changed from release to release
 
 What a client of Apache RocketMQ sees of a broker and a name server, where two releases do otherwise. Each entry is a rule of the model
@@ -115,7 +118,7 @@ def _cut(value: Any) -> str:
 
 
 def _cell(value: Any, names: Names) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = _PLACE.sub("", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return "`" + textwrap.shorten(names.bare(text).replace("|", "¦").replace("`", "'"), 200, placeholder="…") + "`"
 
 

@@ -273,6 +273,8 @@ def _size(one: Operation) -> int:
 
 
 def _fits(one: Operation, profile: Profile, properties: int) -> bool:
+    if one.op == "batch" and not profile.limits_batch_properties:
+        properties = 0  # BAT-04: nobody asks
     around = FIXED + len(one.topic.encode("utf-8", "replace")) + properties
     return _holds(properties_fit, properties) and _holds(body_fits, _size(one), around, MAX_MESSAGE, int(profile.limits_record))
 

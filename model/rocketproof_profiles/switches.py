@@ -56,9 +56,13 @@ class Profile:
     """A required field that is not in a request's header is null, and an error where it is used; otherwise the header cannot be read
     (REM-04)."""
 
-    wants_short: bool = switch(False, since("P492", True, "recorded: tests/data/releases"))
+    wants_short: bool = switch(False, since("P493", True, "recorded: tests/data/releases"))
     """Of a send with short names each required field is asked for before any is read, and the first that is missing is an error
     (REM-04)."""
+
+    wants_flags: bool = switch(False, since("P520", True, "recorded: tests/data/releases"), since("P510", False, "not recorded: as 5.3.3"))
+    """A send with short names that does not say whether it is in unit mode, or a batch, is a null-pointer error before anything is checked;
+    otherwise it is neither (REM-04)."""
 
     faq: str = switch(
         "http://rocketmq.apache.org/docs/faq/",
@@ -87,7 +91,7 @@ class Profile:
             frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC}),
             "A-136, A-137, A-139, A-140 and A-141: five more system topics are refused with 16",
         ),
-        since("P492", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
+        since("P493", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
     )
     """System topics that may not be sent to (CHK-03)."""
 
@@ -180,7 +184,7 @@ class Profile:
             "msg body length limit {limit}B, msg properties length limit 32KB.",
             "A-192 to A-196: MESSAGE_ILLEGAL names other limits",
         ),
-        since("P492", "msg body length limit 128k, msg properties length limit 32k.", "recorded: tests/data/releases"),
+        since("P493", "msg body length limit 128k, msg properties length limit 32k.", "recorded: tests/data/releases"),
     )
     """How MESSAGE_ILLEGAL names the limits, `{limit}` being the broker's (SEND-41)."""
 
@@ -244,7 +248,11 @@ class Profile:
     """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages, and if the request does not say
     that it wants no such answer."""
 
-    checks_commits: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"))
+    checks_commits: bool = switch(
+        False,
+        since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"),
+        since("P520", False, "recorded: tests/data/releases"),
+    )
     """The offset of an unknown group or topic is refused, and so is one that lacks queue or offset."""
 
     clean_offsets: str = switch("removeOffset", since("P533", "cleanOffset", "not recorded in its 245 cases: P-25 and P-29 of later-5.3.3"))
@@ -259,6 +267,9 @@ class Profile:
         False, since("P533", True, "A-178 to A-182, A-188, A-190 and A-191: half messages have the property __transactionId__")
     )
     """Half messages have their id as a property (TRX-04)."""
+
+    commit_keeps_place: bool = switch(True, since("P540", False, "recorded: tests/data/releases"))
+    """What a commit stores has among its properties where it was meant for, as its half message has (REAL_TOPIC and REAL_QID)."""
 
     gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the message behind"))
     """The records that end half messages are written together, seconds later (TRX-05)."""
@@ -324,6 +335,13 @@ class Profile:
     )
     """A topic is deleted under any name that is not blank and not the system's; otherwise the name has to be legal (TCM-31)."""
 
+    counts_timers: bool = switch(
+        False,
+        since("P533", True, "not recorded: asked of 5.3.3 with timerWheelEnable=false, a delete is answered 1"),
+        since("P520", False, "recorded: tests/data/releases"),
+    )
+    """Whoever deletes a topic is told an error behind all that by a broker without a wheel of timers (TCM-31)."""
+
     overwrites_in_place: bool = switch(
         False, since("P533", True, "not recorded: 5.x writes a backup and then the file itself, without a temporary one")
     )
@@ -349,7 +367,7 @@ class Profile:
     limits_record: bool = switch(
         True,
         since("P494", False, "A-192 to A-196: it is the body that the remark names a limit of"),
-        since("P492", True, "recorded: tests/data/releases"),
+        since("P493", True, "recorded: tests/data/releases"),
     )
     """The size limit is one on the whole record, and on all records of a batch together; otherwise it is one on the body alone (APP-06,
     BAT-04)."""

@@ -25,13 +25,14 @@ from rocketproof_traces.stored.walk import Walk
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
     "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "refuses_inner": False, "topic_limit": 127,
-    "before_47": False, "before_49": True,
+    "plain_halves": False, "before_47": False, "before_49": True,
 }  # fmt: skip
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
 UNSET = "entryTags < storeTimestamp or (entryTags - storeTimestamp) % 1000 <> 0"
 OWN = f"{COUNTED} and entryThere and entryOffset = physicalOffset"
 NUMBER = "( 1 + greatest( innerNumber - 1, 0 ) * ( $refuses_inner and sysFlag // 128 % 2 = 1 )::int )"
+REAL_HALF = f"$half_messages and topicClass = 'half' and (not $plain_halves or properties & {BIT['TRAN_MSG']} <> 0)"
 SQL = {
     "record": {
         "INV-37.stored": "storedPhysicalOffset <> physicalOffset",
@@ -82,9 +83,9 @@ SQL = {
         "and not ($before_49 and topicClass = 'dead' and reconsumeTimes < 2)",
         "INV-57.stored": f"$stores_parsed and not $stores_wait and properties & {BIT['WAIT']} <> 0 and realClass = 'none' "
         "and retryClass = 'none' and topicClass in ('ordinary', 'own', 'template')",
-        "TRX-04.bits": "$half_messages and topicClass = 'half' and sysFlag & 12 <> 0",
-        "TRX-04.queue": "$half_messages and topicClass = 'half' and queueId <> 0",
-        "TRX-04.topic": "$half_messages and topicClass = 'half' and (realClass = 'none' or realQueueId < 0)",
+        "TRX-04.bits": f"{REAL_HALF} and sysFlag & 12 <> 0",
+        "TRX-04.queue": f"{REAL_HALF} and queueId <> 0",
+        "TRX-04.topic": f"{REAL_HALF} and (realClass = 'none' or realQueueId < 0)",
         "TRX-05.stored": "$half_messages and topicClass <> 'half' and sysFlag & 12 in (4, 12)",
         "TRX-06.commit": "sysFlag & 12 = 8 and not (preparedTransactionOffset between 1 and physicalOffset - 1 "
         "or preparedTransactionOffset = 0 and realClass <> 'none' and realQueueId >= 0)",

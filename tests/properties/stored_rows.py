@@ -708,6 +708,8 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ),
     ({"half_messages": False}, "record", PREPARED, set()),
     ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
+    ({"plain_halves": True}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
+    ({"plain_halves": True}, "record", {**HALF, "realClass": "none", "properties": BIT["TRAN_MSG"]}, {"TRX-04.topic"}),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),
     ({"before_49": False}, "queue", {"queueId": -1}, {"INV-30.sign"}),

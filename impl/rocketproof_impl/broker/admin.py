@@ -94,7 +94,7 @@ class AdminBrokerProcessor:
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
         """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; name servers are not told
-        (HAZ-36). 5.x counts a topic's timers, and fails behind all that where it has none."""
+        (HAZ-36). 5.3 and later count a topic's timers, and fail behind all that where there are none."""
         if self._is_slave(response):
             return
         header = read(DeleteTopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
@@ -102,7 +102,7 @@ class AdminBrokerProcessor:
             return
         self._broker.topics.delete(header.topic)
         self._broker.store.clean_unused_topics(self._broker.topics.table)
-        if self._broker.profile.timers and not self._broker.settings.timer_wheel_enable:
+        if self._broker.profile.counts_timers and not self._broker.settings.timer_wheel_enable:
             refuse(response, SYSTEM_ERROR, NO_WHEEL)
             return
         response.code, response.remark = SUCCESS, None

@@ -63,8 +63,7 @@ class SendMessageProcessor:
         if request.code == CONSUMER_SEND_MSG_BACK:
             response = await consumer_send_msg_back(broker, request)
             return self._finished(lambda: response)
-        profile = broker.profile
-        header = parse_request_header(request.code, request.ext_fields, nulls=profile.null_fields, wants_short=profile.wants_short)
+        header = parse_request_header(request.code, request.ext_fields, broker.profile)
         if header is None:
             return None
         context = message_context(broker, channel, request, header)

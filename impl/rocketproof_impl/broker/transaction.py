@@ -105,9 +105,10 @@ class EndTransactionProcessor:
 
     async def _commit(self, half: Message, header: EndTransactionRequestHeader, response: Command) -> None:
         """Put the real message; only if it is in the log, remove the half one."""
-        trailing = self._broker.profile.ends_properties
-        result = await self._broker.store.put_message(committed(half, header, trailing=trailing))
-        response.code, response.remark = final_answer(result, self._broker.profile, self._broker.settings.max_message_size)
+        profile = self._broker.profile
+        message = committed(half, header, trailing=profile.ends_properties, keeps_place=profile.commit_keeps_place)
+        result = await self._broker.store.put_message(message)
+        response.code, response.remark = final_answer(result, profile, self._broker.settings.max_message_size)
         if response.code == SUCCESS:
             await self._delete(half)
 
@@ -135,22 +136,24 @@ def check_prepare_message(half: Message, header: EndTransactionRequestHeader) ->
     return None
 
 
-def committed(half: Message, header: EndTransactionRequestHeader, *, trailing: bool) -> Message:
+def committed(half: Message, header: EndTransactionRequestHeader, *, trailing: bool, keeps_place: bool = True) -> Message:
     """The message that consumers will see, with a pointer to its half message.
 
-    The stored text is made before TRAN_MSG, REAL_TOPIC and REAL_QID leave the map, so it keeps them. Raises JavaError if the
-    half message does not name its topic and queue.
+    The stored text is made before TRAN_MSG leaves the map, and so keeps it; REAL_TOPIC and REAL_QID, too, if it `keeps_place`. Raises
+    JavaError if the half message does not name its topic and queue.
     """
     topic, queue_id = half.properties.get(REAL_TOPIC), half.properties.get(REAL_QID)
     if topic is None or queue_id is None:
         raise null_pointer()
+    properties = dict(half.properties)
+    stored = properties if keeps_place else {name: value for name, value in properties.items() if name not in (REAL_TOPIC, REAL_QID)}
     message = Message(
         topic,
         parse_int(queue_id),
         half.body,
         half.flag,
-        dict(half.properties),
-        properties_text(half.properties, trailing=trailing),
+        properties,
+        properties_text(stored, trailing=trailing),
         half.sys_flag & ~TRANSACTION_BITS | header.commit_or_rollback,
         half.born_timestamp,
         half.born_host,

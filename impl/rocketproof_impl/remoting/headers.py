@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, get_type_hints
 
+from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.flags import COMMIT, NOT, ROLLBACK
@@ -199,24 +200,28 @@ SEND_V2: Final = tuple((attribute, SHORT_NAMES[name], parse, absent) for attribu
 
 
 def parse_request_header(
-    code: int, ext_fields: Mapping[str, str] | None, *, nulls: bool = False, wants_short: bool = False
+    code: int, ext_fields: Mapping[str, str] | None, profile: Profile = PROFILES["P49"]
 ) -> SendMessageRequestHeader | None:
     """The send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does.
 
-    `nulls`: only a number with a short name that is none is an error; see `decode_with_nulls`. `wants_short`: of short names those that are
-    required have to be there, before any is read.
+    With `null_fields` only a number with a short name that is none is an error; see `decode_with_nulls`. With `wants_short` those short
+    names that are required have to be there, before any is read; with `wants_flags` the two flags, too, once all are read.
     """
     short = code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
     if not short and code != SEND_MESSAGE:
         return None
     names = SEND_V2 if short else SEND_V1
-    if short and wants_short:
+    if short and profile.wants_short:
         missing = next((name for _, name, _, absent in names if absent is REQUIRED and name not in (ext_fields or {})), None)
         if missing is not None:
             raise command_error(f"the custom field <{missing}> is null")
-    if nulls:
-        return decode_with_nulls(SendMessageRequestHeader, names, ext_fields, numbers=short)
-    return decode(SendMessageRequestHeader, names, ext_fields)
+    if profile.null_fields:
+        header = decode_with_nulls(SendMessageRequestHeader, names, ext_fields, numbers=short)
+    else:
+        header = decode(SendMessageRequestHeader, names, ext_fields)
+    if short and profile.wants_flags and not {SHORT_NAMES["unitMode"], SHORT_NAMES["batch"]} <= (ext_fields or {}).keys():
+        raise null_pointer()
+    return header
 
 
 def encode_v1(header: SendMessageRequestHeader) -> dict[str, str]:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from rocketproof_profiles import PAIR, PROFILES
+from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.audit.rules import Rule
 
 from . import beside, delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
@@ -32,12 +33,14 @@ def settings(profile: str) -> dict[str, Any]:
     `before_47`: up to 4.6 a batch takes its time before it waits for the log's lock (INV-42). `before_49`: up to 4.8 a text with a second
     byte 1 is read as no property, the dead letter of a first send-back has no id of its first record, and 4.7 draws queue ids below 0;
     P49 is of such releases too, whatever its own broker does. `refuses_inner`: only a release that has inner batches counts their messages.
+    `plain_halves`: anybody may send what is no half message to the half topic.
     """
     chosen = PROFILES[profile]
     broker = profile.partition(PAIR)[0]
     names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "refuses_inner")
     return {name: getattr(chosen, name) for name in names} | {
         "topic_limit": max(chosen.topic_limit, chosen.retry_limit),
+        "plain_halves": HALF_TOPIC not in chosen.forbidden,
         "before_47": broker in _BEFORE_47,
         "before_49": broker in _BEFORE_49,
     }

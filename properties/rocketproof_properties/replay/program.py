@@ -253,8 +253,7 @@ class Reference:
         """What a send does before it is stored: it is checked, and its topic is made."""
         command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
-            profile = self.profile
-            header = parse_request_header(command.code, command.ext_fields, nulls=profile.null_fields, wants_short=profile.wants_short)
+            header = parse_request_header(command.code, command.ext_fields, self.profile)
             if header is not None:
                 message_context(self.broker, channel, command, header)
                 self.cluster.scheduler.complete(pre_send(self.broker, channel, command, header))

@@ -40,6 +40,13 @@ def test_how_long_a_group_may_be_called() -> None:
 
 def test_a_profile_refines_the_one_before_it() -> None:
     assert lineage("P540") == ("P540", "P533", "P494", "P49", "P45", "P40")
-    assert set(P540.reasons) == {"retry_limit", "group_limit", "names_illegal_topic", "batch_properties", "trusts_failed_force"}
+    assert set(P540.reasons) == {
+        "retry_limit",
+        "group_limit",
+        "names_illegal_topic",
+        "batch_properties",
+        "trusts_failed_force",
+        "commit_keeps_place",
+    }
     back = {name: getattr(P533, name) for name in P540.reasons}
     assert replace(P540, **back, name="P533", about=P533.about, base=P533.base, reasons=P533.reasons) == P533

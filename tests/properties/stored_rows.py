@@ -29,7 +29,7 @@ DELAYED = {
     "topicClass": "schedule", "delayLevel": 3, "queueId": 2, "realClass": "ordinary", "realQueueId": 0, "levelDelay": 10_000,
     "entryTags": 1_010_010,
 }  # fmt: skip
-HALF = {"topicClass": "half", "queueId": 0, "realClass": "ordinary", "realQueueId": 0}
+HALF = {"topicClass": "half", "queueId": 0, "realClass": "ordinary", "realQueueId": 0, "properties": BIT["TRAN_MSG"]}
 PREPARED = {"sysFlag": 4, "queueOffset": 0, "entryThere": False}
 COMMITTED = {"sysFlag": 8, "preparedTransactionOffset": 4000, "realClass": "ordinary", "realQueueId": 1}
 SENT_BACK = {"retryClass": "ordinary", "properties": BIT["ORIGIN_MESSAGE_ID"]}
@@ -256,6 +256,8 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"properties": BIT["WAIT"] | BIT["ORIGIN_MESSAGE_ID"], "retryClass": "ordinary"}, {"INV-57"}),
         ({**HALF, "sysFlag": 8, "preparedTransactionOffset": 1}, {"TRX-04.bits"}),
         ({**HALF, "sysFlag": 4, "queueOffset": 0}, {"TRX-04.bits"}),
+        ({**COMMITTED, "properties": BIT["TRAN_MSG"], "realClass": "none", "queueId": 1}, set()),
+        ({**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1, "properties": 0}, set()),
         ({**HALF, "queueId": 1}, {"TRX-04.queue"}),
         ({**HALF, "realClass": "none"}, {"TRX-04.topic"}),
         ({**HALF, "realQueueId": -1}, {"TRX-04.topic"}),
@@ -708,8 +710,11 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ),
     ({"half_messages": False}, "record", PREPARED, set()),
     ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
-    ({"plain_halves": True}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
-    ({"plain_halves": True}, "record", {**HALF, "realClass": "none", "properties": BIT["TRAN_MSG"]}, {"TRX-04.topic"}),
+    ({"plain_halves": False}, "record", {**HALF, "realClass": "none", "properties": 0}, {"TRX-04.topic"}),
+    (
+        {"plain_halves": False}, "record",
+        {**HALF, "sysFlag": 8, "queueId": 1, "preparedTransactionOffset": 1, "properties": 0}, {"TRX-04.bits", "TRX-04.queue"},
+    ),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),
     ({"before_49": False}, "queue", {"queueId": -1}, {"INV-30.sign"}),

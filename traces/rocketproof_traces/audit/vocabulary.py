@@ -288,7 +288,7 @@ SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "half_messages": (Bool, True),
     "check_names": (Bool, True),
     "refuses_inner": (Bool, False),
-    "plain_halves": (Bool, False),
+    "plain_halves": (Bool, True),
     "topic_limit": (Int(0, 255), 127),
     "before_47": (Bool, False),
     "before_49": (Bool, True),

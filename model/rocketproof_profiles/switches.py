@@ -248,12 +248,15 @@ class Profile:
     """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages, and if the request does not say
     that it wants no such answer."""
 
-    checks_commits: bool = switch(
+    checks_commits: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"))
+    """The offset of an unknown topic is refused, and so is one that lacks queue or offset."""
+
+    checks_committers: bool = switch(
         False,
         since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"),
         since("P520", False, "recorded: tests/data/releases"),
     )
-    """The offset of an unknown group or topic is refused, and so is one that lacks queue or offset."""
+    """The offset of an unknown group is refused, before all that."""
 
     clean_offsets: str = switch("removeOffset", since("P533", "cleanOffset", "not recorded in its 245 cases: P-25 and P-29 of later-5.3.3"))
     """The field of request 207 that says that a deleted group's offsets go, too."""

@@ -17,8 +17,8 @@ def send(number: int, *, one_way: bool = False, place: int | None = None, op: st
     return Asked(number, "client 0", op, value, "info" if one_way else "ok", {"code": 0, **fields})
 
 
-def found(*items: Asked | Other, born: dict[str, int]) -> set[tuple[str, ...]]:
-    return {tuple(word(one) for one in order) for order in orders(ParsedHistory({}, [], list(items)), born)}
+def found(*items: Asked | Other, born: dict[str, int], committed: dict[str, int] | None = None) -> set[tuple[str, ...]]:
+    return {tuple(word(one) for one in order) for order in orders(ParsedHistory({}, [], list(items)), born, committed or {})}
 
 
 def word(item: Item) -> str:
@@ -33,7 +33,7 @@ def test_without_silent_requests_there_is_the_order_of_the_log() -> None:
 
 def test_the_first_order_is_that_of_the_log() -> None:
     items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
-    first = next(orders(ParsedHistory({}, [], list(items)), {"1": 300}))
+    first = next(orders(ParsedHistory({}, [], list(items)), {"1": 300}, {}))
     assert [word(one) for one in first] == ["2", "1", "3"]
 
 
@@ -50,6 +50,11 @@ def test_the_first_order_is_that_of_the_log() -> None:
 )
 def test_a_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], order: tuple[str, ...]) -> None:
     assert order in found(send(1, one_way=True), send(2, place=100), born=born)
+
+
+def test_each_transaction_ends_where_its_message_is_in_the_log() -> None:
+    ends = [Asked(n, "client 0", "end_transaction", {"fields": {"commitLogOffset": str(n)}, "oneWay": True}, "info", {}) for n in (1, 2)]
+    assert ("1", "3", "4", "2") in found(*ends, send(3, place=400), send(4, place=500), born={}, committed={"1": 300, "2": 600})
 
 
 def test_what_is_stored_is_never_left_out() -> None:

@@ -52,7 +52,7 @@ class ConsumerManageProcessor:
         """Code and remark for a group, topic, queue or offset that there is not. Raises JavaError for a known group without a topic."""
         broker, told = self._broker, request.ext_fields or {}
         group = "null" if is_null(header.consumer_group) else header.consumer_group
-        if group not in broker.groups.table:
+        if broker.profile.checks_committers and group not in broker.groups.table:
             return SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
         if is_null(header.topic):
             raise null_pointer()

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.flags import COMMIT
 
 from ..runs.parsed import Other, ParsedHistory
 from .comparison import Difference
@@ -33,7 +34,8 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     possible: list[Sequence[Item]] = [history.items]
     if any(one.one_way for one in history.asked):
         born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
-        possible += orders(history, born)
+        ends = {str(one.prepared_transaction_offset): at for at, one in reversed(reference.theirs.items()) if one.transaction == COMMIT}
+        possible += orders(history, born, ends)
         missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
         found = [one for one in found if not _is_less(one, missing)]
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)

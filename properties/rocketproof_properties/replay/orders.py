@@ -24,23 +24,26 @@ class Arrived:
 Item = Asked | Other | Arrived
 
 
-def orders(history: ParsedHistory, born: Mapping[str, int]) -> Iterator[list[Item]]:
+def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
     """Other orders in which the same may have happened: a broker may serve a request that wants no answer later, or never.
 
-    `born`: where the first record of each time of birth is. The first order is that of the log.
+    `born`: where the first record of each time of birth is; `committed`: where a half message's is that was committed, by the place of the
+    half one. The first order is that of the log.
     """
-    for items in _whole(history, born):
+    for items in _whole(history, born, committed):
         yield list(items)
         yield _with_arrivals(history, items)
         yield _overtaken(history, items)
 
 
-def _whole(history: ParsedHistory, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
+def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
     """The orders in which each request is served in one piece."""
 
     def place(one: Asked | Other) -> int | None:
         if not isinstance(one, Asked):
             return None
+        if one.op == "end_transaction":
+            return committed.get(one.fields.get("commitLogOffset", ""))
         if one.one_way:
             return born.get(one.fields.get("bornTimestamp", ""))
         return min(places(one.answer.get("fields") or {}), default=None)

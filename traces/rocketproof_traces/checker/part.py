@@ -12,7 +12,7 @@ from rocketproof_model.specification import placing
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
-from rocketproof_protocol.codes import SYSTEM_ERROR
+from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
 
 from ..history.cases import KINDS, UNREADABLE, Config
@@ -32,6 +32,8 @@ from .ways import ELSEWHERE, Values, topics_of
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 NO_BODY = "a message without a body is an error before anything else"
 """SEND-03, in releases that store the region of each message."""
+NO_FLAG = "a send with short names that lacks one of its flags is an error before anything else"
+"""REM-04, in 5.2.0."""
 LEVELS = 18
 Make = Callable[[Shape], Machine]
 
@@ -277,6 +279,8 @@ class PartChecker:
             return None
         if self.profile.always_traced and one.asked.get("bodySize") == 0:
             return Refused(self.machine, SYSTEM_ERROR, NO_BODY, one.code if known else None)
+        if self.profile.wants_flags and one.asked.get("code") != SEND_MESSAGE and not {"unitMode", "batch"} <= one.fields.keys():
+            return Refused(self.machine, SYSTEM_ERROR, NO_FLAG, one.code if known else None)
         ended = self._ended(one) if known else None
         default = self.topics[default_of(one.fields)]
         start, *others = self._starts(one, why, topic, default, numbers, queue)

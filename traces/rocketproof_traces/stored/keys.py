@@ -27,8 +27,9 @@ from .layout import (
 from .memory import big16, big32, big64, byte
 from .texts import java_hash
 
-_KEYS, _UNIQUE = (int.from_bytes(name, "little") for name in (b"KEYS", b"UNIQ_KEY"))
+_KEYS, _UNIQUE, _TAGS = (int.from_bytes(name, "little") for name in (b"KEYS", b"UNIQ_KEY", b"TAGS"))
 _SEPARATOR: Final = ord("#")
+_TAG: Final = ord("T")
 _BLANK: Final = ord(" ")
 
 
@@ -65,7 +66,8 @@ def _hash(topic, base, at, length):
 
 @njit(nogil=True)
 def _has(base, topic, begin, end, wanted):
-    """Whether properties have a key of this hash: UNIQ_KEY, or one of KEYS, which blanks part."""
+    """Whether properties have a key of this hash: UNIQ_KEY, one of KEYS, which blanks part, or from 5.4 on TAGS behind a T of its own."""
+    tags = (topic * 31 + _SEPARATOR) * 31 + _TAG & 0xFFFFFFFF
     while begin < end:
         name_end = begin
         while name_end < end and byte(base, name_end) != NAME_END and byte(base, name_end) != PROPERTY_END:
@@ -79,6 +81,8 @@ def _has(base, topic, begin, end, wanted):
             for n in range(name_end - begin):
                 name |= byte(base, begin + n) << 8 * n
         if name == _UNIQUE and _hash(topic, base, value, past - value) == wanted:
+            return True
+        if name == _TAGS and _hash(tags, base, value, past - value) == wanted:
             return True
         if name == _KEYS:
             at = value

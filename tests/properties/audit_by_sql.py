@@ -32,7 +32,7 @@ DELAY = "topicClass = 'schedule' and delayLevel > 0"
 UNSET = "entryTags < storeTimestamp or (entryTags - storeTimestamp) % 1000 <> 0"
 OWN = f"{COUNTED} and entryThere and entryOffset = physicalOffset"
 NUMBER = "( 1 + greatest( innerNumber - 1, 0 ) * ( $refuses_inner and sysFlag // 128 % 2 = 1 )::int )"
-REAL_HALF = f"$half_messages and topicClass = 'half' and (not $plain_halves or properties & {BIT['TRAN_MSG']} <> 0)"
+REAL_HALF = "$half_messages and topicClass = 'half' and (not $plain_halves or realClass not in ('none', 'half'))"
 SQL = {
     "record": {
         "INV-37.stored": "storedPhysicalOffset <> physicalOffset",

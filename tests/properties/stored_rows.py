@@ -29,7 +29,7 @@ DELAYED = {
     "topicClass": "schedule", "delayLevel": 3, "queueId": 2, "realClass": "ordinary", "realQueueId": 0, "levelDelay": 10_000,
     "entryTags": 1_010_010,
 }  # fmt: skip
-HALF = {"topicClass": "half", "queueId": 0, "realClass": "ordinary", "realQueueId": 0, "properties": BIT["TRAN_MSG"]}
+HALF = {"topicClass": "half", "queueId": 0, "realClass": "ordinary", "realQueueId": 0}
 PREPARED = {"sysFlag": 4, "queueOffset": 0, "entryThere": False}
 COMMITTED = {"sysFlag": 8, "preparedTransactionOffset": 4000, "realClass": "ordinary", "realQueueId": 1}
 SENT_BACK = {"retryClass": "ordinary", "properties": BIT["ORIGIN_MESSAGE_ID"]}
@@ -256,11 +256,11 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"properties": BIT["WAIT"] | BIT["ORIGIN_MESSAGE_ID"], "retryClass": "ordinary"}, {"INV-57"}),
         ({**HALF, "sysFlag": 8, "preparedTransactionOffset": 1}, {"TRX-04.bits"}),
         ({**HALF, "sysFlag": 4, "queueOffset": 0}, {"TRX-04.bits"}),
-        ({**COMMITTED, "properties": BIT["TRAN_MSG"], "realClass": "none", "queueId": 1}, set()),
-        ({**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1, "properties": 0}, set()),
+        ({**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
+        ({**HALF, "sysFlag": 8, "queueId": 1, "realClass": "half", "preparedTransactionOffset": 1}, set()),
         ({**HALF, "queueId": 1}, {"TRX-04.queue"}),
-        ({**HALF, "realClass": "none"}, {"TRX-04.topic"}),
         ({**HALF, "realQueueId": -1}, {"TRX-04.topic"}),
+        ({**HALF, "realClass": "half", "realQueueId": -1}, set()),
         ({"sysFlag": 12, "queueOffset": 0}, {"TRX-05.stored"}),
         ({**COMMITTED, "preparedTransactionOffset": 4999}, set()),
         ({**COMMITTED, "preparedTransactionOffset": 5000}, {"TRX-06.commit"}),
@@ -709,11 +709,11 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
         {"retryClass": "ordinary", "topicClass": "dead", "reconsumeTimes": 1, "retryMaxTimes": 1}, {"INV-50.stored"},
     ),
     ({"half_messages": False}, "record", PREPARED, set()),
-    ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
-    ({"plain_halves": False}, "record", {**HALF, "realClass": "none", "properties": 0}, {"TRX-04.topic"}),
+    ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realQueueId": -1, "preparedTransactionOffset": 1}, set()),
+    ({"plain_halves": False}, "record", {**HALF, "realClass": "none"}, {"TRX-04.topic"}),
     (
         {"plain_halves": False}, "record",
-        {**HALF, "sysFlag": 8, "queueId": 1, "preparedTransactionOffset": 1, "properties": 0}, {"TRX-04.bits", "TRX-04.queue"},
+        {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "half", "preparedTransactionOffset": 1}, {"TRX-04.bits", "TRX-04.queue"},
     ),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),

@@ -11,7 +11,7 @@ from rocketproof_model.specification.meeting import Meeting
 from rocketproof_model.specification.transactions import Transactions
 from rocketproof_protocol.flags import COMMIT, PREPARED
 from rocketproof_traces.audit.rules import Rule, rule
-from rocketproof_traces.audit.vocabulary import counted, has, transaction, vocabulary
+from rocketproof_traces.audit.vocabulary import counted, transaction, vocabulary
 
 from . import conditions as about
 from .claim import Case, Claim, cases
@@ -22,7 +22,8 @@ TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the records that end h
 def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     half, operations = (r.topicClass == "half") & given["half_messages"], r.topicClass == "operations"
-    half &= has(r, "TRAN_MSG") | ~given["plain_halves"]
+    # Where anybody may send to the half topic, a half message is one that was meant for another.
+    half &= ((r.realClass != "none") & (r.realClass != "half")) | ~given["plain_halves"]
     bits = transaction(r)
     named = (r.realClass != "none") & (r.realQueueId >= 0)
     origin = r.preparedTransactionOffset

@@ -2,8 +2,8 @@
 
 P40, P45 and P49 follow what articles say of RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9; P494 is P49 with what a recorded 4.9.4 does
 otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. The others refine one of these two by what programs showed of further
-releases: P493 of 4.9.3, P492 of 4.9.2, P510 of 5.1, P520 of 5.2, P540 of 5.4 and 5.5. P494+P533, or any two, is that of a broker of the
-one beside a name server of the other. `switches` documents each switch: what it decides, since when, and why.
+releases: P493 of 4.9.3, P492 of 4.9.2, P510 of 5.1, P520 of 5.2, P540 of 5.4, P550 of 5.5. P494+P533, or any two, is that of a broker of
+the one beside a name server of the other. `switches` documents each switch: what it decides, since when, and why.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ PROFILES: Profiles = profiles(
         "P492": ("P493", "RocketMQ 4.9.0 to 4.9.2, by programs: what they answer otherwise than 4.9.3"),
         "P520": ("P533", "RocketMQ 5.2.0, by programs: what it answers otherwise than 5.3.3"),
         "P510": ("P520", "RocketMQ 5.1.0 to 5.1.4, by programs: what they answer otherwise than 5.2.0"),
-        "P540": ("P533", "RocketMQ 5.4.0 and 5.5.0, by programs: what they answer otherwise than 5.3.3"),
+        "P540": ("P533", "RocketMQ 5.4.0, by programs: what it answers otherwise than 5.3.3"),
+        "P550": ("P540", "RocketMQ 5.5.0, by programs: what it does otherwise than 5.4.0"),
     }
 )
 

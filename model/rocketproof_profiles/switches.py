@@ -79,6 +79,9 @@ class Profile:
     group_limit: int = switch(255, since("P540", 120, "recorded: tests/data/releases"))
     """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
 
+    remakes_groups: bool = switch(False, since("P550", True, "recorded: tests/data/releases"))
+    """Whoever deletes a group looks it up behind that, which makes it again where look-ups make groups (DLQ-02)."""
+
     check_names: bool = switch(False, since("P49", True))
     """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and
     nothing else (CHK-04)."""

@@ -20,7 +20,7 @@ BAD = {
     "unknown option": (["check", "--enginee", "all"], "Did you mean --engine?"),
     "unheard-of option": (["check", "--xyzzy"], "See: rocketproof check --help"),
     "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
-    "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; use P540, P520"),
+    "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; the nearest of 11 are P550, P540"),
     "a size without a value": (["check", MODEL, "--set", "rms"], "--set rms is no size; give NAME=VALUE"),
     "an unknown size": (["graph", MODEL, "--set", "rmss=4"], "rmss is no size and no constant"),
     "a size twice": (["check", MODEL, "--set", "rms=4", "--set", "rms=5"], "gives rms twice"),
@@ -68,7 +68,7 @@ BAD = {
     "graph too large": (["graph", "--scope", "small", "--states", "2"], "has more than 2 states"),
     "graph of an unknown scope": (["graph", "--scope", "x"], "unknown scope 'x'; use"),
     "picture into nowhere": (["picture", "good.itf.json", "--output", "no/where.svg"], "cannot be written"),
-    "unknown profile to judge by": (["judge", "plain.txt", "--profile", "P4"], "unknown profile 'P4'; use"),
+    "unknown profile to judge by": (["judge", "plain.txt", "--profile", "P4"], "unknown profile 'P4'; the nearest"),
 }
 
 

@@ -65,7 +65,7 @@ def test_engines_that_do_not_decide_are_named(catalogue: ModuleType) -> None:
     ("request_", "words"),
     [
         (Request(properties=("D-11",)), "unknown property 'D-11'; use D-1"),
-        (Request(profiles=("P94",)), "unknown profile 'P94'; use P494"),
+        (Request(profiles=("P94",)), "unknown profile 'P94'; the nearest of 11 are P494"),
         (Request(scope="smal"), "unknown scope 'smal'; use small, tiny, huge"),
         (Request(engine="explict"), "unknown engine 'explict'; use explicit"),
         (Request(condition="borken"), "unknown condition 'borken'"),

@@ -144,7 +144,7 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((f"--rocketproof-target={NOBODY}", "--rocketproof-profile=P48"), "--rocketproof-profile: unknown profile 'P48'; use *"),
+        ((f"--rocketproof-target={NOBODY}", "--rocketproof-profile=P48"), "--rocketproof-profile: unknown profile 'P48'; the nearest *"),
         (("--rocketproof-target=127.0.0.1:99999",), "--rocketproof-target 127.0.0.1:99999: give the address of a broker *"),
         (("--rocketproof-target=a broker:1",), "--rocketproof-target a broker:1: give the address of a broker *"),
         (("--rocketproof-target=apache:",), "--rocketproof-target apache:: give the address of a broker *"),

@@ -85,7 +85,10 @@ def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]
     ("options", "said"),
     [
         (["--rocketproof-target=nothing"], "ERROR: --rocketproof-target nothing: give the address*"),
-        (["--rocketproof-target=inprocess", "--rocketproof-profile=P48"], "ERROR: --rocketproof-profile: unknown profile 'P48'; use P49*"),
+        (
+            ["--rocketproof-target=inprocess", "--rocketproof-profile=P48"],
+            "ERROR: --rocketproof-profile: unknown profile 'P48'; the nearest of 11 are P49*",
+        ),
     ],
 )
 def test_a_wrong_option_is_told_once_before_anything_is_collected(

@@ -129,6 +129,8 @@ class AdminBrokerProcessor:
         self._broker.groups.delete(header.group_name)
         if parse_boolean((request.ext_fields or {}).get(profile.clean_offsets)):
             self._broker.offsets.remove(header.group_name)
+        if profile.remakes_groups:
+            self._broker.groups.find(header.group_name)
         response.code, response.remark = SUCCESS, None
 
     async def _update_broker_config(self, request: Command, response: Command) -> None:

@@ -72,6 +72,7 @@ LINES: Final = (
     Line((5, 2), "P520"),
     Line((5, 3), "P533"),
     Line((5, 4), "P540"),
+    Line((5, 5), "P550"),
 )
 """All releases that can be started, in their order."""
 

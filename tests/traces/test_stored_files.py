@@ -19,6 +19,7 @@ from rocketproof_traces.stored import queues as stored_queues
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.facts import column
 from rocketproof_traces.stored.index import index_files
+from rocketproof_traces.stored.keys import _has
 from rocketproof_traces.stored.layout import ENTRY, FILLER, FILLER_SIZE, NO_ENTRY, NO_QUEUE
 from rocketproof_traces.stored.memory import MARGIN
 from rocketproof_traces.stored.names import Names
@@ -248,6 +249,20 @@ def test_what_one_has_read_of_a_queue_another_does_not_read_again(tmp_path: Path
         index = np.array([row])
         Lookup(queues, names).find(index * 0, index * 0, index)
     assert read == [0, 10, 0], "what does not fit goes"
+
+
+def java_hash(text: str) -> int:
+    value = 0
+    for each in text.encode():
+        value = value * 31 + each & 0xFFFFFFFF
+    return abs((value ^ 0x80000000) - 0x80000000)
+
+
+@pytest.mark.parametrize(("key", "there"), [("t#a", True), ("t#b", True), ("t#T#red", True), ("t#red", False), ("t#T#a", False)])
+@pytest.mark.behaviour("REC-04")
+def test_an_entry_of_an_index_is_for_a_key_or_from_5_4_on_for_the_tags(key: str, there: bool) -> None:
+    room = np.frombuffer(b"TAGS\x01red\x02KEYS\x01a b", np.uint8)
+    assert bool(_has(room.ctypes.data, java_hash("t"), 0, room.size, java_hash(key))) == there
 
 
 def test_an_index_says_how_it_was_made(tmp_path: Path) -> None:

@@ -256,7 +256,7 @@ class Profile:
 
     checks_committers: bool = switch(
         False,
-        since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"),
+        since("P533", True, "not recorded in its 245 cases: P-8, P-9 and others of later-5.3.3"),
         since("P520", False, "recorded: tests/data/releases"),
     )
     """The offset of an unknown group is refused, before all that."""

@@ -29,7 +29,7 @@ from ..runs.runner import Bounds, Done, Gone, Runner
 from ..steps.names import Names
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
-from . import accept, memory, report, resume
+from . import accept, drafts, memory, report, resume
 from .causes import name_causes
 from .confirm import Confirmation, restore
 from .crashtests import NEEDED, CrashTests, crash_test
@@ -399,6 +399,7 @@ class _Validation:
         self.report.notes += filter(None, [memory.told(self.report, self.remembered)])
         name_causes(self.report.findings, self.request.folder, self.report.profile)
         report.write(self.report, self.request.folder)
+        drafts.write(self.report, self.request.folder)
 
 
 def looks(program: Program) -> bool:
@@ -455,6 +456,7 @@ def again(
     name_causes(made.findings, folder, made.profile)
     judge_accepted(made, entries)
     report.write(made, folder)
+    drafts.write(made, folder)
     return made
 
 

@@ -6,7 +6,7 @@ What a live target shows need not come again: a finding is first repeated, and o
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -37,9 +37,19 @@ class Smallest:
     tries: int
 
 
-def shrink(runner: Runner, folder: Path, program: Program, verdict: Verdict, path: Path, profile: str, seconds: float) -> Smallest:
-    """Repeat a finding, then leave out steps and arguments as long as it comes. Raises Gone when the broker is."""
-    search = _Search(runner, folder, program, verdict, profile, time.monotonic() + seconds)
+def shrink(
+    runner: Runner,
+    folder: Path,
+    program: Program,
+    verdict: Verdict,
+    path: Path,
+    profile: str,
+    seconds: float,
+    renew: Callable[[], None] | None = None,
+) -> Smallest:
+    """Repeat a finding, then leave out steps and arguments as long as it comes. `renew` gives the runner a new broker, of programs that may
+    leave behind what cannot be read. Raises Gone when the broker is."""
+    search = _Search(runner, folder, program, verdict, profile, time.monotonic() + seconds, renew)
     found = Smallest(program, verdict, path, 0, 0, 0)
     repeats = 0
     again = 0
@@ -54,9 +64,21 @@ def shrink(runner: Runner, folder: Path, program: Program, verdict: Verdict, pat
 
 
 class _Search:
-    def __init__(self, runner: Runner, folder: Path, program: Program, verdict: Verdict, profile: str, end: float) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        folder: Path,
+        program: Program,
+        verdict: Verdict,
+        profile: str,
+        end: float,
+        renew: Callable[[], None] | None = None,
+    ) -> None:
         self._runner, self._folder, self._program, self._verdict, self._profile = runner, folder, program, verdict, profile
         self._end = end
+        self._renew = renew
+        self._left = True
+        """Whether what the last program stored may still be there: a start behind a crash cuts off what it cannot read."""
         self.tries = 0
         self.best: Smallest | None = None
 
@@ -88,6 +110,9 @@ class _Search:
     def _shown(self, program: Program) -> tuple[Path, Verdict] | None:
         """The history of the program, and what it shows of the same property."""
         self.tries += 1
+        if self._renew is not None and self._left:  # a finding would be one of the program before
+            self._renew()
+        self._left = program.steps[-1][0] != "crash"
         path = self._runner.perform(program, self._folder)
         judges: tuple[Judge, ...] = (self._verdict.judge,)
         same = judge_file(path, self._profile, judges).alike(self._verdict)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -255,12 +256,13 @@ class _Validation:
                     self.bounds.ended.set()
                 self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
 
+            renew = partial(self._renew, runner, needs, running, at_the_end)
             whole = False
             try:
                 alone = [one for one in programs if needs in (ALONE, ENDED) or looks(one)]
                 runner.run([one for one in programs if one not in alone], done)
                 if needs == ENDED:
-                    self._one_by_one(runner, alone, done, judged, at_the_end)
+                    self._one_by_one(runner, alone, done, judged, renew)
                 else:
                     runner.run(alone, done, workers=1)
                 whole = True
@@ -275,7 +277,7 @@ class _Validation:
                 finally:
                     new = self._gather(both)
                 if whole:
-                    self._shrink(runner, new)
+                    self._shrink(runner, new, renew if needs == ENDED else None)
 
     def _unserved(self, running: Deployment) -> frozenset[str]:
         """The steps whose requests the target does not serve: a finding each, and in no program."""
@@ -297,22 +299,27 @@ class _Validation:
             self.programs[judged.path] = Program(0, judged.source, (), needs)
             self._gather([judged])
 
-    def _one_by_one(self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[Judged], at_the_end: ExitStack) -> None:
+    def _one_by_one(
+        self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[Judged], renew: Callable[[], None]
+    ) -> None:
         """Programs that may leave a broker which nobody can work with: one that showed something, or stored what cannot be read, was its
         last one, and the next gets a new broker."""
-        fresh: Deployment | None = None
         for number, program in enumerate(programs):
             if self.bounds.over:
                 return
             runner.run([program], done, workers=1)
             spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.UNREAD))
             if spoilt and number + 1 < len(programs):
-                runner.close()
-                if fresh is not None:
-                    fresh.close()
-                fresh = self.target.open(Setup(settings=STARTED[program.needs]))
-                at_the_end.callback(fresh.close)
-                runner.settle(fresh)
+                renew()
+
+    def _renew(self, runner: Runner, needs: str, first: Deployment, at_the_end: ExitStack) -> None:
+        """Give the runner a new broker in place of one that may hold what cannot be read. `first`, with which it began, others close."""
+        runner.close()
+        if runner.deployment is not first:
+            runner.deployment.close()
+        fresh = self.target.open(Setup(settings=STARTED[needs]))
+        at_the_end.callback(fresh.close)
+        runner.settle(fresh)
 
     def _logs(self, needs: str, running: Deployment) -> None:
         """What the brokers have stored on all programs of a stage together."""
@@ -374,8 +381,8 @@ class _Validation:
                 same.count += finding.count
         return new
 
-    def _shrink(self, runner: Runner, findings: Sequence[ValidationFinding]) -> None:
-        """Make the findings' programs smaller on the target, as long as there is time."""
+    def _shrink(self, runner: Runner, findings: Sequence[ValidationFinding], renew: Callable[[], None] | None) -> None:
+        """Make the findings' programs smaller on the target, as long as there is time; `renew` as `shrink` has it."""
         for number, one in enumerate(findings[:MOST_SHRUNK], 1):
             if self.request.shrink <= 0 or self.bounds.over:
                 return
@@ -383,7 +390,7 @@ class _Validation:
             folder = self.request.folder / SMALLEST
             folder.mkdir(exist_ok=True)
             path = self.request.folder / one.history
-            found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink)
+            found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink, renew)
             one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
             one.again, one.repeats = found.again, found.repeats
 

@@ -16,6 +16,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "properties/docs/porting.md",
         "properties/README.md",
         "properties/docs/reach.md",
+        "properties/docs/faults.md",
         "properties/docs/releases.md",
         "properties/docs/changes.md",
         "properties/docs/validated/other-releases.md",

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.faults import campaign, kills
+from rocketproof_properties.faults.found import FaultTests
+from rocketproof_properties.faults.store import queue_entries
 from rocketproof_properties.judging.wholelog import files, log_of
-from rocketproof_properties.validation.crashtests import crash_test, queue_entries
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -42,10 +44,12 @@ def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Pa
 @pytest.mark.slow
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-34", "REC-02", "REC-03", "PER-05", "FLU-03")
 def test_what_was_acknowledged_is_there_after_a_kill() -> None:
-    done = []
-    found = crash_test(Served("P494"), 3, seed=11, progress=lambda number, of: done.append((number, of)))
-    assert found.findings == []
-    assert (found.kills, done) == (3, [(1, 3), (2, 3), (3, 3)])
+    done: list[tuple[int, int]] = []
+    found = FaultTests("kill")
+    campaign.run(Served("P494"), found, 3, seed=11, progress=lambda number, of: done.append((number, of)))
+    assert found.findings == [] == found.known
+    assert (found.rounds, found.states) == (3, 3)
+    assert sorted(set(done)) == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert found.acknowledged > 30
     assert found.topics > 5
 
@@ -58,6 +62,7 @@ def test_a_broker_with_a_transient_pool_loses_what_it_acknowledged() -> None:
         "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",
         "mappedFileSizeCommitLog": str(64 << 20),  # a full file would be taken out of its buffer
     }  # fmt: skip
-    found = crash_test(Served("P494"), 1, seed=3, settings=settings)
+    found = FaultTests("kill")
+    kills.run(Served("P494"), found, 1, seed=3, settings=settings)
     assert found.acknowledged > 0
     assert sum(": lost: " in finding for finding in found.findings) == found.acknowledged

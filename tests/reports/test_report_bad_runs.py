@@ -37,7 +37,7 @@ SAVED: list[Any] = [
      "unknown": [], "verdicts": [{"history": "h", "part": None, "verdict": "ok", "explained": 1}]},
     {"schema": "rocketproof-validation", "version": 1, "tool": "1", "target": {"name": "n"}, "profile": "P494", "began": "", "seconds": 1.0,
      "verdicts": [{"id": "i", "sentence": "s", "condition": "", "expected": "holds", "tried": 1, "broken": 0, "agrees": True}],
-     "findings": [FINDING], "witnesses": [], "kills": None, "lost": {}, "said": [], "stopped": "", "exit": 1},
+     "findings": [FINDING], "witnesses": [], "faults": [], "lost": {}, "said": [], "stopped": "", "exit": 1},
 ]  # fmt: skip
 ODD = st.sampled_from([None, True, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, [[]], "\ud800"])
 

@@ -207,7 +207,7 @@ def test_a_wrong_target_is_told_by_its_option(capsys: pytest.CaptureFixture[str]
     [
         (["127.0.0.1:10911"], "an address"),
         (["--profile", "P45"], "--profile"),
-        (["--kills", "2"], "--kills"),
+        (["--faults", "kill:2"], "--faults"),
         (["--report", "junit:x.xml"], "--report junit:x.xml"),
     ],
 )

@@ -13,6 +13,8 @@ from faultproxy import LOST, Fault, FaultProxy, FaultyTarget
 from rocketproof_properties.deployments.address import AddressTarget
 from rocketproof_properties.deployments.deployment import Deployment, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.faults.found import FaultTests
+from rocketproof_properties.faults.store import Store
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
 from rocketproof_properties.runs import client, readback, runner, transport
@@ -25,7 +27,6 @@ from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation import stores
 from rocketproof_properties.validation.confirm import repetitions
-from rocketproof_properties.validation.crashtests import Acknowledged, CrashTests, _Store
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
@@ -247,24 +248,24 @@ def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
-    found = CrashTests(kills=1)
+    found = FaultTests("kill")
     gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
-    store = _Store(gone, PROFILE, random.Random(0), found, tmp_path)
-    store._acknowledged[0] = Acknowledged("T", 0, 0, 0, b"")
-    assert store._missing_topics() == []
-    assert list(store._strange_next({("T", 0): 1})) == []
+    store = Store(gone, PROFILE, random.Random(0), found, tmp_path)
+    assert store.missing("topics", {"T"}) == []
+    assert list(store.strange_next({("T", 0): 1})) == []
     assert [one.partition(": ")[2].partition(":")[0] for one in found.unknown] == ["topics", "next offset"]
     report = ValidationReport({}, PROFILE, 0, 1, judged=[Judged(1, tmp_path, "", frozenset())])
     assert report.exit_code == 0
-    report.kills = found
+    report.faults.append(found)
     assert report.exit_code == 3
 
 
 def test_an_answer_that_names_no_place_is_told_as_a_finding_behind_a_kill(faultless: Deployment, tmp_path: Path) -> None:
-    found = CrashTests()
-    store = _Store(faultless, PROFILE, random.Random(0), found, tmp_path)
-    assert store._remember({"topic": "T"}, {"msgId": "?", "queueId": "0", "queueOffset": "0"}, b"") is None
-    assert found.findings == ["kill 1, store 0: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
+    found = FaultTests("kill")
+    store = Store(faultless, PROFILE, random.Random(0), found, tmp_path)
+    store.where = "kill 1"
+    assert store.remember({"topic": "T"}, {"msgId": "?", "queueId": "0", "queueOffset": "0"}, b"") is None
+    assert found.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
 
 
 def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> None:

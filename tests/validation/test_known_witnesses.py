@@ -15,6 +15,7 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.faults.found import FaultTests, Wrong
 from rocketproof_properties.steps.parts import Capability
 from rocketproof_properties.validation import results
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
@@ -105,7 +106,7 @@ def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monke
 
 def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
-    assert run(["validate", "--target", "inprocess", "--kills", "1", "--report", str(folder)]) == 2
+    assert run(["validate", "--target", "inprocess", "--faults", "kill", "--report", str(folder)]) == 2
     assert "does not offer kill" in capsys.readouterr().err
     assert not folder.exists()
 
@@ -114,12 +115,19 @@ def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pyt
 def test_kills_are_in_the_report(tmp_path: Path) -> None:
     """A loss that there was not is put in, to see that it would be told."""
     folder = tmp_path / "report"
-    found = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, kills=1))
-    assert found.kills is not None and (found.kills.kills, found.after_kills) == (1, [])
+    found = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, faults={"kill": 1}))
+    (kills,) = found.faults
+    assert (kills.rounds, kills.states, found.after_faults) == (1, 1, [])
     assert found.exit_code == 0
     data = json.loads((folder / "report.json").read_text())
-    assert data["kills"]["acknowledged"] == found.kills.acknowledged > 0
-    found.kills.findings.append("kill 1, store 0: lost: a message")
+    assert data["faults"][0]["acknowledged"] == kills.acknowledged > 0
+    kills.wrong.append(Wrong("loss 1", "start", "it does not start", "PER-06"))
+    assert found.exit_code == 0, "a known violation is none"
+    kills.wrong.append(Wrong("kill 1, store 0", "lost", "a message"))
     assert (found.exit_code, found.data()["exit"]) == (1, 1)
-    (killed,) = [one for one in results.run(found.data()).results if one.id == "kills"]
-    assert (killed.outcome, killed.message) == ("differs", "kill 1, store 0: lost: a message")
+    told = {one.id: (one.outcome, one.message) for one in results.run(found.data()).results if one.id.startswith("faults")}
+    assert told == {
+        "faults.kill.start": ("ok", "loss 1: it does not start"),
+        "faults.kill.lost": ("differs", "kill 1, store 0: a message"),
+    }
+    assert FaultTests.read(json.loads(json.dumps(kills.data()))).findings == kills.findings

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from rocketproof_properties.catalogue.faults import KINDS
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.apache import profile_of
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
@@ -33,7 +34,10 @@ def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
         assert one.category in "AB" and one.cause.endswith(".") and one.issue and one.bad
         assert one.breaks and all(map(is_known, one.breaks)), one.id
         assert one.bad != one.good and all(re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (one.bad, one.good))
-        assert one.how == ("search" if one.shows else "script")
+        assert one.how == (("faults" if one.faults else "search") if one.shows else "script")
+        assert set(one.faults) <= set(KINDS) and all(
+            kind in one.faults for kind in KINDS if one.shows[:1] and one.shows[0].startswith(f"{kind}.")
+        )
 
 
 def reported(*properties: str, programs: int = 10, stopped: str = "") -> ValidationReport:
@@ -98,7 +102,7 @@ def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         (["Z9"], "unknown bug 'Z9'"),
         (["--on", "bad"], "looks for one bug"),
         (["A17", "--on", "good"], "no release that can be started is known to be so"),
-        (["B1", "--on", "bad"], "is not found by programs alone"),
+        (["B3", "--on", "bad"], "is not found by programs alone"),
     ],
 )
 def test_what_cannot_be_searched_is_told_in_a_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,13 +13,15 @@ SECTOR = 512
 
 
 class PlainContent(bytearray):
-    """A file that is written whole. `device` is what the device has of it, `written` whether that may be something else."""
+    """A file that is written whole, or grows. `device` is what the device has of it, `written` whether that may be something else; its
+    first `kept` bytes are on the device whatever comes."""
 
     device: bytes = b""
     written: bool = False
+    kept: int = 0
 
     def force(self) -> None:
-        self.device, self.written = bytes(self), False
+        self.device, self.written, self.kept = bytes(self), False, len(self)
 
     def left(self, random: Random, grain: int, *, truncated: bool) -> bytes:
         """What a power loss leaves. Where the truncation is lost, so is all that came after it."""
@@ -30,10 +32,11 @@ class PlainContent(bytearray):
         data = bytes(self)
         fate = random.randrange(3)
         if fate < 2:
-            return data if fate else b""
-        end = min(len(data), random.randint(0, -(-len(data) // grain)) * grain)
-        pieces = (data[at : min(at + grain, end)] for at in range(0, end, grain))
-        return b"".join(piece if random.randrange(2) else bytes(len(piece)) for piece in pieces)
+            return data if fate else data[: self.kept]
+        rest = data[self.kept :]
+        end = min(len(rest), random.randint(0, -(-len(rest) // grain)) * grain)
+        pieces = (rest[at : min(at + grain, end)] for at in range(0, end, grain))
+        return data[: self.kept] + b"".join(piece if random.randrange(2) else bytes(len(piece)) for piece in pieces)
 
 
 class MappedContent:

@@ -110,6 +110,33 @@ class SimulatedDisk:
         self.step("write", path)
         self._fill(content, data)
 
+    def append(self, path: str, data: bytes) -> None:
+        """Write behind what a plain file has; one that is not there is made."""
+        self.operations.append(("append", path))
+        self.step("write", path)
+        content = self._known(path)
+        if content is None:
+            content = self.files[path] = PlainContent()
+            self._journal.add(Step("create", path, content))
+        if isinstance(content, PlainContent):
+            content.written = True
+            self._fill(content, bytes(content) + data)
+
+    def force(self, path: str) -> None:
+        """A plain file is on the device; of a folder that there are such names in it."""
+        self.operations.append(("force", path))
+        self.step("force", path)
+        content = self._known(path)
+        if isinstance(content, PlainContent):
+            content.force()
+        self._journal.add(Step("force", path, PlainContent() if content is None else content))
+
+    def truncate(self, path: str) -> None:
+        """Open a plain file to be written anew."""
+        self.operations.append(("truncate", path))
+        self.step("truncate", path)
+        self._truncated(path)
+
     def _known(self, path: str) -> Content | None:
         """What is at a path. What a test has put there, past every operation, was always on the device."""
         content = self.files.get(path)
@@ -123,7 +150,7 @@ class SimulatedDisk:
         if isinstance(before, PlainContent):
             self._free(before)
             before.clear()
-            before.written = True
+            before.written, before.kept = True, 0
             self._journal.add(Step("truncate", path, before))
             return before
         content = PlainContent()
@@ -239,7 +266,7 @@ class SimulatedDisk:
             if isinstance(content, PlainContent):
                 left: Content = PlainContent(content.left(random, loss.grain, truncated=id(content) not in lost))
             elif isinstance(content, MappedContent) and path in sizes:
-                left = content.left(random, loss.grain)
+                left = content.left(random, loss.mapped)
             else:
                 left = MappedContent(allocate=self._allocate)
             self.files[path] = left

@@ -17,15 +17,21 @@ Metadata = Literal["ordered", "unordered", "posix"]
 class PowerLoss:
     """How the power fails, as data: the same on the same disk leaves the same files.
 
-    `seed` chooses what has reached the device: of data any sectors, in blocks of `grain` bytes; of the steps on names and
-    lengths those that `metadata` allows. "ordered": some first ones, and all before the last time that a file was forced, as
-    a journal keeps them. "unordered": any, but a file that was forced is there under the name it was made with. "posix": any at
-    all; a file that was forced may have no name, since nobody forces folders.
+    `seed` chooses what has reached the device: of data any sectors, in blocks of `grain` bytes, or of `in_place` bytes in a mapped file,
+    which the system writes by pages; of the steps on names and lengths those that `metadata` allows. "ordered": some first ones, and all
+    before the last time that a file was forced, as a journal keeps them. "unordered": any, but a file that was forced is there under the
+    name it was made with. "posix": any at all; a file that was forced may have no name, since nobody forces folders.
     """
 
     seed: int = 0
     metadata: Metadata = "ordered"
     grain: int = SECTOR
+    in_place: int = 0
+
+    @property
+    def mapped(self) -> int:
+        """The blocks of mapped files."""
+        return self.in_place or self.grain
 
 
 class Step(NamedTuple):

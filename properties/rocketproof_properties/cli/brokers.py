@@ -117,7 +117,7 @@ def validate(
     rate: Seconds | None = None,
     workers: Count | None = None,
     witnesses: bool = True,
-    kills: Natural = 0,
+    faults: str | None = None,
     remember: bool = True,
     json: Json = None,
     pages: Pages = None,
@@ -176,8 +176,9 @@ def validate(
         Programs at a time; 4 unless given.
     witnesses
         Replay the model's witnesses of known violations on brokers that are started for it.
-    kills
-        Kill a broker so many times under load, and look for what it had acknowledged.
+    faults
+        What happens to brokers that are started for it, under load behind the programs, such as kill:20,power,disk: a broker is killed; the
+        power fails, and it starts on what the device may have; its disk is broken, slow or full for a while. A number says how often.
     remember
         Try first the programs that showed a finding in an earlier run on this target under this profile, which .rocketproof/failures
         keeps, and keep those of this run.
@@ -187,6 +188,7 @@ def validate(
         A folder for the run's page and the explorer's page of each finding's history.
     """
     from ..deployments.choose import choose, in_place_of
+    from ..faults import campaign
     from ..reports.options import is_kind
     from ..validation import accept as accepting
 
@@ -217,7 +219,7 @@ def validate(
             "--configure": configure,
             "--rate": rate,
         }
-        judging |= {"--accept": accept, "--kills": kills, "--since": since, "--pages": pages}
+        judging |= {"--accept": accept, "--faults": faults, "--since": since, "--pages": pages}
         judging |= {f"--report {one}": True for one in report if is_kind(one)}
         odd = next((name for name, given in judging.items() if given), None)
         if odd is not None:
@@ -239,7 +241,7 @@ def validate(
         "rate": rate,
         "shrink": shrink,
         "witnesses": witnesses,
-        "kills": kills,
+        "faults": campaign.parse(faults) if faults is not None else {},
         "remember": remember,
     }
     if self_test:
@@ -277,7 +279,7 @@ def validate(
                 name_server=asked["nameserver"],
                 accepted=accepted,
                 witnesses=WITNESSES if asked["witnesses"] else (),
-                kills=asked["kills"],
+                faults=asked["faults"],
                 asked=asked,
                 resumes=resume is not None,
                 audits=True,

@@ -73,6 +73,7 @@ class Processes(Deployment):
         self._stores = {name: Path(store).absolute() for name, store in setup.stores.items()}
         self._children: dict[str, Child] = {}
         self._launches: dict[str, Launch] = {}
+        self._around: dict[str, tuple[str, ...]] = {}
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -128,6 +129,10 @@ class Processes(Deployment):
         self._start(part)
         self._await(part)
 
+    def around(self, part: str, command: Sequence[str]) -> None:
+        """A command that starts a part's own from its next start on, such as a tracer; none takes it away."""
+        self._around[known("part", part, self.parts)] = tuple(command)
+
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
         self._need(Capability.CONFIGURE)
         configure(self.brokers[known("part", broker, self.brokers)], settings)
@@ -160,7 +165,8 @@ class Processes(Deployment):
 
     def _start(self, part: str) -> None:
         launch = self._launches[part] = self._builder.launch(self, part)
-        self._children[part] = Child(launch.command, output=self.home(part) / "output.txt", env=launch.env, folder=launch.folder)
+        command = (*self._around.get(part, ()), *launch.command)
+        self._children[part] = Child(command, output=self.home(part) / "output.txt", env=launch.env, folder=launch.folder)
 
     def _await(self, part: str) -> None:
         child, ready = self._children[part], self._launches[part].ready

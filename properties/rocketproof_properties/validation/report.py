@@ -18,6 +18,7 @@ from rocketproof_protocol.shown import json_text
 
 from ..catalogue import HISTORY_CLAIMS
 from ..choices import InputError
+from ..faults.found import FaultTests
 from ..generators.programs import Program
 from ..judging.done import Done
 from ..judging.expected import ENOUGH, cases
@@ -27,7 +28,6 @@ from ..steps.vocabulary import Step
 from ..witnesses.known import HazardReplayed
 from . import results
 from .accept import Accepted
-from .crashtests import CrashTests
 from .entries import entry_of
 from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
@@ -117,9 +117,8 @@ class ValidationReport:
     """A validation. `logs`: the whole logs of brokers whose files could be read; `shared`: the topics that programs share, each
     judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
 
-    `witnesses` are those of the model that were replayed; `kills` is what came of killing a broker, None if nobody asked for it. `over`:
-    entries of accepted deviations whose day has passed.
-    """
+    `witnesses` are those of the model that were replayed; `faults` is what came of faults of the machine, one for each kind. `over`:
+    entries of accepted deviations whose day has passed."""
 
     target: Mapping[str, Any]
     profile: str
@@ -137,7 +136,7 @@ class ValidationReport:
     notes: list[str] = field(default_factory=list)
     stopped: str = ""
     witnesses: list[HazardReplayed] = field(default_factory=list)
-    kills: CrashTests | None = None
+    faults: list[FaultTests] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
 
     @property
@@ -195,15 +194,15 @@ class ValidationReport:
         return [one for one in self.witnesses if one.reproduced is False]
 
     @property
-    def after_kills(self) -> list[str]:
-        """What was not as it should be when the killed broker was back."""
-        return self.kills.findings if self.kills is not None else []
+    def after_faults(self) -> list[str]:
+        """What was not as it should be behind a fault of the machine."""
+        return [sentence for one in self.faults for sentence in one.findings]
 
     @property
     def exit_code(self) -> int:
-        if self.open or self.vanished or self.not_reproduced or self.after_kills or self.over:
+        if self.open or self.vanished or self.not_reproduced or self.after_faults or self.over:
             return 1
-        undecided = self.unrepeated or self.missing or self.transport.undecided or (self.kills is not None and self.kills.unknown)
+        undecided = self.unrepeated or self.missing or self.transport.undecided or any(one.unknown for one in self.faults)
         return 3 if self.stopped or not self.judged or undecided else 0
 
     def data(self) -> dict[str, Any]:
@@ -235,7 +234,7 @@ class ValidationReport:
             "verdicts": [row.record() for row in self.rows],
             "findings": [one.record() for one in self.findings],
             "witnesses": [one.record() for one in self.witnesses],
-            "kills": None if self.kills is None else self.kills.data(),
+            "faults": [one.data() for one in self.faults],
             "lost": self.lost,
             "said": [*self.over, *self.notes],
             "stopped": self.stopped,

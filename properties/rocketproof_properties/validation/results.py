@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ..catalogue.faults import DISK, FAULT_CLAIMS, KILL, POWER
 from ..reports.results import Outcome, Result, Run, first_line, lines
 from ..rules import rules
 
@@ -13,8 +14,9 @@ SCHEMA: Final = "rocketproof-validation"
 """Of report.json."""
 REPORT: Final = "report.json"
 COMMAND: Final = "validate"
+HOLD: Final = "behind a fault of the machine a broker has what it promised"
+STRUCK: Final = {KILL: "a broker was killed under load", POWER: "the power failed under load", DISK: "the disk had a fault under load"}
 _CONNECTION: Final = "faults of the connection are not held against the broker"
-_KILLED: Final = "a killed broker has what it acknowledged when it is back"
 
 
 def run(data: Mapping[str, Any], folder: Path | None = None) -> Run:
@@ -53,8 +55,8 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
         yield _witness(witness, profile)
     if data.get("transport", {}).get("counts"):  # a report that was written before there were faults of the connection has none
         yield _transport(data["transport"], profile)
-    if data["kills"] is not None:
-        yield from _kills(data["kills"], profile)
+    for faults in data.get("faults") or ():  # a report that was written before there were any has none
+        yield from _faults(faults, profile)
 
 
 def _by_cause(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -153,11 +155,17 @@ def _transport(seen: Mapping[str, Any], profile: str) -> Result:
     )  # fmt: skip
 
 
-def _kills(kills: Mapping[str, Any], profile: str) -> Iterator[Result]:
-    said = f"killed {kills['kills']} times under load, {kills['acknowledged']:,} messages acknowledged"
-    if not kills["findings"]:
-        yield Result("kills", _KILLED, "ok", "holds", "holds", profile, message=said)
-    for number, text in enumerate(kills["findings"], 1):
+def _faults(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
+    """What faults of one kind have shown, claim by claim; where nothing is wrong, that."""
+    kind, rounds, states = data["kind"], data["rounds"], data["states"]
+    said = f"{rounds} times {STRUCK[kind]}, started {states} times, {data['acknowledged']:,} messages acknowledged"
+    if not data["wrong"]:
+        yield Result(f"faults.{kind}", HOLD, "ok", "holds", "holds", profile, message=said)
+    for claim in dict.fromkeys(one["claim"] for one in data["wrong"]):
+        rows = [one for one in data["wrong"] if one["claim"] == claim]
+        known = all(one["reason"] for one in rows)
+        texts = [f"{one['where']}: {one['text']}" for one in rows]
         yield Result(
-            "kills", _KILLED, "differs", "violated", "holds", profile, about=f"finding {number}", message=first_line(text), details=text
-        )
+            f"faults.{kind}.{claim.replace(' ', '_')}", FAULT_CLAIMS[claim].sentence, "ok" if known else "differs", "violated",
+            "violated" if known else "holds", profile, about=said, message=first_line(texts[0]), details=lines([rows[0]["reason"], *texts]),
+        )  # fmt: skip

@@ -11,14 +11,15 @@ from pathlib import Path
 
 from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
+from ..faults.found import FaultTests
 from ..generators.boundaries import BOUNDARIES, SIDES
 from ..judging.done import unseen
 from ..output import Page, TableRow, counted
 from ..witnesses.known import Performed
 from .causes import by_cause
-from .crashtests import CrashTests
 from .ladder import LEVELS, MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
+from .results import STRUCK
 
 _SHOWN = 10  # sentences of one kind
 _HAZARD = re.compile(r"HAZ-\d+")
@@ -81,8 +82,8 @@ def render(report: ValidationReport, folder: Path) -> None:
         missed = f"expected under {report.profile}, and {{}} programs did not show it".format
         page.table((TableRow((row.id,), f"{row.condition}: {missed(row.tried)}") for row in report.vanished), indent=4)
     _print_witnesses(report, page)
-    if report.kills is not None:
-        _print_kills(report.kills, page)
+    for faults in report.faults:
+        _print_faults(faults, page)
     accepted = [(one.verdict.property, one.accepted.reason) for one in report.findings if one.accepted is not None]
     if accepted:
         page.line("\nAccepted:")
@@ -146,16 +147,18 @@ def _print_witnesses(report: ValidationReport, page: Page) -> None:
             _folded(one.said[-1], page, 8)
 
 
-def _print_kills(kills: CrashTests, page: Page) -> None:
-    count = len(kills.findings)
-    came = f"{kills.acknowledged:,} messages acknowledged, {counted(count, 'finding')}"
-    page.line(f"\nA broker was killed {kills.kills} times under load: {came}", "bold red" if count else "")
-    for sentence in kills.findings[:_SHOWN]:
+def _print_faults(faults: FaultTests, page: Page) -> None:
+    count = len(faults.findings)
+    came = f"{faults.acknowledged:,} messages acknowledged, {counted(count, 'finding')}"
+    page.line(f"\n{counted(faults.rounds, 'time')} {STRUCK[faults.kind]}: {came}", "bold red" if count else "")
+    for sentence in faults.findings[:_SHOWN]:
         _folded(sentence, page)
-    for sentence in kills.unknown[:_SHOWN]:
+    for sentence in faults.unknown[:_SHOWN]:
         _folded(f"not known: {sentence}", page, style="yellow")
     if count > _SHOWN:
         _folded(f"and {count - _SHOWN} more in the report", page)
+    known = Counter((one.claim, one.reason) for one in faults.wrong if one.reason)
+    page.table((TableRow((claim,), f"{counted(times, 'time')}, known: {reason}") for (claim, reason), times in known.items()), indent=4)
 
 
 def _print_finding(number: int, one: ValidationFinding, folder: Path, page: Page) -> None:
@@ -242,7 +245,7 @@ def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:
 
 def _closing(report: ValidationReport) -> str:
     requests = sum(one.requests for one in report.judged)
-    findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_kills) + len(report.over)
+    findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_faults) + len(report.over)
     name, version = report.target.get("name", ""), report.target.get("version") or ""
     came = counted(findings, "finding") if findings else "no finding"
     causes = len(by_cause(report.open))

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ from ..choices import InputError
 from ..deployments.comeback import NotBack
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import attempted
+from ..faults import campaign
+from ..faults.found import FaultTests
 from ..generators.programs import ALONE, CONFIGURED, ENDED, STARTED, Choice, Program, generate
 from ..judging.judging import Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
@@ -33,7 +35,6 @@ from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, drafts, memory, report, resume
 from .causes import name_causes
 from .confirm import Confirmation, restore
-from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .restarts import Report, delayed, restart_each
 from .shrink import shrink
@@ -57,11 +58,10 @@ class ValidationRequest:
     """What to do. `name_server` is that of a target which does not know its own; times are seconds. `until`: end behind the first program
     of which this holds.
 
-    `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times. `asked`: how the command line said it,
-    which is kept for who goes on with the run. `resumes`: the folder is that of a run that was interrupted, which goes on. `remembered`
-    are programs that are tried before the others. `audits`: all files of the brokers are judged too; `stores` are those of brokers that
-    were not started for the run.
-    """
+    `witnesses` of the model are replayed behind the programs; then `faults` strike, of each kind so many times, or until `until_fault`.
+    `asked`: how the command line said it, which is kept for who goes on with the run. `resumes`: the folder is that of a run that was
+    interrupted, which goes on. `remembered` are programs that are tried before the others. `audits`: all files of the brokers are judged
+    too; `stores` are those of brokers that were not started for the run."""
 
     target: Target
     folder: Path
@@ -75,7 +75,8 @@ class ValidationRequest:
     accepted: Sequence[accept.Accepted] = ()
     until: Callable[[Judged], bool] | None = None
     witnesses: Sequence[KnownHazard] = ()
-    kills: int = 0
+    faults: Mapping[str, int] = field(default_factory=dict)
+    until_fault: Callable[[FaultTests], bool] | None = None
     asked: Mapping[str, Any] | None = None
     resumes: bool = False
     remembered: Sequence[Program] = ()
@@ -85,9 +86,7 @@ class ValidationRequest:
 
 def validate(request: ValidationRequest, progress: Progress = lambda what, done, all_: None) -> ValidationReport:
     """Run it all; what was recorded stays, whatever happens. Raises TargetError where the target cannot be set up, InputError."""
-    missing = sorted(one.value for one in NEEDED - request.target.offers)
-    if request.kills and missing:
-        raise InputError(f"--kills with {request.target.name}, which does not offer {', '.join(missing)}; leave it out")
+    campaign.refuse(request.target, request.faults)
     if not request.resumes:
         report.prepare(request.folder)
     if request.asked is not None:
@@ -149,7 +148,7 @@ class _Validation:
             self._all(programs)
             self._stores()
             self._replay()
-            self._kill()
+            self._faults()
         except KeyboardInterrupt:
             made.stopped = CTRL_C
         except TargetError as problem:
@@ -166,7 +165,7 @@ class _Validation:
         return made
 
     def _remember(self, programs: Sequence[Program]) -> None:
-        """What an interrupted run has recorded: programs, logs, witnesses, kills."""
+        """What an interrupted run has recorded: programs, logs, witnesses, faults."""
         folder, made = self.request.folder, self.report
         self.old = resume.report(folder)
         self.over = resume.recorded(folder, programs)
@@ -176,7 +175,7 @@ class _Validation:
         self._gather(made.logs)
         self.before = float(self.old.get("seconds") or 0)
         made.witnesses = [HazardReplayed.read(row) for row in self.old.get("witnesses") or ()]
-        made.kills = CrashTests(**self.old["kills"]) if self.old.get("kills") else None
+        made.faults = [FaultTests.read(row) for row in self.old.get("faults") or ()]
 
     def _all(self, programs: Sequence[Program]) -> None:
         """Settings that a running broker takes over are changed on the first target; what is chosen at the start needs one of its own."""
@@ -361,13 +360,20 @@ class _Validation:
             self.progress("witness", number, len(self.request.witnesses))
             self.report.witnesses.append(replay(self.target, wanted, mark()))
 
-    def _kill(self) -> None:
-        """Kill a broker under load, again and again."""
-        request = self.request
-        if request.kills and self.report.kills is None and not self.bounds.over:
-            self.report.kills = crash_test(
-                self.target, request.kills, seed=request.seed, progress=lambda done, of: self.progress("kill", done, of)
-            )
+    def _faults(self) -> None:
+        """Faults of the machine under load, kind by kind."""
+        request, known = self.request, {one.kind: one for one in self.report.faults}
+
+        def enough(found: FaultTests) -> bool:
+            self.enough = self.enough or (request.until_fault is not None and request.until_fault(found))
+            return self.enough or self.bounds.over
+
+        for kind, rounds in request.faults.items():
+            if self.enough or self.bounds.over:
+                return
+            found = known.get(kind) or FaultTests(kind)
+            self.report.faults += [found] if kind not in known else []
+            campaign.run(self.target, found, rounds, seed=request.seed, until=enough, progress=partial(self.progress, f"fault ({kind})"))
 
     def _gather(self, judged: Sequence[Judged]) -> list[ValidationFinding]:
         """Add the findings of a group; those that are new."""
@@ -443,7 +449,7 @@ def again(
     )
     made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
     made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-    made.kills = CrashTests(**old["kills"]) if old.get("kills") else None
+    made.faults = [FaultTests.read(row) for row in old.get("faults") or ()]
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")

@@ -19,7 +19,8 @@ from ..judging.judging import Verdict
 class Bug:
     """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
     `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
-    words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`."""
+    words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`.
+    `faults`: the kinds of faults of the machine that it takes."""
 
     id: str
     issue: str
@@ -30,6 +31,7 @@ class Bug:
     shows: tuple[str, ...]
     says: str = ""
     profile: str = ""
+    faults: tuple[str, ...] = ()
 
     @property
     def category(self) -> str:
@@ -38,8 +40,8 @@ class Bug:
 
     @property
     def how(self) -> str:
-        """How it is found: by search, with the programs of a validation, or by a script alone."""
-        return "search" if self.shows else "script"
+        """How it is found: by search, with the programs of a validation or faults under load, or by a script alone."""
+        return ("faults" if self.faults else "search") if self.shows else "script"
 
     def fits(self, found: Verdict) -> bool:
         """Whether a finding may be the bug."""
@@ -47,14 +49,24 @@ class Bug:
         return named and re.search(self.says, f"{found.text} {found.condition}") is not None
 
     def record(self) -> dict[str, Any]:
-        return {**vars(self), "breaks": list(self.breaks), "shows": list(self.shows), "category": self.category, "how": self.how}
+        return {
+            **vars(self),
+            "breaks": list(self.breaks),
+            "shows": list(self.shows),
+            "faults": list(self.faults),
+            "category": self.category,
+            "how": self.how,
+        }
 
 
 @cache
 def bugs() -> tuple[Bug, ...]:
     """All of them, in the order of their ids."""
     rows = tomllib.loads(resources.files("rocketproof_properties.zoo").joinpath("bugs.toml").read_text("utf-8"))["bugs"]
-    return tuple(Bug(**{**row, "breaks": tuple(row["breaks"].split()), "shows": tuple(row["shows"].split())}) for row in rows)
+    return tuple(
+        Bug(**{**row, "breaks": tuple(row["breaks"].split()), "shows": tuple(row["shows"].split()), "faults": tuple(row.get("faults", ()))})
+        for row in rows
+    )
 
 
 def chosen(ids: Sequence[str]) -> tuple[Bug, ...]:

@@ -1,4 +1,5 @@
-"""The suite's own search for a bug: a validation of a release with its ordinary programs, settings and starts."""
+"""The suite's own search for a bug: a validation of a release with its ordinary programs, settings and starts, or with faults of the
+machine under load, of the kinds that the bug takes."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any, Literal
 
 from ..choices import InputError
 from ..deployments.apache import Apache, profile_of
+from ..faults.found import FaultTests
 from ..judging.judging import Judged
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, validate
@@ -19,7 +21,8 @@ On = Literal["bad", "good"]
 @dataclass(frozen=True)
 class Searched:
     """What came of it. `first`: the property of a finding that shows the bug, None where there is none; `others` are further findings.
-    `programs` and `seconds` are those up to the first program that shows it. `stopped`: what ended it early, "" if nothing did."""
+    `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds of them. `stopped`: what ended it
+    early, "" if nothing did."""
 
     bug: Bug
     on: On
@@ -58,9 +61,20 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
     release = bug.bad if on == "bad" else bug.good
     if not release:
         raise InputError(f"{bug.id} --on {on}: no release that can be started is known to be so; leave out --on to read about it")
-    if bug.how != "search":
+    if bug.how == "script":
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
     target = Apache(release, profile=bug.profile or profile_of(bug.good or bug.bad))
+    if bug.faults:
+        faults = ValidationRequest(
+            target,
+            folder,
+            0,
+            seed,
+            seconds=seconds,
+            faults=dict.fromkeys(bug.faults, programs),
+            until_fault=lambda one: bool(_struck(bug, one)),
+        )
+        return judged(bug, on, release, folder, validate(faults, progress))
     request = ValidationRequest(
         target, folder, programs, seed, seconds=seconds, shrink=0, audits=True, until=lambda judged: bool(_shown(bug, judged))
     )
@@ -72,10 +86,18 @@ def _shown(bug: Bug, program: Judged) -> list[str]:
     return [one.property for one in program.verdicts if bug.fits(one)]
 
 
+def _struck(bug: Bug, faults: FaultTests) -> list[str]:
+    """The properties by which faults show a bug."""
+    return [one.property for one in faults.verdicts if bug.fits(one)]
+
+
 def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> Searched:
     """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
     found = [one.verdict for one in report.findings]
     shown = [one.property for one in found if bug.fits(one)]
     shown += [name for judged_ in report.judged for name in _shown(bug, judged_)]
+    shown += [name for faults in report.faults for name in _struck(bug, faults)]
+    found += [one for faults in report.faults for one in faults.verdicts if not one.known]
     others = tuple(dict.fromkeys(one.property for one in found if not bug.fits(one)))
-    return Searched(bug, on, release, shown[0] if shown else None, others, len(report.judged), report.seconds, folder, report.stopped)
+    done = len(report.judged) + sum(one.rounds for one in report.faults)
+    return Searched(bug, on, release, shown[0] if shown else None, others, done, report.seconds, folder, report.stopped)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..output import Page, TableRow, counted
 from ..rules import rules
 from .bugs import Bug
 from .search import Searched
+
+FOUND: Final = {
+    "search": "by the programs of a validation",
+    "faults": "by a validation with faults ({}) under load",
+    "script": "by a script that is written for it, or not yet",
+}
+"""How a bug is found, in words."""
 
 
 def print_list(bugs: Sequence[Bug]) -> None:
@@ -25,7 +33,7 @@ def print_bugs(bugs: Sequence[Bug]) -> None:
     for one in bugs:
         page.wrapped(one.cause, first=f"{one.id}  ", indent=len(one.id) + 2)
         rows = [("issue", one.issue), ("has it", f"{one.bad} and before"), ("has it not", one.good or "no release yet")]
-        rows += [("found", "by the programs of a validation" if one.how == "search" else "by a script that is written for it, or not yet")]
+        rows += [("found", FOUND[one.how].format(", ".join(one.faults)))]
         page.table(TableRow(row) for row in rows)
         for id_ in one.breaks:
             page.wrapped(rules()[id_].sentence if id_ in rules() else "", first=f"  breaks {id_}  ", indent=4)

@@ -1,0 +1,77 @@
+"""What has to hold behind a fault of the machine, and of which releases it is known that it does not.
+
+A claim is named as a campaign's findings are. `broken` has by the kind of the fault since which profile it does not hold, with the reason,
+or, with no reason, that it does again; a profile that is not named is as the one that it refines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rocketproof_profiles import lineage
+
+KILL: Final = "kill"
+POWER: Final = "power"
+DISK: Final = "disk"
+KINDS: Final = (KILL, POWER, DISK)
+
+_UNFORCED: Final = {
+    "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",
+    "P540": "",
+}
+_SWALLOWED: Final = {"P40": "PER-01: an error of the disk is logged, and the answer is as if there were none"}
+
+
+@dataclass(frozen=True)
+class FaultClaim:
+    """A property of a broker behind a fault. `ids`: the properties and rules of the description that it is made of."""
+
+    name: str
+    ids: str
+    sentence: str
+    broken: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def why_not(self, kind: str, profile: str) -> str:
+        """Why it is known not to hold behind this kind of fault, "" where it has to hold."""
+        since = self.broken.get(kind, {})
+        return next((since[name] for name in lineage(profile) if name in since), "")
+
+
+FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
+    one.name: one
+    for one in (
+        FaultClaim("start", "INV-29", "a broker starts on whatever the fault leaves", {POWER: _UNFORCED}),
+        FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
+        FaultClaim("place", "INV-34", "an answer names a place in the log, and each another one"),
+        FaultClaim("lost", "INV-06", "a message that was acknowledged is in the log, at the place that its answer named"),
+        FaultClaim("log", "INV-34 INV-42", "the log is whole"),
+        FaultClaim("consume queue", "INV-36", "a queue leads to the records of the log, and to nothing else"),
+        FaultClaim("topic lost", "INV-27", "a topic that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
+        FaultClaim("group lost", "INV-27", "a group that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
+        FaultClaim("next offset", "REC-03", "the next message of a queue has the offset behind its last one"),
+        FaultClaim(
+            "delayed",
+            "REC-05 LIV-07",
+            "a message that is delayed is delivered, once",
+            {
+                POWER: {"P40": "zoo B8: how far a level is may be newer than its queue", "P492": "zoo B8", "P494": ""},
+                DISK: {"P40": "zoo B7: a delivery that fails is left out", "P520": "zoo B7", "P533": ""},
+            },
+        ),
+        FaultClaim(
+            "confirmed",
+            "FLU-03 LIV-09",
+            "with synchronous flush a message is acknowledged only when it is on the device",
+            {DISK: {"P40": "zoo B6: a flush that fails counts as done", "P540": ""}},
+        ),
+        FaultClaim(
+            "delivered",
+            "FLU-05",
+            "with synchronous flush a message is delivered only when it is on the device",
+            {DISK: {"P40": "zoo B5: dispatch goes to the end of the log, whatever is flushed", "P520": "zoo B5", "P533": ""}},
+        ),
+        FaultClaim("back", "FLU-03 INV-36", "a broker takes, keeps and dispatches messages again as soon as the disk is well"),
+    )
+}
+"""All of them by their names."""

@@ -1,0 +1,73 @@
+"""Which faults a validation lets happen, and all of them behind each other (`--faults kill:20,power,disk`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from ..catalogue.faults import DISK, KILL, KINDS, POWER
+from ..choices import InputError, known
+from ..deployments.deployment import Target
+from ..steps.parts import Capability
+from . import disk, kills, power, strace
+from .found import FaultTests
+
+ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4}
+"""How often each kind strikes unless a number is given."""
+NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
+"""What a target has to offer."""
+
+
+class _Run(Protocol):
+    def __call__(self, target: Target, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
+
+
+_RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run}
+
+
+def parse(text: str) -> dict[str, int]:
+    """The kinds of `--faults`, each with how often it strikes. Raises InputError."""
+    found: dict[str, int] = {}
+    for one in text.split(","):
+        name, colon, rounds = one.strip().partition(":")
+        kind = known("kind of fault", name, KINDS)
+        if kind in found:
+            raise InputError(f"--faults {text}: {kind} is named twice; give it once, with a number such as {kind}:{2 * ROUNDS[kind]}")
+        if colon and not (rounds.isdecimal() and rounds.isascii() and int(rounds) > 0):
+            raise InputError(f"--faults {text}: {one.strip()!r} has no number of at least 1; give one such as {kind}:{ROUNDS[kind]}")
+        found[kind] = int(rounds) if colon else ROUNDS[kind]
+    return found
+
+
+def refuse(target: Target, kinds: Mapping[str, int]) -> None:
+    """Raises InputError for kinds of faults that cannot happen to a target, which says what is missing."""
+    lacks = sorted(one.value for one in NEEDED - target.offers)
+    if kinds and lacks:
+        raise InputError(f"--faults {','.join(kinds)} with {target.name}, which does not offer {', '.join(lacks)}; leave it out")
+    traced = [kind for kind in kinds if kind != KILL]
+    if traced and not strace.there():
+        raise InputError(f"--faults {','.join(traced)}: {strace.MISSING}")
+
+
+def run(
+    target: Target,
+    found: FaultTests,
+    rounds: int,
+    *,
+    seed: int = 0,
+    until: Callable[[FaultTests], bool] = lambda found: False,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> None:
+    """Faults of one kind, up to so many, on brokers that are started for it; `until` ends it early. Raises TargetError, NotOffered."""
+    began = time.monotonic() - found.seconds
+
+    def over() -> bool:
+        progress(found.rounds, rounds)
+        return until(found)
+
+    try:
+        _RUNS[found.kind](target, found, rounds, seed=seed, over=over)
+    finally:
+        found.seconds = time.monotonic() - began
+    progress(found.rounds, rounds)

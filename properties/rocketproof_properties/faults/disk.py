@@ -1,0 +1,178 @@
+"""The disk of a broker is broken, slow or full for a while, and is well again.
+
+strace is attached to a broker under load: its calls fail then, or take long, until it is detached. The broker flushes synchronously, so
+that an answer promises something while the disk cannot keep it; and dispatch, deliveries of delayed messages and answers have to go on when
+the disk does. Its files are small, so that it needs new ones meanwhile."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_protocol.codes import SUCCESS
+from rocketproof_protocol.topics import SCHEDULE
+
+from ..catalogue.faults import DISK
+from ..deployments.deployment import Setup, Target, TargetError
+from ..deployments.processes import Processes
+from ..judging.wholelog import files, log_of
+from ..runs.looks import split
+from ..runs.recording import wall
+from ..runs.waiting import until
+from ..steps.vocabulary import plain
+from . import strace
+from .found import FaultTests
+from .store import BROKER, LATER, Loaded, Mix, Store
+
+ROUNDS_PER_STORE: Final = 6
+CLIENTS: Final = 3
+SETTINGS: Final = {
+    "flushDiskType": "SYNC_FLUSH",
+    "syncFlushTimeout": "1000",
+    "mappedFileSizeCommitLog": "65536",
+    "mappedFileSizeConsumeQueue": "2000",
+    "flushDelayOffsetInterval": "500",
+}
+_MIX: Final = Mix((200, 5000, 20000), 4)
+_SLOW: Final = 2.5  # seconds of one flush
+_LONG: Final = 3.0  # seconds of a fault
+_BACK: Final = 20.0  # seconds in which a broker has to work again
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault in words, and as strace's `inject` has it. `fails`: no flush goes through while it lasts; `slow`: none before so
+    many seconds."""
+
+    name: str
+    inject: str
+    fails: bool = False
+    slow: float = 0.0
+
+
+_FLUSHES: Final = "msync,fsync,fdatasync"
+FAULTS: Final = (
+    Fault("every flush fails (EIO)", f"{_FLUSHES}:error=EIO", fails=True),
+    Fault(f"every flush takes {_SLOW:g} s", f"{_FLUSHES}:delay_enter={int(_SLOW * 1e6)}", slow=_SLOW),
+    Fault("no file gets room (ENOSPC)", "ftruncate,mkdir,rename:error=ENOSPC"),
+    Fault("no file is made or renamed (EROFS)", "ftruncate,mkdir,rename,unlink:error=EROFS"),
+)
+
+
+def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+    """Let the disk have a fault so many times, all kinds in turn. Raises TargetError, NotOffered."""
+    assert found.kind == DISK
+    chance = random.Random(seed)
+    while found.rounds < rounds and not over():
+        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=SETTINGS)) as running:
+            if not isinstance(running, Processes):
+                raise TargetError(f"{target.name}: nothing can be traced that is no process of its own; leave out --faults {DISK}")
+            store = Store(running, target.profile, chance, found, Path(folder), _MIX)
+            first, usable = found.rounds, True
+            while usable and found.rounds < min(first + ROUNDS_PER_STORE, rounds) and not over():
+                fault = FAULTS[found.rounds % len(FAULTS)]
+                store.where = f"fault {found.rounds + 1}: {fault.name}"
+                usable = _Round(store, running, fault, Path(folder)).run()
+                found.rounds += 1
+
+
+class _Round:
+    def __init__(self, store: Store, running: Processes, fault: Fault, folder: Path) -> None:
+        self._store, self._running, self._fault = store, running, fault
+        self._output = folder / f"{store.found.rounds}.inject"
+        self._from = self._to = 0
+
+    def run(self) -> bool:
+        """Load, a fault, its end, a kill, a start and a look; whether the broker can be worked with."""
+        store = self._store
+        loaded = store.load(CLIENTS, self._strike, 1.0)
+        self._unconfirmed(loaded)
+        store.take(loaded, refused=False)
+        if not self._back():
+            return False
+        self._deliveries()
+        self._running.kill(BROKER)
+        if not store.restart():
+            return False
+        store.found.states += 1
+        store.look(loaded.open)
+        return True
+
+    def _strike(self) -> None:
+        with strace.failing(self._running.pid(BROKER), (self._fault.inject,), self._output):
+            self._from = wall()
+            if self._fault.slow:
+                self._early()
+            time.sleep(_LONG)
+            self._to = wall()
+
+    def _early(self) -> None:
+        """Whether a message is delivered before any flush that began behind it can have ended."""
+        topic = f"early{self._store.found.rounds}"
+        with self._running.connect(BROKER) as sender, self._running.connect(BROKER) as reader:
+            began = time.monotonic()
+            sender.tell(plain("send", topic=topic, body="early"))
+            while time.monotonic() < began + self._fault.slow - 0.5:
+                answer = reader.ask(plain("pull", topic=topic, queue=0, offset=0), self._fault.slow)
+                took = time.monotonic() - began
+                if answer.code == SUCCESS and list(split(answer.body or b"")) and took < self._fault.slow:
+                    self._store.wrong("delivered", [f"a message is pulled {took:.2f} s after it was sent"])
+                    return
+                time.sleep(0.05)
+
+    def _unconfirmed(self, loaded: Loaded) -> None:
+        """Messages that were sent and acknowledged while no flush went through."""
+        if self._fault.fails:
+            sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from and one.closed == "ok"]
+            answers = Counter(one.code for one in sent if one.answer["at"] < self._to)
+            if answers[SUCCESS]:
+                self._store.wrong("confirmed", [f"{answers[SUCCESS]} of {answers.total()} messages are answered 0"])
+
+    def _back(self) -> bool:
+        """Whether a message is taken and dispatched again, within a while."""
+        topic, last = f"back{self._store.found.rounds}", ""
+
+        def taken() -> bool:
+            nonlocal last
+            try:
+                with self._running.connect(BROKER) as line:
+                    answer = line.ask(plain("send", topic=topic, body="back"), 6.0)
+                    last = f"a send is answered {answer.code} {answer.remark}"
+                    if answer.code != SUCCESS:
+                        return False
+                    last = "a message is not dispatched"
+                    read = line.ask(plain("pull", topic=topic, queue=0, offset=0), 6.0)
+                    return read.code == SUCCESS and bool(read.body)
+            except RemotingError as problem:
+                last = str(problem)
+                return False
+
+        if until(taken, bool, _BACK, 0.2):
+            return True
+        self._store.wrong("back", [f"{_BACK:g} s later {last}"])
+        return False
+
+    def _deliveries(self) -> None:
+        """Every message of the first delay level is delivered, once."""
+        missing = until(self._undelivered, lambda one: not one, _BACK, 0.5)
+        self._store.wrong("delayed", [missing] if missing else [])
+
+    def _undelivered(self) -> str:
+        found = files(self._running.store(BROKER))
+        if found is None:
+            return ""
+        mine = f"r{self._store.found.rounds}c"  # a kill since then lets a broker deliver others again
+        records = [one for one in log_of(*found).records if (one.body or b"").startswith(mine.encode())]
+        waiting = Counter(record.body for record in records if record.topic == SCHEDULE)
+        delivered = Counter(record.body for record in records if record.topic.endswith(LATER))
+        never = [body for body in waiting if body not in delivered]
+        twice = [body for body, times in delivered.items() if times > waiting[body]]
+        said = [f"{len(never)} of {len(waiting)} are never delivered"] if never else []
+        return ", ".join([*said, *([f"{len(twice)} are delivered more than once"] if twice else [])])

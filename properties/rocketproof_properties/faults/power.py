@@ -1,0 +1,95 @@
+"""The power fails under a broker, and it starts on what the device has.
+
+A broker runs under load while strace writes down what it does to its files. Then it is killed, and of its files states are made that a loss
+of power at that moment may leave (`states`); on each of them the broker is started and looked at. The last one is where the next round
+begins, so that a loss may meet what an earlier one has left (PER-06). Every other round flushes asynchronously: then no message is
+promised."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from ..catalogue.faults import POWER
+from ..deployments.deployment import Setup, Target, TargetError
+from ..deployments.processes import Processes
+from . import states, strace
+from .found import FaultTests
+from .store import BROKER, Store
+
+STATES: Final = 6
+"""Of one load."""
+ROUNDS_PER_STORE: Final = 3
+CLIENTS: Final = 3
+LONGEST: Final = 3.0
+_OFTEN: Final = {"flushConsumerOffsetInterval": "1000", "flushDelayOffsetInterval": "500"}
+_FLUSHES: Final = ("SYNC_FLUSH", "ASYNC_FLUSH")
+
+
+def run(
+    target: Target,
+    found: FaultTests,
+    rounds: int,
+    *,
+    seed: int = 0,
+    most: int = STATES,
+    over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Let the power fail so many times. Raises TargetError, NotOffered."""
+    assert found.kind == POWER
+    chance = random.Random(seed)
+    while found.rounds < rounds and not over():
+        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=_OFTEN)) as running:
+            if not isinstance(running, Processes):
+                raise TargetError(f"{target.name}: nothing can be traced that is no process of its own; leave out --faults {POWER}")
+            store = Store(running, target.profile, chance, found, Path(folder))
+            first, usable = found.rounds, True
+            while usable and found.rounds < min(first + ROUNDS_PER_STORE, rounds) and not over():
+                flush = _FLUSHES[found.rounds % len(_FLUSHES)]
+                usable = _round(store, running, Path(folder) / f"{found.rounds}.calls", flush, most, over)
+                found.rounds += 1
+
+
+def _round(store: Store, running: Processes, calls: Path, flush: str, most: int, over: Callable[[], bool]) -> bool:
+    """Load, a loss of power, a start and a look on each state that it may leave; whether the last one can be worked with."""
+    number, flushed = store.found.rounds + 1, flush == "SYNC_FLUSH"
+    running.stop(BROKER)
+    place = running.store(BROKER)
+    before = strace.files_of(place)
+    running.around(BROKER, strace.writing_down(calls))
+    recorder = strace.Recorder(calls, place)
+    try:
+        running.restart(BROKER, {"flushDiskType": flush})
+        store.where = f"loss {number}, {flush}"
+        loaded = store.load(CLIENTS, lambda: running.kill(BROKER), LONGEST)
+    finally:
+        running.around(BROKER, ())
+        recorder.close()
+    store.take(loaded)
+    disk = states.disk_of(before, recorder.done, strace.files_of(place))
+    promised, usable = store.promised, True
+    for state, left in enumerate(states.states(disk, most, store.chance.randrange(2**16)), 1):
+        if over():
+            return False
+        running.kill(BROKER)
+        _leave(place, left)
+        store.where = f"loss {number}, {flush}, state {state}: {states.described(disk, left)}"
+        store.promised = promised.copy()
+        store.found.states += 1
+        usable = store.restart()
+        if usable:
+            store.look(loaded.open, flushed=flushed)
+            store.delays()
+    return usable
+
+
+def _leave(place: Path, left: Mapping[str, bytes]) -> None:
+    """Put the files of a state where the broker's are."""
+    shutil.rmtree(place)
+    for path, data in left.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(data)

@@ -1,0 +1,135 @@
+"""strace around a broker: it writes down what the broker does to its files, or makes its calls fail for a while.
+
+The content of a file that is mapped into memory is in no call. So a thread follows what strace writes, and reads such a file as soon as the
+broker has forced it. What it finds may be newer than what was forced, by the time that the thread is behind: it then takes too much for
+durable, never too little."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from ..deployments.children import Child
+from ..deployments.deployment import TargetError
+from .calls import TRACED, Calls, Operation
+from .states import changed
+
+MISSING: Final = "strace is not installed; install it (Debian: apt install strace), or leave out the kind"
+_LONGEST: Final = 1 << 20  # bytes of a file of settings
+_POLL: Final = 0.001
+_ATTACHED: Final = 10.0
+
+
+def there() -> bool:
+    """Whether there is such a command."""
+    return shutil.which("strace") is not None
+
+
+def writing_down(calls: Path) -> tuple[str, ...]:
+    """What stands before a broker's command, so that its calls are written into a file."""
+    return ("strace", "-f", "--seccomp-bpf", "-y", "-ttt", "-s", str(_LONGEST), "-e", f"trace={','.join(TRACED)}", "-o", str(calls))
+
+
+def files_of(store: Path) -> dict[str, bytes]:
+    """What lies in a store, by the paths below it."""
+    return {str(one.relative_to(store)): one.read_bytes() for one in sorted(store.rglob("*")) if one.is_file()}
+
+
+class Recorder:
+    """Follows the calls of a broker whose store lies in a folder. `close` when the broker has ended; `done` are its operations."""
+
+    def __init__(self, calls: Path, store: Path) -> None:
+        self.done: list[Operation] = []
+        self._store = store
+        self._file = calls
+        self._calls = Calls(str(store))
+        self._read = files_of(store)
+        self._ended = threading.Event()
+        self._problem: Exception | None = None
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        calls.touch()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Wait for the last line. Raises TargetError where the calls cannot be read."""
+        self._ended.set()
+        self._thread.join()
+        if self._problem is not None:
+            raise TargetError(f"what strace has written cannot be read: {self._problem}")
+
+    def _follow(self) -> None:
+        try:
+            with self._file.open(encoding="latin-1", newline="\n") as lines:
+                for one in self._calls.of(self._lines(lines)):
+                    self.done.append(self._seen(one))
+        except Exception as problem:  # noqa: BLE001 - raised again by who waits
+            self._problem = problem
+
+    def _lines(self, file: Iterator[str]) -> Iterator[str]:
+        begun = ""
+        while True:
+            last = self._ended.is_set()
+            text = begun + file.read()  # type: ignore[attr-defined]
+            *whole, begun = text.split("\n")
+            yield from whole
+            if last:
+                return
+            if not whole:
+                time.sleep(_POLL)
+
+    def _seen(self, one: Operation) -> Operation:
+        """The operation by its path below the store, with the pages of a file that is forced."""
+        path = str(Path(one.path).relative_to(self._store))
+        other = str(Path(one.other).relative_to(self._store)) if one.other else ""
+        pages = {}
+        if one.kind in ("delete", "rename"):
+            self._read.pop(path, None)
+        if one.kind == "force" and (self._store / path).is_file():
+            data = (self._store / path).read_bytes()
+            pages = changed(self._read.get(path, b""), data)
+            self._read[path] = data
+        return replace(one, path=path, other=other, pages=pages)
+
+
+@contextmanager
+def failing(pid: int, what: Sequence[str], output: Path) -> Iterator[None]:
+    """Let the calls of a process that runs fail, or take long, as strace's `inject` says, for as long as this goes on. Raises
+    TargetError."""
+    calls = ",".join(dict.fromkeys(one.partition(":")[0] for one in what))
+    options = [part for one in what for part in ("-e", f"inject={one}")]
+    child = Child(
+        ("strace", "-f", "-q", "-p", str(pid), "-e", f"trace={calls}", *options, "-o", str(output)), output=output.with_suffix(".txt")
+    )
+    try:
+        _wait_for(pid, child)
+        yield
+    finally:
+        child.stop(_ATTACHED)
+
+
+def _wait_for(pid: int, child: Child) -> None:
+    """Until every thread of the process is traced."""
+    end = time.monotonic() + _ATTACHED
+    while time.monotonic() < end:
+        if not child.alive:
+            raise TargetError(f"strace cannot attach to the broker: {child.last_line()}; it needs the right to trace processes (ptrace)")
+        try:
+            states = [(task / "status").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+        except OSError:
+            states = []
+        if states and all(f"TracerPid:\t{child.pid}" in one for one in states):
+            return
+        time.sleep(0.01)
+    raise TargetError(f"strace was not ready within {_ATTACHED:g} s")
+
+
+def version() -> str:
+    """What strace says of itself."""
+    return subprocess.run(("strace", "--version"), capture_output=True, text=True, check=False).stdout.partition("\n")[0]

@@ -1,0 +1,77 @@
+"""What is asked for by --faults, and what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.catalogue.faults import FAULT_CLAIMS
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.faults import campaign, strace
+from rocketproof_properties.rules import is_known
+
+
+def test_kinds_have_a_number_or_one_of_their_own() -> None:
+    assert campaign.parse("kill:3, power") == {"kill": 3, "power": campaign.ROUNDS["power"]}
+    assert campaign.parse("DISK") == {"disk": campaign.ROUNDS["disk"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fire", "unknown kind of fault 'fire'; use kill, power, disk"),
+        ("", "unknown kind of fault ''"),
+        ("kill,kill:2", "kill is named twice"),
+        ("power:0", "'power:0' has no number of at least 1"),
+        ("power:", "'power:' has no number of at least 1"),
+        ("disk:-1", "'disk:-1' has no number of at least 1"),
+        ("disk:²", "has no number of at least 1"),
+        ("kill,,power", "unknown kind of fault ''"),
+    ],
+)
+def test_what_is_no_fault_is_a_mistake(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "report"
+    assert run(["validate", "--target", "served", "--faults", text, "--report", str(folder)]) == 2
+    assert said in capsys.readouterr().err
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("target", [["--target", "inprocess"], ["127.0.0.1:9"]])
+def test_a_target_that_cannot_do_it_says_so(target: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "report"
+    assert run(["validate", *target, "--faults", "power,disk", "--report", str(folder)]) == 2
+    assert "does not offer kill" in (said := capsys.readouterr().err) and said.startswith("rocketproof: --faults power,disk with")
+    assert not folder.exists()
+
+
+def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    campaign.refuse(Served("P494"), {"kill": 1})
+    with pytest.raises(InputError, match=r"--faults power,disk: strace is not installed; install it \(Debian: apt install strace\)"):
+        campaign.refuse(Served("P494"), {"kill": 1, "power": 1, "disk": 1})
+    assert not strace.there()
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind", "broken", "kept"),
+    [
+        ("start", "power", ("P45", "P494", "P533", "P510"), ("P540",)),
+        ("topic lost", "power", ("P40", "P533"), ("P540",)),
+        ("topic lost", "kill", (), ("P40", "P533", "P540")),
+        ("delivered", "disk", ("P494", "P520", "P510"), ("P533", "P540")),
+        ("confirmed", "disk", ("P494", "P533", "P520"), ("P540",)),
+        ("delayed", "power", ("P49", "P492"), ("P494", "P533", "P540")),
+        ("lost", "power", (), ("P40", "P540")),
+    ],
+)
+def test_the_catalogue_says_what_is_known_of_a_profile(claim: str, kind: str, broken: tuple[str, ...], kept: tuple[str, ...]) -> None:
+    assert all(FAULT_CLAIMS[claim].why_not(kind, profile) for profile in broken)
+    assert not any(FAULT_CLAIMS[claim].why_not(kind, profile) for profile in kept)
+
+
+def test_every_claim_is_of_the_description() -> None:
+    for name, one in FAULT_CLAIMS.items():
+        assert name == one.name and all(map(is_known, one.ids.split())) and one.sentence

@@ -1,0 +1,111 @@
+"""What a loss of power may leave of what a process did to its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from rocketproof_properties.faults.calls import Operation
+from rocketproof_properties.faults.states import Files, changed, described, disk_of, lose, shape, states
+
+MAIN, TMP, BAK = "config/t.json", "config/t.json.tmp", "config/t.json.bak"
+OLD, NEW = (b'{"v":%d}' % version + b" " * 2000 + b"\n" for version in (1, 2))
+LOG = "commitlog/0"
+
+
+def written(path: str, data: bytes) -> list[Operation]:
+    return [Operation("truncate", path), Operation("append", path, data)]
+
+
+REPLACED = [*written(TMP, NEW), *written(BAK, OLD), Operation("delete", MAIN), Operation("rename", TMP, other=MAIN)]
+OVERWRITTEN = [*written(BAK, OLD), *written(MAIN, NEW)]
+MOVED = [
+    Operation("rename", MAIN, other=BAK),
+    Operation("force", "config"),
+    Operation("append", MAIN, NEW),
+    Operation("force", MAIN),
+    Operation("force", "config"),
+]
+
+
+def left(before: Files, done: Iterable[Operation], after: Files) -> list[dict[str, bytes]]:
+    disk = disk_of(before, done, after)
+    return [lose(disk, seed) for seed in range(150)]
+
+
+def pairs(done: Iterable[Operation]) -> set[tuple[str, str]]:
+    """How main file and backup are in all states."""
+    disk = disk_of({MAIN: OLD}, done, {})
+    shapes = [dict(shape(disk, lose(disk, seed))) for seed in range(400)]
+    return {(one.get(MAIN, "missing"), one.get(BAK, "missing")) for one in shapes}
+
+
+@pytest.mark.behaviour("PER-02", "PER-05")
+def test_a_file_that_is_replaced_may_be_missing_empty_or_broken() -> None:
+    found = pairs(REPLACED)
+    assert {("missing", "whole"), ("empty", "whole"), ("broken", "whole"), ("older", "empty"), ("whole", "broken")} <= found
+    assert ("missing", "missing") not in found, "the backup's name is there before the main file goes"
+
+
+@pytest.mark.behaviour("PER-06", "PER-10")
+def test_a_file_that_is_overwritten_may_be_broken_with_its_backup_and_never_missing() -> None:
+    found = pairs(OVERWRITTEN)
+    assert {("broken", "broken"), ("empty", "empty"), ("whole", "empty"), ("older", "empty")} <= found
+    assert not any(main == "missing" for main, _ in found)
+
+
+def test_a_file_that_is_moved_and_forced_is_whole_or_older_with_a_whole_backup() -> None:
+    disk = disk_of({MAIN: OLD}, MOVED, {})
+    assert all(one == {MAIN: NEW, BAK: OLD} for one in (lose(disk, seed) for seed in range(50)))
+    half = disk_of({MAIN: OLD}, MOVED[:3], {})
+    assert {one[BAK] for one in (lose(half, seed) for seed in range(50))} == {OLD}
+
+
+def test_what_was_forced_of_a_growing_file_stays() -> None:
+    done = [Operation("append", "a", b"1" * 600), Operation("force", "a"), Operation("append", "a", b"2" * 600)]
+    found = {one["a"] for one in left({}, done, {})}
+    assert all(one.startswith(b"1" * 600) for one in found)
+    assert {b"1" * 600, b"1" * 600 + b"2" * 600} <= found
+
+
+def test_a_mapped_file_keeps_the_pages_that_were_forced() -> None:
+    page = b"a" * 4096
+    done = [Operation("size", LOG, size=12288), Operation("map", LOG, size=12288), Operation("force", LOG, pages={0: page})]
+    after = page + b"b" * 4096 + bytes(4096)
+    found = left({}, done, {LOG: after})
+    assert all(len(one[LOG]) == 12288 and one[LOG][:4096] == page for one in found)
+    assert {page + bytes(8192), after} <= {one[LOG] for one in found}
+
+
+def test_a_new_file_may_have_no_length_and_one_that_was_there_keeps_what_it_had() -> None:
+    new = [Operation("size", LOG, size=4096), Operation("map", LOG, size=4096)]
+    assert {len(one.get(LOG, b"none")) for one in left({}, new, {})} == {0, 4, 4096}
+    was = [Operation("map", LOG, size=4096)]
+    assert {one[LOG] for one in left({LOG: b"c" * 4096}, was, {LOG: b"d" * 4096})} >= {b"c" * 4096, b"d" * 4096}
+
+
+def test_a_loss_leaves_the_disk_as_it_is_and_the_same_seed_gives_the_same() -> None:
+    disk = disk_of({MAIN: OLD}, REPLACED, {})
+    assert [lose(disk, seed) for seed in range(20)] == [lose(disk, seed) for seed in range(20)]
+
+
+def test_states_are_different_and_the_first_ones_show_what_no_other_has() -> None:
+    disk = disk_of({MAIN: OLD}, OVERWRITTEN, {})
+    few = list(states(disk, 3, 0))
+    assert len({shape(disk, one) for one in few}) == 3
+    assert len({how for one in few for how in shape(disk, one)}) >= 5
+    assert few == list(states(disk, 3, 0)) != list(states(disk, 3, 1))
+
+
+def test_a_state_is_told_by_its_files_of_settings() -> None:
+    disk = disk_of({MAIN: OLD}, OVERWRITTEN, {})
+    assert described(disk, {MAIN: b"", BAK: OLD}) == "t.json is empty"
+    assert described(disk, {BAK: b"{" + bytes(9)}) == "t.json is missing, t.json.bak is broken"
+    assert described(disk, {MAIN: NEW, BAK: OLD}) == "its files of settings are whole"
+
+
+def test_pages_that_differ() -> None:
+    assert changed(b"a" * 4096, b"a" * 4096 + bytes(5000)) == {}
+    assert changed(b"", b"a") == {0: b"a"}
+    assert set(changed(b"a" * 9000, b"a" * 8999 + b"b")) == {8192}

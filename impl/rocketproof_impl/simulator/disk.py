@@ -210,10 +210,10 @@ class SimulatedDisk:
         """A new file has two steps: it is there, and it has its length."""
         self.operations.append(("map", path))
         self.step("map", path)
-        content = self.files.get(path)
+        content = self._known(path)
         if not isinstance(content, MappedContent):
             made = MappedContent(content or b"", self._allocate)
-            if content is None:
+            if content is None or self._journal.names.get(path) is not content:
                 self._journal.add(Step("create", path, made))
             else:
                 self._journal.names[path], self._journal.sizes[path] = made, len(content)

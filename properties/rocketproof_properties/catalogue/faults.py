@@ -43,6 +43,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
     for one in (
         FaultClaim("start", "INV-29", "a broker starts on whatever the fault leaves", {POWER: _UNFORCED}),
         FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
+        FaultClaim("answered", "INV-01", "a request is answered, whatever becomes of the disk"),
         FaultClaim("place", "INV-34", "an answer names a place in the log, and each another one"),
         FaultClaim("lost", "INV-06", "a message that was acknowledged is in the log, at the place that its answer named"),
         FaultClaim("log", "INV-34 INV-42", "the log is whole"),

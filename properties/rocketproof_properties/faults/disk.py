@@ -10,7 +10,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,7 @@ from . import strace
 from .found import FaultTests
 from .store import BROKER, LATER, Loaded, Mix, Store
 
-ROUNDS_PER_STORE: Final = 6
+ROUNDS_PER_STORE: Final = 4
 CLIENTS: Final = 3
 SETTINGS: Final = {
     "flushDiskType": "SYNC_FLUSH",
@@ -40,6 +40,8 @@ SETTINGS: Final = {
     "mappedFileSizeConsumeQueue": "2000",
     "flushDelayOffsetInterval": "500",
 }
+_DELIVERIES: Final[tuple[Mapping[str, str], ...]] = ({}, {"enableScheduleAsyncDeliver": "true"})
+"""How delayed messages are delivered, store by store."""
 _MIX: Final = Mix((200, 5000, 20000), 4)
 _SLOW: Final = 2.5  # seconds of one flush
 _LONG: Final = 3.0  # seconds of a fault
@@ -71,7 +73,8 @@ def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: 
     assert found.kind == DISK
     chance = random.Random(seed)
     while found.rounds < rounds and not over():
-        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=SETTINGS)) as running:
+        settings = _DELIVERIES[found.rounds // ROUNDS_PER_STORE % len(_DELIVERIES)]
+        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings={**SETTINGS, **settings})) as running:
             if not isinstance(running, Processes):
                 raise TargetError(f"{target.name}: nothing can be traced that is no process of its own; leave out --faults {DISK}")
             store = Store(running, target.profile, chance, found, Path(folder), _MIX)
@@ -92,8 +95,10 @@ class _Round:
     def run(self) -> bool:
         """Load, a fault, its end, a kill, a start and a look; whether the broker can be worked with."""
         store = self._store
-        loaded = store.load(CLIENTS, self._strike, 1.0)
+        loaded = store.load(CLIENTS, self._strike, (0.3, 1.3))
         self._unconfirmed(loaded)
+        silent = sum(one.op == "send" and one.closed != "ok" for one in loaded.asked)
+        store.wrong("answered", [f"{silent} of {len(loaded.asked)} requests"] if silent else [])
         store.take(loaded, refused=False)
         if not self._back():
             return False

@@ -25,8 +25,14 @@ STATES: Final = 6
 """Of one load."""
 ROUNDS_PER_STORE: Final = 3
 CLIENTS: Final = 3
-LONGEST: Final = 3.0
-_OFTEN: Final = {"flushConsumerOffsetInterval": "1000", "flushDelayOffsetInterval": "500"}
+BETWEEN: Final = (1.5, 4.0)
+"""Seconds of load: what is delayed for one is delivered in them."""
+_SETTINGS: Final = {
+    "mappedFileSizeCommitLog": "65536",
+    "mappedFileSizeConsumeQueue": "400",
+    "flushConsumerOffsetInterval": "1000",
+    "flushDelayOffsetInterval": "500",
+}
 _FLUSHES: Final = ("SYNC_FLUSH", "ASYNC_FLUSH")
 
 
@@ -43,7 +49,7 @@ def run(
     assert found.kind == POWER
     chance = random.Random(seed)
     while found.rounds < rounds and not over():
-        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=_OFTEN)) as running:
+        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=_SETTINGS)) as running:
             if not isinstance(running, Processes):
                 raise TargetError(f"{target.name}: nothing can be traced that is no process of its own; leave out --faults {POWER}")
             store = Store(running, target.profile, chance, found, Path(folder))
@@ -65,7 +71,7 @@ def _round(store: Store, running: Processes, calls: Path, flush: str, most: int,
     try:
         running.restart(BROKER, {"flushDiskType": flush})
         store.where = f"loss {number}, {flush}"
-        loaded = store.load(CLIENTS, lambda: running.kill(BROKER), LONGEST)
+        loaded = store.load(CLIENTS, lambda: running.kill(BROKER), BETWEEN)
     finally:
         running.around(BROKER, ())
         recorder.close()

@@ -155,7 +155,7 @@ class Store:
         self._folder = folder
         self._mix = mix
 
-    def load(self, count: int, strike: Callable[[], None], longest: float = LONGEST) -> Loaded:
+    def load(self, count: int, strike: Callable[[], None], between: tuple[float, float] = (0, LONGEST)) -> Loaded:
         """What so many clients ask until the fault strikes, at a moment by chance."""
         number = self.found.rounds
         path = self._folder / f"{number}.ndjson"
@@ -179,7 +179,7 @@ class Store:
             thread.start()
         if not until(lambda: any(context.known for context in contexts), bool, _FIRST_ANSWER, 0.001):
             raise TargetError(f"{self.running.name}: no send was answered in {_FIRST_ANSWER:g} s")
-        time.sleep(self.chance.uniform(0, longest))
+        time.sleep(self.chance.uniform(*between))
         strike()
         over.set()
         for thread, client in zip(load_, clients, strict=True):
@@ -252,7 +252,7 @@ class Store:
             del self.promised.messages[place]
         claims = decided(log, log, BROKER, self.profile, frozenset())
         self.wrong("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
-        self.wrong("consume queue", (f"{key}" for key, wanted in queues.items() if not self._dispatched(key, wanted)))
+        self.wrong("consume queue", filter(None, (self._undispatched(key, wanted) for key, wanted in queues.items())))
         self._tables()
         self.wrong("next offset", self.strange_next({key: len(entries) for key, entries in queues.items()}))
 
@@ -303,10 +303,16 @@ class Store:
         except RemotingError as problem:
             self.unknown("next offset", worded(problem))
 
-    def _dispatched(self, key: tuple[str, int], wanted: list[Place]) -> bool:
-        """Whether the consume queue leads to exactly these records, within a while; where the broker stores by itself, to them first."""
+    def _undispatched(self, key: tuple[str, int], wanted: list[Place]) -> str:
+        """In what the consume queue does not lead to exactly these records, within a while; where the broker stores by itself, to them
+        first. "" if it does."""
         most = len(wanted) if key[0] == SCHEDULE or key[0].endswith(LATER) else None
-        return until(lambda: queue_entries(self.running.store(BROKER), *key)[:most] == wanted, bool, _SECONDS, 0.05)
+        found = until(lambda: queue_entries(self.running.store(BROKER), *key)[:most], lambda one: one == wanted, _SECONDS, 0.05)
+        if found == wanted:
+            return ""
+        at = next((k for k, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), min(len(found), len(wanted)))
+        leads, has = (f"{one[at]}" if at < len(one) else "nothing" for one in (found, wanted))
+        return f"{key[0]} {key[1]}: entry {at} of {len(found)} leads to {leads}, and record {at} of {len(wanted)} is {has} (place, size)"
 
     def delays(self) -> None:
         """Whether a message that is delayed now is delivered."""

@@ -1,0 +1,66 @@
+"""Faults of the machine on real brokers, and what strace tells of a process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.children import Child
+from rocketproof_properties.faults import disk, power, strace
+from rocketproof_properties.faults.found import FaultTests
+from rocketproof_properties.faults.states import disk_of, lose
+
+COMMANDS = ("java", "mvn", "strace")
+
+WRITER = """
+import mmap, os, sys, time
+folder = sys.argv[1]
+with open(f"{folder}/a.tmp", "w") as file:
+    file.write('{"v": "\\xe9"}')
+os.rename(f"{folder}/a.tmp", f"{folder}/a")
+with open(f"{folder}/log", "wb+") as file:
+    file.truncate(8192)
+    pages = mmap.mmap(file.fileno(), 8192)
+    pages[:3] = b"one"
+    pages.flush()
+    time.sleep(0.5)  # the file is read as soon as it is forced
+    pages[4096:4099] = b"two"
+os.unlink(f"{folder}/old")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_process_did_is_what_strace_tells(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    (folder / "old").write_text("old")
+    before = strace.files_of(folder)
+    recorder = strace.Recorder(tmp_path / "calls", folder)
+    child = Child((*strace.writing_down(tmp_path / "calls"), sys.executable, "-c", WRITER, str(folder)), output=tmp_path / "out")
+    child.wait(20)
+    recorder.close()
+    kinds = [(one.kind, one.path) for one in recorder.done]
+    assert [("truncate", "a.tmp"), ("append", "a.tmp"), ("rename", "a.tmp")] == kinds[:3]
+    assert ("force", "log") in kinds and kinds[-1] == ("delete", "old")
+    made = disk_of(before, recorder.done, strace.files_of(folder))
+    assert {path: bytes(data)[:8192] for path, data in made.files.items()} == strace.files_of(folder)
+    left = [lose(made, seed) for seed in range(40)]
+    assert all(one["log"][:3] == b"one" for one in left), "it was forced"
+    assert {one["log"][4096:4099] for one in left} == {b"two", bytes(3)}
+    assert {"old" in one for one in left} == {True, False}
+
+
+def test_a_loss_of_power_shows_only_what_is_known_of_a_release() -> None:
+    found = FaultTests("power")
+    power.run(Apache("5.3.3"), found, 1, seed=1, most=3)
+    assert (found.rounds, found.states, found.findings) == (1, 3, [])
+    assert found.acknowledged > 10
+    assert {one.claim for one in found.wrong} <= {"start", "topic lost", "group lost"}
+
+
+def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
+    found = FaultTests("disk")
+    disk.run(Apache("5.3.3"), found, 1, seed=1)
+    assert (found.rounds, found.findings) == (1, [])
+    assert any(one.claim == "confirmed" for one in found.wrong)

@@ -48,6 +48,16 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
         FaultClaim("lost", "INV-06", "a message that was acknowledged is in the log, at the place that its answer named"),
         FaultClaim("log", "INV-34 INV-42", "the log is whole"),
         FaultClaim("consume queue", "INV-36", "a queue leads to the records of the log, and to nothing else"),
+        FaultClaim(
+            "phantom",
+            "INV-34 INV-36",
+            "a queue begins with a message",
+            {
+                POWER: {
+                    "P40": "a start that ends a queue behind the log takes its first entry for one, though nothing of it is on the device"
+                }
+            },
+        ),
         FaultClaim("topic lost", "INV-27", "a topic that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
         FaultClaim("group lost", "INV-27", "a group that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
         FaultClaim("next offset", "REC-03", "the next message of a queue has the offset behind its last one"),

@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +63,7 @@ _DELAYED: Final = 6.0  # seconds for a message of the first level
 
 Place = tuple[int, int]
 """Where a record lies in the log, and its size."""
+_NOTHING: Final = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,12 @@ class Store:
             self.wrong("lost", (str(self.promised.messages[place])[:200] for place in lost))
         for place in lost:
             del self.promised.messages[place]
-        claims = decided(log, log, BROKER, self.profile, frozenset())
+        phantoms = {key for key in queues if self._entries(key)[:1] == [_NOTHING]}
+        self.wrong("phantom", (f"{topic} {queue}: its first entry leads to nothing" for topic, queue in sorted(phantoms)))
+        for key in phantoms:
+            del queues[key]
+        mine = replace(log, records=[record for record in log.records if (record.topic, record.queue_id) in queues])
+        claims = decided(log, mine, BROKER, self.profile, frozenset())
         self.wrong("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
         self.wrong("consume queue", filter(None, (self._undispatched(key, wanted) for key, wanted in queues.items())))
         self._tables()
@@ -307,12 +313,19 @@ class Store:
         """In what the consume queue does not lead to exactly these records, within a while; where the broker stores by itself, to them
         first. "" if it does."""
         most = len(wanted) if key[0] == SCHEDULE or key[0].endswith(LATER) else None
-        found = until(lambda: queue_entries(self.running.store(BROKER), *key)[:most], lambda one: one == wanted, _SECONDS, 0.05)
+        found = until(lambda: self._entries(key)[:most], lambda one: one == wanted, _SECONDS, 0.05)
         if found == wanted:
             return ""
         at = next((k for k, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), min(len(found), len(wanted)))
         leads, has = (f"{one[at]}" if at < len(one) else "nothing" for one in (found, wanted))
         return f"{key[0]} {key[1]}: entry {at} of {len(found)} leads to {leads}, and record {at} of {len(wanted)} is {has} (place, size)"
+
+    def _entries(self, key: tuple[str, int]) -> list[Place]:
+        """The entries of a queue, as many as the broker says: a start that ends a queue leaves its file as it is."""
+        reader = Reader(self.running, BROKER)
+        count = reader.next_offset(*key)
+        reader.close()
+        return queue_entries(self.running.store(BROKER), *key)[:count]
 
     def delays(self) -> None:
         """Whether a message that is delayed now is delivered."""

@@ -102,7 +102,7 @@ def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         (["Z9"], "unknown bug 'Z9'"),
         (["--on", "bad"], "looks for one bug"),
         (["A17", "--on", "good"], "no release that can be started is known to be so"),
-        (["B3", "--on", "bad"], "is not found by programs alone"),
+        (["B14", "--on", "bad"], "is not found by programs alone"),
     ],
 )
 def test_what_cannot_be_searched_is_told_in_a_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,11 +52,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "phantom",
             "INV-34 INV-36",
             "a queue begins with a message",
-            {
-                POWER: {
-                    "P40": "a start that ends a queue behind the log takes its first entry for one, though nothing of it is on the device"
-                }
-            },
+            {POWER: {"P40": "REC-02: a start that ends a queue behind the log does not ask its first entry for a size"}},
         ),
         FaultClaim("topic lost", "INV-27", "a topic that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
         FaultClaim("group lost", "INV-27", "a group that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
@@ -82,6 +78,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "with synchronous flush a message is delivered only when it is on the device",
             {DISK: {"P40": "zoo B5: dispatch goes to the end of the log, whatever is flushed", "P520": "zoo B5", "P533": ""}},
         ),
+        FaultClaim("repeated", "REC-05", "a delivery is not repeated by a kill that comes when it has long been recorded"),
         FaultClaim("back", "FLU-03 INV-36", "a broker takes, keeps and dispatches messages again as soon as the disk is well"),
     )
 }

@@ -6,11 +6,13 @@ the disk does. Its files are small, so that it needs new ones meanwhile."""
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,7 +33,7 @@ from . import strace
 from .found import FaultTests
 from .store import BROKER, LATER, Loaded, Mix, Store
 
-ROUNDS_PER_STORE: Final = 4
+ROUNDS_PER_STORE: Final = 5
 CLIENTS: Final = 3
 SETTINGS: Final = {
     "flushDiskType": "SYNC_FLUSH",
@@ -45,18 +47,20 @@ _DELIVERIES: Final[tuple[Mapping[str, str], ...]] = ({}, {"enableScheduleAsyncDe
 _MIX: Final = Mix((200, 5000, 20000), 4)
 _SLOW: Final = 2.5  # seconds of one flush
 _LONG: Final = 3.0  # seconds of a fault
+_RECORDED: Final = 2.0  # seconds in which a broker records how far its deliveries are
 _BACK: Final = 20.0  # seconds in which a broker has to work again
 
 
 @dataclass(frozen=True)
 class Fault:
     """A fault in words, and as strace's `inject` has it. `fails`: no flush goes through while it lasts; `slow`: none before so
-    many seconds."""
+    many seconds; `cut`: the files of this folder have no bytes, so that who touches one in a mapped memory gets a SIGBUS."""
 
     name: str
-    inject: str
+    inject: str = ""
     fails: bool = False
     slow: float = 0.0
+    cut: str = ""
 
 
 _FLUSHES: Final = "msync,fsync,fdatasync"
@@ -65,6 +69,7 @@ FAULTS: Final = (
     Fault(f"every flush takes {_SLOW:g} s", f"{_FLUSHES}:delay_enter={int(_SLOW * 1e6)}", slow=_SLOW),
     Fault("no file gets room (ENOSPC)", "ftruncate,mkdir,rename:error=ENOSPC"),
     Fault("no file is made or renamed (EROFS)", "ftruncate,mkdir,rename,unlink:error=EROFS"),
+    Fault("the index has no bytes (SIGBUS)", cut="index"),
 )
 
 
@@ -86,6 +91,19 @@ def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: 
                 found.rounds += 1
 
 
+@contextmanager
+def without(folder: Path) -> Iterator[None]:
+    """Take the bytes of all files of a folder away for a while; afterwards they have their lengths, and zeros."""
+    sizes = {one: one.stat().st_size for one in folder.rglob("*") if one.is_file()}
+    for one in sizes:
+        os.truncate(one, 0)
+    try:
+        yield
+    finally:
+        for one, size in sizes.items():
+            os.truncate(one, size)
+
+
 class _Round:
     def __init__(self, store: Store, running: Processes, fault: Fault, folder: Path) -> None:
         self._store, self._running, self._fault = store, running, fault
@@ -103,15 +121,18 @@ class _Round:
         if not self._back():
             return False
         self._deliveries()
+        time.sleep(_RECORDED)
         self._running.kill(BROKER)
         if not store.restart():
             return False
         store.found.states += 1
         store.look(loaded.open)
+        store.wrong("repeated", [said] if (said := self._undelivered()) else [])
         return True
 
     def _strike(self) -> None:
-        with strace.failing(self._running.pid(BROKER), (self._fault.inject,), self._output):
+        fault, store = self._fault, self._running.store(BROKER)
+        with strace.failing(self._running.pid(BROKER), fault.inject, self._output) if fault.inject else without(store / fault.cut):
             self._from = wall()
             if self._fault.slow:
                 self._early()

@@ -22,11 +22,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.errors import RemotingError
-from rocketproof_protocol.properties import DELAY
+from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.queues import Queues
 from rocketproof_traces.stored.record import Record
@@ -134,10 +134,11 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
             yield "commit", {"topic": topics[0], "group": f"{name}-g", "offset": number}
         if chance.randrange(_NEW_TOPIC) == 0:
             topics.append(f"{name}-{len(topics)}")
-        body = {"body": f"{name} {number} ", "size": chance.choice(mix.sizes)}
+        body: dict[str, Any] = {"body": f"{name} {number} ", "size": chance.choice(mix.sizes)}
         if chance.randrange(mix.later) == 0:
             yield "send", {"topic": f"{name}{LATER}", "properties": {DELAY: "1"}, **body}
         else:
+            body["properties"] = {KEYS: f"k{number}"}
             yield "send", {"topic": chance.choice(topics[-3:]), "queue": chance.randrange(QUEUES), "nums": QUEUES, **body}
 
 

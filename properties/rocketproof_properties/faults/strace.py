@@ -7,10 +7,9 @@ durable, never too little."""
 from __future__ import annotations
 
 import shutil
-import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -99,13 +98,12 @@ class Recorder:
 
 
 @contextmanager
-def failing(pid: int, what: Sequence[str], output: Path) -> Iterator[None]:
+def failing(pid: int, what: str, output: Path) -> Iterator[None]:
     """Let the calls of a process that runs fail, or take long, as strace's `inject` says, for as long as this goes on. Raises
     TargetError."""
-    calls = ",".join(dict.fromkeys(one.partition(":")[0] for one in what))
-    options = [part for one in what for part in ("-e", f"inject={one}")]
     child = Child(
-        ("strace", "-f", "-q", "-p", str(pid), "-e", f"trace={calls}", *options, "-o", str(output)), output=output.with_suffix(".txt")
+        ("strace", "-f", "-q", "-p", str(pid), "-e", f"trace={what.partition(':')[0]}", "-e", f"inject={what}", "-o", str(output)),
+        output=output.with_suffix(".txt"),
     )
     try:
         _wait_for(pid, child)
@@ -128,8 +126,3 @@ def _wait_for(pid: int, child: Child) -> None:
             return
         time.sleep(0.01)
     raise TargetError(f"strace was not ready within {_ATTACHED:g} s")
-
-
-def version() -> str:
-    """What strace says of itself."""
-    return subprocess.run(("strace", "--version"), capture_output=True, text=True, check=False).stdout.partition("\n")[0]

@@ -1,0 +1,69 @@
+"""A broker under load: what was promised is looked for, and what is missing is told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.faults import disk, store
+from rocketproof_properties.faults.found import FaultTests
+from rocketproof_properties.faults.store import Store
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[Store]:
+    """A broker that works, its load, and what it has promised."""
+    with InProcess("P494").open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
+        made = Store(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
+        made.take(made.load(2, lambda: None, (0.3, 0.3)))
+        yield made
+
+
+def claims(of: Store) -> list[str]:
+    return [one.claim for one in of.found.wrong]
+
+
+@pytest.mark.behaviour("INV-06", "INV-27", "INV-36", "REC-03")
+def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(loaded: Store) -> None:
+    loaded.look(())
+    assert claims(loaded) == [] and loaded.found.acknowledged > 20 and len(loaded.promised.groups) > 1 < len(loaded.promised.topics)
+    place, message = next(iter(loaded.promised.messages.items()))
+    loaded.promised.messages[place] = replace(message, body=b"another")
+    loaded.promised.messages[10**6] = message
+    loaded.promised.topics.add("gone")
+    loaded.promised.groups.add("gone")
+    loaded.look((), flushed=False)
+    assert claims(loaded) == ["topic lost", "group lost"], "nobody promised the messages"
+    assert len(loaded.found.known) == 2 and loaded.found.findings == [], "which is known of this profile"
+    loaded.promised.messages[10**6] = message
+    loaded.look(())
+    assert claims(loaded)[2:] == ["lost"] and loaded.found.findings[-1].count("offset=") == 1
+
+
+def test_a_queue_that_leads_elsewhere_is_told(loaded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = store.queue_entries
+
+    def entries(folder: Path, topic: str, queue: int) -> list[tuple[int, int]]:
+        found = real(folder, topic, queue)
+        first = [(0, 0)] if topic.endswith("c0-0") else [(7, 7)]
+        return [*first, *found[1:]] if topic.endswith("-0") else found
+
+    monkeypatch.setattr(store, "queue_entries", entries)
+    monkeypatch.setattr(store, "_SECONDS", 0.1)
+    loaded.look(())
+    assert set(claims(loaded)) == {"phantom", "consume queue"}
+    assert all("c0-0" in one for one in loaded.found.known) and all("c1-0" in one for one in loaded.found.findings)
+    assert "leads to (7, 7), and record 0 of" in loaded.found.findings[0]
+
+
+def test_the_bytes_of_files_come_back_as_zeros(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    with disk.without(tmp_path):
+        assert (tmp_path / "a").stat().st_size == 0
+    assert (tmp_path / "a").read_bytes() == bytes(3)

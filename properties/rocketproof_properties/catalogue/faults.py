@@ -1,7 +1,8 @@
 """What has to hold behind a fault of the machine, and of which releases it is known that it does not.
 
 A claim is named as a campaign's findings are. `broken` has by the kind of the fault since which profile it does not hold, with the reason,
-or, with no reason, that it does again; a profile that is not named is as the one that it refines."""
+or, with no reason, that it does again; a profile that is not named is as the one that it refines.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A call that another thread's line interrupts has two lines, and counts where it ends. Only what changes names, lengths or contents is an
 operation, or makes it durable; a call that failed is none. What is written into a mapped memory shows nowhere: the content of such a file
-is known only to who reads it (`recorder`)."""
+is known only to who reads it (`recorder`).
+"""
 
 from __future__ import annotations
 

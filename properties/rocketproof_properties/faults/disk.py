@@ -2,13 +2,12 @@
 
 strace is attached to a broker under load: its calls fail then, or take long, until it is detached. The broker flushes synchronously, so
 that an answer promises something while the disk cannot keep it; and dispatch, deliveries of delayed messages and answers have to go on when
-the disk does. Its files are small, so that it needs new ones meanwhile."""
+the disk does. Its files are small, so that it needs new ones meanwhile.
+"""
 
 from __future__ import annotations
 
 import os
-import random
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +21,7 @@ from rocketproof_protocol.codes import SUCCESS
 from rocketproof_protocol.topics import SCHEDULE
 
 from ..catalogue.faults import DISK
-from ..deployments.deployment import Setup, Target, TargetError
-from ..deployments.processes import Processes
+from ..deployments.deployment import Target
 from ..judging.wholelog import files, log_of
 from ..runs.looks import split
 from ..runs.recording import wall
@@ -31,9 +29,10 @@ from ..runs.waiting import until
 from ..steps.vocabulary import plain
 from . import strace
 from .found import FaultTests
+from .rounds import Plan, each
 from .store import BROKER, LATER, Loaded, Mix, Store
+from .strace import traceable
 
-ROUNDS_PER_STORE: Final = 5
 CLIENTS: Final = 3
 SETTINGS: Final = {
     "flushDiskType": "SYNC_FLUSH",
@@ -76,19 +75,8 @@ FAULTS: Final = (
 def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
     """Let the disk have a fault so many times, all kinds in turn. Raises TargetError, NotOffered."""
     assert found.kind == DISK
-    chance = random.Random(seed)
-    while found.rounds < rounds and not over():
-        settings = _DELIVERIES[found.rounds // ROUNDS_PER_STORE % len(_DELIVERIES)]
-        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings={**SETTINGS, **settings})) as running:
-            if not isinstance(running, Processes):
-                raise TargetError(f"{target.name}: nothing can be traced that is no process of its own; leave out --faults {DISK}")
-            store = Store(running, target.profile, chance, found, Path(folder), _MIX)
-            first, usable = found.rounds, True
-            while usable and found.rounds < min(first + ROUNDS_PER_STORE, rounds) and not over():
-                fault = FAULTS[found.rounds % len(FAULTS)]
-                store.where = f"fault {found.rounds + 1}: {fault.name}"
-                usable = _Round(store, running, fault, Path(folder)).run()
-                found.rounds += 1
+    plan = Plan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
+    each(target, found, rounds, plan, lambda store: _Round(store).run(), seed=seed, over=over)
 
 
 @contextmanager
@@ -105,9 +93,11 @@ def without(folder: Path) -> Iterator[None]:
 
 
 class _Round:
-    def __init__(self, store: Store, running: Processes, fault: Fault, folder: Path) -> None:
-        self._store, self._running, self._fault = store, running, fault
-        self._output = folder / f"{store.found.rounds}.inject"
+    def __init__(self, store: Store) -> None:
+        self._store, self._running = store, traceable(store.running)
+        self._fault = FAULTS[store.found.rounds % len(FAULTS)]
+        self._output = store.folder / f"{store.found.rounds}.inject"
+        store.where = f"fault {store.found.rounds + 1}: {self._fault.name}"
         self._from = self._to = 0
 
     def run(self) -> bool:

@@ -5,15 +5,13 @@ The page cache outlives a process, so nothing here shows what a loss of power wo
 
 from __future__ import annotations
 
-import random
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Final
 
 from ..catalogue.faults import KILL
-from ..deployments.deployment import Setup, Target
+from ..deployments.deployment import Target
 from .found import FaultTests
+from .rounds import Plan, each
 from .store import BROKER, Store
 
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH"}
@@ -27,26 +25,18 @@ def run(
     rounds: int,
     *,
     seed: int = 0,
-    clients: int = CLIENTS,
     settings: Mapping[str, str] = SETTINGS,
     over: Callable[[], bool] = lambda: False,
 ) -> None:
     """Kill a target's broker so many times, each time in other surroundings by the seed. Raises TargetError, NotOffered."""
     assert found.kind == KILL
-    chance = random.Random(seed)
-    while found.rounds < rounds and not over():
-        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=settings)) as running:
-            store = Store(running, target.profile, chance, found, Path(folder))
-            first, usable = found.rounds, True
-            while usable and found.rounds < min(first + ROUNDS_PER_STORE, rounds) and not over():
-                store.where = f"kill {found.rounds + 1}, store {first}"
-                usable = _round(store, clients)
-                found.rounds += 1
+    each(target, found, rounds, Plan(lambda first: settings, ROUNDS_PER_STORE), _round, seed=seed, over=over)
 
 
-def _round(store: Store, clients: int) -> bool:
+def _round(store: Store) -> bool:
     """Load, kill, start, look; whether the broker started."""
-    loaded = store.load(clients, lambda: store.running.kill(BROKER))
+    store.where = f"kill {store.found.rounds + 1}"
+    loaded = store.load(CLIENTS, lambda: store.running.kill(BROKER))
     store.take(loaded)
     if store.restart():
         store.found.states += 1

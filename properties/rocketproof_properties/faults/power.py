@@ -3,23 +3,23 @@
 A broker runs under load while strace writes down what it does to its files. Then it is killed, and of its files states are made that a loss
 of power at that moment may leave (`states`); on each of them the broker is started and looked at. The last one is where the next round
 begins, so that a loss may meet what an earlier one has left (PER-06). Every other round flushes asynchronously: then no message is
-promised."""
+promised.
+"""
 
 from __future__ import annotations
 
-import random
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from ..catalogue.faults import POWER
-from ..deployments.deployment import Setup, Target, TargetError
-from ..deployments.processes import Processes
+from ..deployments.deployment import Target
 from . import states, strace
 from .found import FaultTests
+from .rounds import Plan, each
 from .store import BROKER, Store
+from .strace import traceable
 
 STATES: Final = 6
 """Of one load."""
@@ -47,22 +47,14 @@ def run(
 ) -> None:
     """Let the power fail so many times. Raises TargetError, NotOffered."""
     assert found.kind == POWER
-    chance = random.Random(seed)
-    while found.rounds < rounds and not over():
-        with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(Setup(settings=_SETTINGS)) as running:
-            if not isinstance(running, Processes):
-                raise TargetError(f"{target.name}: nothing can be traced that is no process of its own; leave out --faults {POWER}")
-            store = Store(running, target.profile, chance, found, Path(folder))
-            first, usable = found.rounds, True
-            while usable and found.rounds < min(first + ROUNDS_PER_STORE, rounds) and not over():
-                flush = _FLUSHES[found.rounds % len(_FLUSHES)]
-                usable = _round(store, running, Path(folder) / f"{found.rounds}.calls", flush, most, over)
-                found.rounds += 1
+    plan = Plan(lambda first: _SETTINGS, ROUNDS_PER_STORE)
+    each(target, found, rounds, plan, lambda store: _round(store, most, over), seed=seed, over=over)
 
 
-def _round(store: Store, running: Processes, calls: Path, flush: str, most: int, over: Callable[[], bool]) -> bool:
+def _round(store: Store, most: int, over: Callable[[], bool]) -> bool:
     """Load, a loss of power, a start and a look on each state that it may leave; whether the last one can be worked with."""
-    number, flushed = store.found.rounds + 1, flush == "SYNC_FLUSH"
+    running, number = traceable(store.running), store.found.rounds + 1
+    flush, calls = _FLUSHES[store.found.rounds % len(_FLUSHES)], store.folder / f"{number}.calls"
     running.stop(BROKER)
     place = running.store(BROKER)
     before = strace.files_of(place)
@@ -88,7 +80,7 @@ def _round(store: Store, running: Processes, calls: Path, flush: str, most: int,
         store.found.states += 1
         usable = store.restart()
         if usable:
-            store.look(loaded.open, flushed=flushed)
+            store.look(loaded.open, flushed=flush == "SYNC_FLUSH")
             store.delays()
     return usable
 

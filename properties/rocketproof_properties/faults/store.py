@@ -117,7 +117,7 @@ class Mix:
     later: int = 30
 
 
-DEFAULT: Final = Mix()
+MIXED: Final = Mix()
 
 
 def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
@@ -145,22 +145,20 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
 class Store:
     """One store of a campaign, and everything that was promised on it. `where` says in findings what happened to it."""
 
-    def __init__(
-        self, running: Deployment, profile: str, chance: random.Random, found: FaultTests, folder: Path, mix: Mix = DEFAULT
-    ) -> None:
+    def __init__(self, running: Deployment, profile: str, chance: random.Random, found: FaultTests, folder: Path, mix: Mix = MIXED) -> None:
         self.running = running
         self.profile = profile
         self.chance = chance
         self.found = found
         self.promised = Promised()
         self.where = ""
-        self._folder = folder
+        self.folder = folder
         self._mix = mix
 
     def load(self, count: int, strike: Callable[[], None], between: tuple[float, float] = (0, LONGEST)) -> Loaded:
         """What so many clients ask until the fault strikes, at a moment by chance."""
         number = self.found.rounds
-        path = self._folder / f"{number}.ndjson"
+        path = self.folder / f"{number}.ndjson"
         recording = Recording(path, {})
         contexts = [Context(Names("", 0), BROKER) for _ in range(count)]
         clients = [Client(k, self.running, context, recording) for k, context in enumerate(contexts)]

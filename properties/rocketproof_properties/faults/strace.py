@@ -2,7 +2,8 @@
 
 The content of a file that is mapped into memory is in no call. So a thread follows what strace writes, and reads such a file as soon as the
 broker has forced it. What it finds may be newer than what was forced, by the time that the thread is behind: it then takes too much for
-durable, never too little."""
+durable, never too little.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from ..deployments.children import Child
-from ..deployments.deployment import TargetError
+from ..deployments.deployment import Deployment, TargetError
+from ..deployments.processes import Processes
 from .calls import TRACED, Calls, Operation
 from .states import changed
 
@@ -95,6 +97,13 @@ class Recorder:
             pages = changed(self._read.get(path, b""), data)
             self._read[path] = data
         return replace(one, path=path, other=other, pages=pages)
+
+
+def traceable(running: Deployment) -> Processes:
+    """The deployment if its parts are processes. Raises TargetError."""
+    if not isinstance(running, Processes):
+        raise TargetError(f"{running.name}: nothing can be traced that is no process of its own; leave out the kind of fault")
+    return running
 
 
 @contextmanager

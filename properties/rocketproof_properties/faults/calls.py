@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
 TRACED: Final = (
@@ -28,7 +28,8 @@ class Operation:
     so many bytes from here on; `map`: it is mapped; `force`: it is on the device, a folder with the names in it; `delete`; `rename` to
     `other`.
 
-    Of a forced file that is written in place `pages` are those that changed since they were read last, by their place.
+    Of a forced file that is written in place `pages` are those that changed since they were read last, by their place. `at`: when it was
+    called, or ended if something came between, in seconds on the wall clock.
     """
 
     kind: Kind
@@ -37,6 +38,7 @@ class Operation:
     other: str = ""
     size: int = 0
     pages: Mapping[int, bytes] = field(default_factory=dict, compare=False)
+    at: float = field(default=0.0, compare=False)
 
 
 class _Mapped(NamedTuple):
@@ -75,7 +77,7 @@ class Calls:
         found = _LINE.match(line)
         if found is None:
             return
-        thread, _, text = found.groups()
+        thread, at, text = found.groups()
         if text.endswith(_UNFINISHED):
             self._begun[thread] = text.removesuffix(_UNFINISHED)
             return
@@ -87,7 +89,7 @@ class Calls:
             return
         for one in self._operations(call[1], call[2], call[3]):
             if self._folder in (one.path[: len(self._folder)], one.path + "/"):
-                yield one
+                yield replace(one, at=float(at))
 
     def _operations(self, name: str, given: str, result: str) -> Iterator[Operation]:
         if name in ("open", "openat", "creat"):

@@ -44,10 +44,12 @@ def files_of(store: Path) -> dict[str, bytes]:
 
 
 class Recorder:
-    """Follows the calls of a broker whose store lies in a folder. `close` when the broker has ended; `done` are its operations."""
+    """Follows the calls of a broker whose store lies in a folder. `close` when the broker has ended; `done` are its operations, `late` how
+    many seconds it was behind when it read a file."""
 
     def __init__(self, calls: Path, store: Path) -> None:
         self.done: list[Operation] = []
+        self.late = 0.0
         self._store = store
         self._file = calls
         self._calls = Calls(str(store))
@@ -94,6 +96,7 @@ class Recorder:
             self._read.pop(path, None)
         if one.kind == "force" and (self._store / path).is_file():
             data = (self._store / path).read_bytes()
+            self.late = max(self.late, time.time() - one.at)
             pages = changed(self._read.get(path, b""), data)
             self._read[path] = data
         return replace(one, path=path, other=other, pages=pages)

@@ -257,7 +257,8 @@ class Store:
         mine = replace(log, records=[record for record in log.records if (record.topic, record.queue_id) in queues])
         claims = decided(log, mine, BROKER, self.profile, frozenset())
         self.wrong("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
-        self.wrong("consume queue", filter(None, (self._undispatched(key, wanted) for key, wanted in queues.items())))
+        end = time.monotonic() + _SECONDS
+        self.wrong("consume queue", filter(None, (self._undispatched(key, wanted, end) for key, wanted in queues.items())))
         self._tables()
         self.wrong("next offset", self.strange_next({key: len(entries) for key, entries in queues.items()}))
 
@@ -308,11 +309,11 @@ class Store:
         except RemotingError as problem:
             self.unknown("next offset", worded(problem))
 
-    def _undispatched(self, key: tuple[str, int], wanted: list[Place]) -> str:
-        """In what the consume queue does not lead to exactly these records, within a while; where the broker stores by itself, to them
-        first. "" if it does."""
+    def _undispatched(self, key: tuple[str, int], wanted: list[Place], end: float) -> str:
+        """In what the consume queue does not lead to exactly these records, even at the end of a while; where the broker stores by itself,
+        to them first. "" if it does."""
         most = len(wanted) if key[0] == SCHEDULE or key[0].endswith(LATER) else None
-        found = until(lambda: self._entries(key)[:most], lambda one: one == wanted, _SECONDS, 0.05)
+        found = until(lambda: self._entries(key)[:most], lambda one: one == wanted, end - time.monotonic(), 0.05)
         if found == wanted:
             return ""
         at = next((k for k, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), min(len(found), len(wanted)))

@@ -85,6 +85,13 @@ def test_a_new_file_may_have_no_length_and_one_that_was_there_keeps_what_it_had(
     assert {one[LOG] for one in left({LOG: b"c" * 4096}, was, {LOG: b"d" * 4096})} >= {b"c" * 4096, b"d" * 4096}
 
 
+def test_a_file_that_gets_its_length_under_another_name_keeps_what_was_forced() -> None:
+    made = [Operation("size", TMP, size=4096), Operation("rename", TMP, other=LOG), Operation("append", LOG, b"x")]
+    after = b"e" * 4096
+    found = left({}, [*made, Operation("force", LOG, pages={0: after})], {LOG: after})
+    assert all(one == {LOG: after} for one in found)
+
+
 def test_a_loss_leaves_the_disk_as_it_is_and_the_same_seed_gives_the_same() -> None:
     disk = disk_of({MAIN: OLD}, REPLACED, {})
     assert [lose(disk, seed) for seed in range(20)] == [lose(disk, seed) for seed in range(20)]

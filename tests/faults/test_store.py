@@ -11,7 +11,7 @@ import pytest
 
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.faults import disk, store
+from rocketproof_properties.faults import store
 from rocketproof_properties.faults.found import FaultTests
 from rocketproof_properties.faults.store import Store
 
@@ -60,10 +60,3 @@ def test_a_queue_that_leads_elsewhere_is_told(loaded: Store, monkeypatch: pytest
     assert set(claims(loaded)) == {"phantom", "consume queue"}
     assert all("c0-0" in one for one in loaded.found.known) and all("c1-0" in one for one in loaded.found.findings)
     assert "leads to (7, 7), and record 0 of" in loaded.found.findings[0]
-
-
-def test_the_bytes_of_files_come_back_as_zeros(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"abc")
-    with disk.without(tmp_path):
-        assert (tmp_path / "a").stat().st_size == 0
-    assert (tmp_path / "a").read_bytes() == bytes(3)

@@ -17,7 +17,7 @@ from rocketproof_profiles import PAIR, PROFILES
 
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, Target
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, Target
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import Launch, Processes, opened
 
@@ -28,8 +28,7 @@ _SETTINGS = {
     "brokerIP2": HOST,
     "bindAddress": HOST,
     **FILE_SIZES,
-    "maxHashSlotNum": "1000",
-    "maxIndexNum": "4000",
+    **SMALL_INDEX,
 }
 _SETTINGS_5 = {"timerWheelEnable": "false"}
 _FLAGS = (

@@ -41,6 +41,10 @@ FILE_SIZES: Final[Mapping[str, str]] = {"mappedFileSizeCommitLog": "1048576", "m
 """The settings of brokers that are started here, unless others are given: a store of theirs takes little room, and fills soon."""
 
 
+SMALL_INDEX: Final[Mapping[str, str]] = {"maxHashSlotNum": "1000", "maxIndexNum": "4000"}
+"""The settings of an index whose file is small."""
+
+
 class TargetError(RocketproofError):
     """A target cannot be set up, reached or used; `str(error)` is one line that says what to do."""
 
@@ -153,6 +157,8 @@ class Target(ABC):
     version: str
     profile: str
     offers: frozenset[Capability]
+    lacks: frozenset[str] = frozenset()
+    """Settings by RocketMQ's names that it refuses: who only prefers them to be set leaves them out."""
     note: str = ""
     """What a reader of the report has to know besides."""
 

@@ -19,6 +19,7 @@ class Served(Target):
     """This release, with the behaviour of a profile."""
 
     offers = OF_TARGETS
+    lacks = frozenset({"flushDelayOffsetInterval", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
     command: tuple[str, ...] = _COMMAND
 
     def __init__(self, profile: str = "P494") -> None:

@@ -13,7 +13,7 @@ from ..steps.parts import Capability
 from . import disk, kills, power, strace
 from .found import FaultTests
 
-ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 5}
+ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4}
 """How often each kind strikes unless a number is given."""
 NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
 """What a target has to offer."""

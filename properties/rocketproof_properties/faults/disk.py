@@ -7,22 +7,17 @@ the disk does. Its files are small, so that it needs new ones meanwhile.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_protocol.codes import SUCCESS
-from rocketproof_protocol.topics import SCHEDULE
 
 from ..catalogue.faults import DISK
-from ..deployments.deployment import Target
-from ..judging.wholelog import files, log_of
+from ..deployments.deployment import SMALL_INDEX, Target
 from ..runs.looks import split
 from ..runs.recording import wall
 from ..runs.waiting import until
@@ -30,11 +25,12 @@ from ..steps.vocabulary import plain
 from . import strace
 from .found import FaultTests
 from .rounds import Plan, each
-from .store import BROKER, LATER, Loaded, Mix, Store
+from .store import BROKER, Loaded, Mix, Store
 from .strace import traceable
 
 CLIENTS: Final = 3
 SETTINGS: Final = {
+    **SMALL_INDEX,
     "flushDiskType": "SYNC_FLUSH",
     "syncFlushTimeout": "1000",
     "mappedFileSizeCommitLog": "65536",
@@ -46,20 +42,18 @@ _DELIVERIES: Final[tuple[Mapping[str, str], ...]] = ({}, {"enableScheduleAsyncDe
 _MIX: Final = Mix((200, 5000, 20000), 4)
 _SLOW: Final = 2.5  # seconds of one flush
 _LONG: Final = 3.0  # seconds of a fault
-_RECORDED: Final = 2.0  # seconds in which a broker records how far its deliveries are
 _BACK: Final = 20.0  # seconds in which a broker has to work again
 
 
 @dataclass(frozen=True)
 class Fault:
     """A fault in words, and as strace's `inject` has it. `fails`: no flush goes through while it lasts; `slow`: none before so
-    many seconds; `cut`: the files of this folder have no bytes, so that who touches one in a mapped memory gets a SIGBUS."""
+    many seconds."""
 
     name: str
-    inject: str = ""
+    inject: str
     fails: bool = False
     slow: float = 0.0
-    cut: str = ""
 
 
 _FLUSHES: Final = "msync,fsync,fdatasync"
@@ -68,7 +62,6 @@ FAULTS: Final = (
     Fault(f"every flush takes {_SLOW:g} s", f"{_FLUSHES}:delay_enter={int(_SLOW * 1e6)}", slow=_SLOW),
     Fault("no file gets room (ENOSPC)", "ftruncate,mkdir,rename:error=ENOSPC"),
     Fault("no file is made or renamed (EROFS)", "ftruncate,mkdir,rename,unlink:error=EROFS"),
-    Fault("the index has no bytes (SIGBUS)", cut="index"),
 )
 
 
@@ -77,19 +70,6 @@ def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: 
     assert found.kind == DISK
     plan = Plan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
     each(target, found, rounds, plan, lambda store: _Round(store).run(), seed=seed, over=over)
-
-
-@contextmanager
-def without(folder: Path) -> Iterator[None]:
-    """Take the bytes of all files of a folder away for a while; afterwards they have their lengths, and zeros."""
-    sizes = {one: one.stat().st_size for one in folder.rglob("*") if one.is_file()}
-    for one in sizes:
-        os.truncate(one, 0)
-    try:
-        yield
-    finally:
-        for one, size in sizes.items():
-            os.truncate(one, size)
 
 
 class _Round:
@@ -111,18 +91,15 @@ class _Round:
         if not self._back():
             return False
         self._deliveries()
-        time.sleep(_RECORDED)
         self._running.kill(BROKER)
         if not store.restart():
             return False
         store.found.states += 1
         store.look(loaded.open)
-        store.wrong("repeated", [said] if (said := self._undelivered()) else [])
         return True
 
     def _strike(self) -> None:
-        fault, store = self._fault, self._running.store(BROKER)
-        with strace.failing(self._running.pid(BROKER), fault.inject, self._output) if fault.inject else without(store / fault.cut):
+        with strace.failing(self._running.pid(BROKER), self._fault.inject, self._output):
             self._from = wall()
             if self._fault.slow:
                 self._early()
@@ -158,16 +135,18 @@ class _Round:
         def taken() -> bool:
             nonlocal last
             try:
+                last = "a send is not answered"
                 with self._running.connect(BROKER) as line:
                     answer = line.ask(plain("send", topic=topic, body="back"), 6.0)
                     last = f"a send is answered {answer.code} {answer.remark}"
                     if answer.code != SUCCESS:
                         return False
-                    last = "a message is not dispatched"
+                    last = "a pull is not answered"
                     read = line.ask(plain("pull", topic=topic, queue=0, offset=0), 6.0)
+                    last = "a message is not dispatched"
                     return read.code == SUCCESS and bool(read.body)
             except RemotingError as problem:
-                last = str(problem)
+                last = f"{last}: {problem}"
                 return False
 
         if until(taken, bool, _BACK, 0.2):
@@ -177,18 +156,5 @@ class _Round:
 
     def _deliveries(self) -> None:
         """Every message of the first delay level is delivered, once."""
-        missing = until(self._undelivered, lambda one: not one, _BACK, 0.5)
+        missing = until(self._store.undelivered, lambda one: not one, _BACK, 0.5)
         self._store.wrong("delayed", [missing] if missing else [])
-
-    def _undelivered(self) -> str:
-        found = files(self._running.store(BROKER))
-        if found is None:
-            return ""
-        mine = f"r{self._store.found.rounds}c"  # a kill since then lets a broker deliver others again
-        records = [one for one in log_of(*found).records if (one.body or b"").startswith(mine.encode())]
-        waiting = Counter(record.body for record in records if record.topic == SCHEDULE)
-        delivered = Counter(record.body for record in records if record.topic.endswith(LATER))
-        never = [body for body in waiting if body not in delivered]
-        twice = [body for body, times in delivered.items() if times > waiting[body]]
-        said = [f"{len(never)} of {len(waiting)} are never delivered"] if never else []
-        return ", ".join([*said, *([f"{len(twice)} are delivered more than once"] if twice else [])])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ..catalogue.faults import POWER
-from ..deployments.deployment import Target
+from ..deployments.deployment import SMALL_INDEX, Target
 from . import states, strace
 from .found import FaultTests
 from .rounds import Plan, each
@@ -28,9 +28,9 @@ CLIENTS: Final = 3
 BETWEEN: Final = (1.5, 4.0)
 """Seconds of load: what is delayed for one is delivered in them."""
 _SETTINGS: Final = {
+    **SMALL_INDEX,
     "mappedFileSizeCommitLog": "65536",
     "mappedFileSizeConsumeQueue": "400",
-    "flushConsumerOffsetInterval": "1000",
     "flushDelayOffsetInterval": "500",
 }
 _LATE: Final = 0.8

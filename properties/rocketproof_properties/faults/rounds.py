@@ -28,7 +28,8 @@ def each(
     """Up to so many rounds. `strike` does one, and says whether the next one can go on from it. Raises TargetError, NotOffered."""
     chance = random.Random(seed)
     while found.rounds < rounds and not over():
-        setup = Setup(settings=plan.settings(found.rounds))
+        settings = plan.settings(found.rounds)
+        setup = Setup(settings={name: value for name, value in settings.items() if name not in target.lacks})
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(setup) as running:
             store = Store(running, target.profile, chance, found, Path(folder), plan.mix)
             last, usable = min(found.rounds + plan.per_store, rounds), True

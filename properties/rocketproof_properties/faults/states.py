@@ -31,11 +31,11 @@ def disk_of(before: Files, done: Iterable[Operation], after: Files) -> Simulated
     disk = SimulatedDisk()
     disk.files.update({path: bytearray(data) for path, data in before.items()})
     disk.sync()
-    in_place = set()
+    in_place: dict[str, int] = {}
     for one in done:
         if one.kind in ("size", "map"):
             disk.map(one.path, one.size)
-            in_place.add(one.path)
+            in_place[one.path] = one.size
         elif one.kind == "force" and one.path in in_place:
             _write(disk, one.path, one.pages)
             disk.regions[one.path].force()
@@ -43,12 +43,16 @@ def disk_of(before: Files, done: Iterable[Operation], after: Files) -> Simulated
             disk.force(one.path)
         elif one.kind == "delete":
             disk.delete(one.path)
-            in_place.discard(one.path)
+            in_place.pop(one.path, None)
         elif one.kind == "rename":
             disk.rename(one.path, one.other)
+            in_place.pop(one.other, None)
+            if one.path in in_place:
+                in_place[one.other] = in_place.pop(one.path)
+                disk.map(one.other, in_place[one.other])
         elif one.path not in in_place:
             disk.append(one.path, one.data) if one.kind == "append" else disk.truncate(one.path)
-    for path in sorted(in_place & after.keys()):
+    for path in sorted(in_place.keys() & after.keys()):
         _write(disk, path, changed(bytes(disk.files[path]), after[path]))
     return disk
 

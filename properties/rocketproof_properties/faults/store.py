@@ -339,6 +339,18 @@ class Store:
         except RemotingError as problem:
             self.unknown("delayed", worded(problem))
 
+    def undelivered(self) -> str:
+        """Which delayed messages of this round are not delivered, or more than once; "" where all is well."""
+        found = files(self.running.store(BROKER))
+        mine = f"r{self.found.rounds}c".encode()  # a kill lets a broker deliver again what it has delivered last
+        records = [one for one in log_of(*found).records if (one.body or b"").startswith(mine)] if found is not None else []
+        waiting = Counter(record.body for record in records if record.topic == SCHEDULE)
+        delivered = Counter(record.body for record in records if record.topic.endswith(LATER))
+        never = len(waiting.keys() - delivered.keys())
+        twice = sum(times > waiting[body] for body, times in delivered.items())
+        said = [f"{never} of {len(waiting)} are never delivered"] if never else []
+        return ", ".join([*said, *([f"{twice} are delivered more than once"] if twice else [])])
+
     def unknown(self, what: str, why: str) -> None:
         self.found.unknown.append(f"{self.where}: {what}: {why}")
 

@@ -79,7 +79,12 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "with synchronous flush a message is delivered only when it is on the device",
             {DISK: {"P40": "zoo B5: dispatch goes to the end of the log, whatever is flushed", "P520": "zoo B5", "P533": ""}},
         ),
-        FaultClaim("repeated", "REC-05", "a delivery is not repeated by a kill that comes when it has long been recorded"),
+        FaultClaim(
+            "repeated",
+            "REC-05",
+            "a delivery is not repeated by a kill that comes when it has long been recorded",
+            {KILL: {"P40": "zoo B9: the begin of a scan is recorded, seen on 4.1.0", "P494": ""}},
+        ),
         FaultClaim("back", "FLU-03 INV-36", "a broker takes, keeps and dispatches messages again as soon as the disk is well"),
     )
 }

@@ -83,7 +83,6 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "repeated",
             "REC-05",
             "a delivery is not repeated by a kill that comes when it has long been recorded",
-            {KILL: {"P40": "zoo B9: the begin of a scan is recorded, seen on 4.1.0", "P494": ""}},
         ),
         FaultClaim("back", "FLU-03 INV-36", "a broker takes, keeps and dispatches messages again as soon as the disk is well"),
     )

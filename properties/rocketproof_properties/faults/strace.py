@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -94,11 +94,12 @@ class Recorder:
         pages = {}
         if one.kind in ("delete", "rename"):
             self._read.pop(path, None)
-        if one.kind == "force" and (self._store / path).is_file():
-            data = (self._store / path).read_bytes()
-            self.late = max(self.late, time.time() - one.at)
-            pages = changed(self._read.get(path, b""), data)
-            self._read[path] = data
+        if one.kind == "force":
+            with suppress(FileNotFoundError, IsADirectoryError):  # a file of settings may have another name by now
+                data = (self._store / path).read_bytes()
+                self.late = max(self.late, time.time() - one.at)
+                pages = changed(self._read.get(path, b""), data)
+                self._read[path] = data
         return replace(one, path=path, other=other, pages=pages)
 
 

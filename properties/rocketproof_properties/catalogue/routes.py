@@ -319,6 +319,7 @@ _FIRST_TWO = {"P494": "holds", "P533": "holds"}
 
 CASES: list[Case] = [
     *cases(READ_ONLY, "creation", "violated", given={"broker_writable": False}, condition="read-only broker", reason="HAZ-06"),
+    *cases(READ_ONLY, "store", "violated", given={"broker_writable": False}, condition="read-only broker", reason="HAZ-06"),
     *second(READ_ONLY, "creation", 4, given={"broker_writable": False}, condition="read-only broker"),
     *second(NO_WRITE, "creation", 4, given={"existing": True, "existing_perm": 4}, condition="topic with permission 4"),
     *cases(
@@ -362,6 +363,14 @@ CASES: list[Case] = [
         given={"auto_create": False, "template_in_file": True, "sends": 0},
         condition="auto-create off, TBW102 from the file",
         reason="HAZ-03",
+    ),
+    *cases(
+        TEMPLATE,
+        "tiny",
+        "violated",
+        given={"auto_create": False, "template_in_file": True, "sends": 1},
+        condition="auto-create off, TBW102 from the file",
+        reason="HAZ-03: one message is refused, and the route stays",
     ),
     *cases(ABSORBED, "small", "holds", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
     *cases(

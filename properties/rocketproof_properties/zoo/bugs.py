@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 from ..choices import known
 from ..judging.judging import Verdict
+
+HAZARD: Final = "HAZ-"
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Bug:
     """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
     `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
     words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`.
-    `faults`: the kinds of faults of the machine that it takes."""
+    `faults`: the kinds of faults of the machine that it takes. A hazard among the `shows` is that whose witness of the model shows it, which a
+    validation replays."""
 
     id: str
     issue: str
@@ -40,8 +43,13 @@ class Bug:
 
     @property
     def how(self) -> str:
-        """How it is found: by search, with the programs of a validation or faults under load, or by a script alone."""
-        return ("faults" if self.faults else "search") if self.shows else "script"
+        """How it is found: by search, with the programs of a validation; by faults of the machine under load; by a witness, which the model's
+        search has found and a validation replays; or by a script alone."""
+        if not self.shows:
+            return "script"
+        if self.faults:
+            return "faults"
+        return "witness" if all(pattern.startswith(HAZARD) for pattern in self.shows) else "search"
 
     def fits(self, found: Verdict) -> bool:
         """Whether a finding may be the bug."""

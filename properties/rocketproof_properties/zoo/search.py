@@ -1,5 +1,5 @@
-"""The suite's own search for a bug: a validation of a release with its ordinary programs, settings and starts, or with faults of the
-machine under load, of the kinds that the bug takes."""
+"""The suite's own search for a bug: a validation of a release with its ordinary programs, settings and starts, with the model's witnesses,
+or with faults of the machine under load, of the kinds that the bug takes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..faults.found import FaultTests
 from ..judging.judging import Judged
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, validate
+from ..witnesses.known import WITNESSES
 from .bugs import Bug
 
 On = Literal["bad", "good"]
@@ -20,9 +21,9 @@ On = Literal["bad", "good"]
 
 @dataclass(frozen=True)
 class Searched:
-    """What came of it. `first`: the property of a finding that shows the bug, None where there is none; `others` are further findings.
-    `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds of them. `stopped`: what ended it
-    early, "" if nothing did."""
+    """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none; `others`
+    are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds of them;
+    `witnesses` are those that were performed. `stopped`: what ended it early, "" if nothing did."""
 
     bug: Bug
     on: On
@@ -32,13 +33,14 @@ class Searched:
     programs: int
     seconds: float
     folder: Path
+    witnesses: int = 0
     stopped: str = ""
 
     @property
     def agrees(self) -> bool | None:
         """Whether it was seen where it is, and not where it is mended; None where nobody looked: a search that ended before its programs
         or its time did has not shown that a bug is not there."""
-        if self.first is None and (not self.programs or (self.stopped and not self.stopped.startswith("--time"))):
+        if self.first is None and (not (self.programs or self.witnesses) or (self.stopped and not self.stopped.startswith("--time"))):
             return None
         return (self.first is not None) == (self.on == "bad")
 
@@ -76,7 +78,15 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         )
         return judged(bug, on, release, folder, validate(faults, progress))
     request = ValidationRequest(
-        target, folder, programs, seed, seconds=seconds, shrink=0, audits=True, until=lambda judged: bool(_shown(bug, judged))
+        target,
+        folder,
+        0 if bug.how == "witness" else programs,
+        seed,
+        seconds=seconds,
+        shrink=0,
+        audits=True,
+        until=lambda judged: bool(_shown(bug, judged)),
+        witnesses=[one for one in WITNESSES if one.hazard in bug.shows],
     )
     return judged(bug, on, release, folder, validate(request, progress))
 
@@ -97,7 +107,9 @@ def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationRepor
     shown = [one.property for one in found if bug.fits(one)]
     shown += [name for judged_ in report.judged for name in _shown(bug, judged_)]
     shown += [name for faults in report.faults for name in _struck(bug, faults)]
+    performed = [one for one in report.witnesses if one.reproduced is not None]
+    shown += [one.hazard for one in performed if one.reproduced and one.hazard in bug.shows]
     found += [one for faults in report.faults for one in faults.verdicts if not one.known]
     others = tuple(dict.fromkeys(one.property for one in found if not bug.fits(one)))
-    done = len(report.judged) + sum(one.rounds for one in report.faults)
-    return Searched(bug, on, release, shown[0] if shown else None, others, done, report.seconds, folder, report.stopped)
+    first, done = shown[0] if shown else None, len(report.judged) + sum(one.rounds for one in report.faults)
+    return Searched(bug, on, release, first, others, done, report.seconds, folder, len(performed), report.stopped)

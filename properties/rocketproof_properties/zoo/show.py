@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..output import Page, TableRow, counted
@@ -10,12 +10,12 @@ from ..rules import rules
 from .bugs import Bug
 from .search import Searched
 
-FOUND: Final = {
+_FOUND: Final[Mapping[str, str]] = {
     "search": "by the programs of a validation",
     "faults": "by a validation with faults ({}) under load",
+    "witness": "by a witness of the model that a validation replays",
     "script": "by a script that is written for it, or not yet",
 }
-"""How a bug is found, in words."""
 
 
 def print_list(bugs: Sequence[Bug]) -> None:
@@ -33,7 +33,7 @@ def print_bugs(bugs: Sequence[Bug]) -> None:
     for one in bugs:
         page.wrapped(one.cause, first=f"{one.id}  ", indent=len(one.id) + 2)
         rows = [("issue", one.issue), ("has it", f"{one.bad} and before"), ("has it not", one.good or "no release yet")]
-        rows += [("found", FOUND[one.how].format(", ".join(one.faults)))]
+        rows += [("found", _FOUND[one.how].format(", ".join(one.faults)))]
         page.table(TableRow(row) for row in rows)
         for id_ in one.breaks:
             page.wrapped(rules()[id_].sentence if id_ in rules() else "", first=f"  breaks {id_}  ", indent=4)
@@ -45,7 +45,10 @@ def print_search(found: Searched) -> None:
     if found.stopped:
         page.line(f"stopped: {found.stopped}", "bold yellow")
     seen = found.first or "not seen"
-    page.line(f"{found.bug.id} on {found.release}: {seen} in {counted(found.programs, 'program')}, {found.seconds:.1f} s", "bold")
+    done = counted(found.programs, "round" if found.bug.faults else "program")
+    if found.witnesses and not found.programs:
+        done = counted(found.witnesses, "witness", "witnesses")
+    page.line(f"{found.bug.id} on {found.release}: {seen} in {done}, {found.seconds:.1f} s", "bold")
     if found.others:
         page.wrapped(", ".join(found.others), first="other findings: ", indent=2)
     page.line(f"report: {found.folder}")

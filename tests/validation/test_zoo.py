@@ -20,6 +20,7 @@ from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict
 from rocketproof_properties.rules import is_known
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
+from rocketproof_properties.witnesses.known import HazardReplayed
 from rocketproof_properties.zoo import search as searching
 from rocketproof_properties.zoo.bugs import bugs
 
@@ -34,7 +35,8 @@ def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
         assert one.category in "AB" and one.cause.endswith(".") and one.issue and one.bad
         assert one.breaks and all(map(is_known, one.breaks)), one.id
         assert one.bad != one.good and all(re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (one.bad, one.good))
-        assert one.how == (("faults" if one.faults else "search") if one.shows else "script")
+        hazards = bool(one.shows) and all(pattern.startswith("HAZ-") for pattern in one.shows)
+        assert one.how == ("faults" if one.faults else "witness" if hazards else "search" if one.shows else "script")
         assert set(one.faults) <= set(KINDS) and all(
             kind in one.faults for kind in KINDS if one.shows[:1] and one.shows[0].startswith(f"{kind}.")
         )
@@ -82,6 +84,15 @@ def test_a_search_that_was_stopped_has_not_shown_that_a_bug_is_not_there(
     report = reported(*properties, programs=programs, stopped=stopped)
     found = searching.judged(bug, "good", "4.2.0", tmp_path, report)
     assert (found.agrees, found.exit_code) == (agrees, code)
+
+
+@pytest.mark.parametrize(("reproduced", "agrees"), [(True, True), (False, False), (None, None)])
+def test_a_bug_that_is_a_hazard_is_shown_by_the_witness_of_the_model(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
+    bug = next(one for one in bugs() if one.id == "A18")
+    report = reported(programs=0)
+    report.witnesses = [HazardReplayed("HAZ-04", "INV-14", "", "", (), reproduced, ())]
+    found = searching.judged(bug, "bad", "5.5.0", tmp_path, report)
+    assert (found.first, found.agrees) == ("HAZ-04" if reproduced else None, agrees)
 
 
 def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

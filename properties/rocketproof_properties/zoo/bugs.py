@@ -22,8 +22,8 @@ class Bug:
     """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
     `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
     words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`.
-    `faults`: the kinds of faults of the machine that it takes. A hazard among the `shows` is that whose witness of the model shows it, which a
-    validation replays."""
+    `faults`: the kinds of faults of the machine that it takes. A hazard among the `shows` is that whose witness of the model shows it,
+    which a validation replays."""
 
     id: str
     issue: str
@@ -43,8 +43,8 @@ class Bug:
 
     @property
     def how(self) -> str:
-        """How it is found: by search, with the programs of a validation; by faults of the machine under load; by a witness, which the model's
-        search has found and a validation replays; or by a script alone."""
+        """How it is found: by search, with the programs of a validation; by faults of the machine under load; by a witness, which the
+        model's search has found and a validation replays; or by a script alone."""
         if not self.shows:
             return "script"
         if self.faults:

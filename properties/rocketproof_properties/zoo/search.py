@@ -21,9 +21,9 @@ On = Literal["bad", "good"]
 
 @dataclass(frozen=True)
 class Searched:
-    """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none; `others`
-    are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds of them;
-    `witnesses` are those that were performed. `stopped`: what ended it early, "" if nothing did."""
+    """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none;
+    `others` are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds
+    of them; `witnesses` are those that were performed. `stopped`: what ended it early, "" if nothing did."""
 
     bug: Bug
     on: On

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.catalogue.faults import FAULT_CLAIMS
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.faults import campaign, strace
+from rocketproof_properties.faults import campaign, kinds, strace
+from rocketproof_properties.faults.claims import FAULT_CLAIMS
 from rocketproof_properties.rules import is_known
 
 
 def test_kinds_have_a_number_or_one_of_their_own() -> None:
-    assert campaign.parse("kill:3, power") == {"kill": 3, "power": campaign.ROUNDS["power"]}
-    assert campaign.parse("DISK") == {"disk": campaign.ROUNDS["disk"]}
+    assert kinds.parse("kill:3, power") == {"kill": 3, "power": kinds.ROUNDS["power"]}
+    assert kinds.parse("DISK") == {"disk": kinds.ROUNDS["disk"]}
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from rocketproof_properties.catalogue.faults import KINDS
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.apache import profile_of
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.faults.kinds import KINDS
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict
 from rocketproof_properties.rules import is_known

@@ -188,7 +188,7 @@ def validate(
         A folder for the run's page and the explorer's page of each finding's history.
     """
     from ..deployments.choose import choose, in_place_of
-    from ..faults import campaign
+    from ..faults import kinds
     from ..reports.options import is_kind
     from ..validation import accept as accepting
 
@@ -241,7 +241,7 @@ def validate(
         "rate": rate,
         "shrink": shrink,
         "witnesses": witnesses,
-        "faults": campaign.parse(faults) if faults is not None else {},
+        "faults": kinds.parse(faults) if faults is not None else {},
         "remember": remember,
     }
     if self_test:

@@ -6,15 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from ..catalogue.faults import DISK, KILL, KINDS, POWER
-from ..choices import InputError, known
+from ..choices import InputError
 from ..deployments.deployment import Target
 from ..steps.parts import Capability
 from . import disk, kills, power, strace
 from .found import FaultTests
+from .kinds import DISK, KILL, POWER
 
-ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4}
-"""How often each kind strikes unless a number is given."""
 NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
 """What a target has to offer."""
 
@@ -24,20 +22,6 @@ class _Run(Protocol):
 
 
 _RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run}
-
-
-def parse(text: str) -> dict[str, int]:
-    """The kinds of `--faults`, each with how often it strikes. Raises InputError."""
-    found: dict[str, int] = {}
-    for one in text.split(","):
-        name, colon, rounds = one.strip().partition(":")
-        kind = known("kind of fault", name, KINDS)
-        if kind in found:
-            raise InputError(f"--faults {text}: {kind} is named twice; give it once, with a number such as {kind}:{2 * ROUNDS[kind]}")
-        if colon and not (rounds.isdecimal() and rounds.isascii() and int(rounds) > 0):
-            raise InputError(f"--faults {text}: {one.strip()!r} has no number of at least 1; give one such as {kind}:{ROUNDS[kind]}")
-        found[kind] = int(rounds) if colon else ROUNDS[kind]
-    return found
 
 
 def refuse(target: Target, kinds: Mapping[str, int]) -> None:

@@ -16,7 +16,6 @@ from typing import Final
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_protocol.codes import SUCCESS
 
-from ..catalogue.faults import DISK
 from ..deployments.deployment import SMALL_INDEX, Target
 from ..runs.looks import split
 from ..runs.recording import wall
@@ -24,6 +23,7 @@ from ..runs.waiting import until
 from ..steps.vocabulary import plain
 from . import strace
 from .found import FaultTests
+from .kinds import DISK
 from .rounds import Plan, each
 from .store import BROKER, Loaded, Mix, Store
 from .strace import traceable

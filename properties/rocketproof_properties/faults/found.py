@@ -9,7 +9,7 @@ from ..judging.judging import Verdict
 
 
 class Wrong(NamedTuple):
-    """A sentence on what is not as a claim of `catalogue.faults` says. `reason`: why that is known, "" for a finding."""
+    """A sentence on what is not as a claim of `claims` says. `reason`: why that is known, "" for a finding."""
 
     where: str
     claim: str

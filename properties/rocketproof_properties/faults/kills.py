@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ..catalogue.faults import KILL
 from ..deployments.deployment import Target
 from ..runs.waiting import until
 from .found import FaultTests
+from .kinds import KILL
 from .rounds import Plan, each
 from .store import BROKER, Mix, Store
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ..catalogue.faults import POWER
 from ..deployments.deployment import SMALL_INDEX, Target
 from . import states, strace
 from .found import FaultTests
+from .kinds import POWER
 from .rounds import Plan, each
 from .store import BROKER, Store
 from .strace import traceable

@@ -31,7 +31,6 @@ from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.queues import Queues
 from rocketproof_traces.stored.record import Record
 
-from ..catalogue.faults import FAULT_CLAIMS
 from ..deployments.comeback import NotBack, come_back
 from ..deployments.deployment import Deployment, TargetError
 from ..histories.history import OK
@@ -44,6 +43,7 @@ from ..runs.waiting import until
 from ..steps.call import Context
 from ..steps.names import Names
 from ..steps.vocabulary import Step, plain
+from .claims import FAULT_CLAIMS
 from .found import FaultTests, Wrong
 
 BROKER: Final = "broker-a"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ..catalogue.faults import DISK, FAULT_CLAIMS, KILL, POWER
+from ..faults.claims import FAULT_CLAIMS
+from ..faults.kinds import DISK, KILL, POWER
 from ..reports.results import Outcome, Result, Run, first_line, lines
 from ..rules import rules
 

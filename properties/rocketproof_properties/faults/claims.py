@@ -12,10 +12,7 @@ from typing import Final
 
 from rocketproof_profiles import lineage
 
-KILL: Final = "kill"
-POWER: Final = "power"
-DISK: Final = "disk"
-KINDS: Final = (KILL, POWER, DISK)
+from .kinds import DISK, POWER
 
 _UNFORCED: Final = {
     "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",

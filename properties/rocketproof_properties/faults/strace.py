@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from ..deployments.children import Child
 from ..deployments.deployment import Deployment, TargetError
 from ..deployments.processes import Processes
+from ..runs.waiting import until
 from .calls import TRACED, Calls, Operation
 from .states import changed
 
@@ -75,11 +76,11 @@ class Recorder:
         except Exception as problem:  # noqa: BLE001 - raised again by who waits
             self._problem = problem
 
-    def _lines(self, file: Iterator[str]) -> Iterator[str]:
+    def _lines(self, file: TextIO) -> Iterator[str]:
         begun = ""
         while True:
             last = self._ended.is_set()
-            text = begun + file.read()  # type: ignore[attr-defined]
+            text = begun + file.read()
             *whole, begun = text.split("\n")
             yield from whole
             if last:
@@ -127,15 +128,15 @@ def failing(pid: int, what: str, output: Path) -> Iterator[None]:
 
 def _wait_for(pid: int, child: Child) -> None:
     """Until every thread of the process is traced."""
-    end = time.monotonic() + _ATTACHED
-    while time.monotonic() < end:
+
+    def is_traced() -> bool:
         if not child.alive:
             raise TargetError(f"strace cannot attach to the broker: {child.last_line()}; it needs the right to trace processes (ptrace)")
         try:
             states = [(task / "status").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-        except OSError:
-            states = []
-        if states and all(f"TracerPid:\t{child.pid}" in one for one in states):
-            return
-        time.sleep(0.01)
-    raise TargetError(f"strace was not ready within {_ATTACHED:g} s")
+        except OSError:  # a thread has ended meanwhile
+            return False
+        return bool(states) and all(f"TracerPid:\t{child.pid}" in one for one in states)
+
+    if not until(is_traced, bool, _ATTACHED, 0.01):
+        raise TargetError(f"strace was not ready within {_ATTACHED:g} s")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
-from rocketproof_traces.history import Event, read
+from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.operations import Call, paired
 
 from ..choices import InputError
@@ -51,9 +51,8 @@ def draft(made: ValidationReport, group: Sequence[ValidationFinding], folder: Pa
     """The report on findings of one cause as Markdown, the one with the shortest program first. `folder` has their histories."""
     first = group[0]
     header, events = read(folder / first.history)
-    prefix = str(header.origin.get("prefix") or "")
-    rows = [tuple(cell.replace(prefix, "") if prefix else cell for cell in row) for row in _rows(list(events))]
-    texts = [_text(one, folder) for one in group]
+    rows = [tuple(_named(cell, header) for cell in row) for row in _rows(list(events))]
+    texts = [_named(first.verdict.text, header), *(_text(one, folder) for one in group[1:])]
     parts = [
         f"# {in_markdown(shortened(f'{first.verdict.property}: {_told(texts[0])}', _TITLE))}",
         f"**Broker**: {in_markdown(_name(made.target))}{_settings(first)}",
@@ -96,8 +95,13 @@ def _listed(parts: Sequence[str]) -> Iterator[str]:
 
 def _text(one: ValidationFinding, folder: Path) -> str:
     """What was found, with the program's own names."""
-    prefix = str(read(folder / one.history)[0].origin.get("prefix") or "") if one.history else ""
-    return one.verdict.text.replace(prefix, "") if prefix else one.verdict.text
+    return _named(one.verdict.text, read(folder / one.history)[0]) if one.history else one.verdict.text
+
+
+def _named(text: str, header: Header) -> str:
+    """A text of a history without the prefix of its names."""
+    prefix = str(header.origin.get("prefix") or "")
+    return text.replace(prefix, "") if prefix else text
 
 
 def _told(found: str) -> str:

@@ -7,6 +7,7 @@ no bug: its state may be unreachable). For `reachable`, `holds` comes with a wit
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -57,10 +58,12 @@ class Witness:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a run exercised. `guards` maps (action, guard) to (was seen true, was seen false); guards are asked in order."""
+    """What a run exercised. `guards` maps (action, guard) to (was seen true, was seen false); guards are asked in order. `pairs` counts
+    which action came right after which, where programs were run; a search has no order to count."""
 
     taken: dict[str, int]
     guards: dict[tuple[str, str], tuple[bool, bool]]
+    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def never(self) -> list[tuple[str, str]]:
         """Actions that never happened, each with the name of the guard that stopped it ("" if none was even reached)."""
@@ -81,7 +84,7 @@ class Coverage:
         keys = self.guards | other.guards
         none = (False, False)
         both = {k: (self.guards.get(k, none), other.guards.get(k, none)) for k in keys}
-        return Coverage(taken, {k: (x[0] or y[0], x[1] or y[1]) for k, (x, y) in both.items()})
+        return Coverage(taken, {k: (x[0] or y[0], x[1] or y[1]) for k, (x, y) in both.items()}, self.pairs + other.pairs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,22 @@
 """Profiles: which release is described, as named switches and their values. It imports nothing of ours but the names of the wire.
 
 P40, P45 and P49 follow what articles say of RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9; P494 is P49 with what a recorded 4.9.4 does
-otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. The others refine one of these two by what programs showed of further
-releases: P493 of 4.9.3, P492 of 4.9.2, P510 of 5.1, P520 of 5.2, P540 of 5.4, P550 of 5.5. P494+P533, or any two, is that of a broker of
-the one beside a name server of the other. `switches` documents each switch: what it decides, since when, and why.
+otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. The others refine one of these by what programs showed of further
+releases: P452 of 4.5.2, P493 of 4.9.3, P492 of 4.9.2, P491 of 4.9.1, P490 of 4.9.0, P480 of 4.8.0, P471 of 4.7.1, P520 of 5.2, P511 of
+5.1.1 to 5.1.4, P510 of 5.1.0, P500 of 5.0.0, P540 of 5.4, P550 of 5.5. P494+P533, or any two, is that of a broker of the one beside a
+name server of the other. `switches` documents each switch: what it decides, since when, and why.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from rocketproof_protocol.topics import LEGAL, RETRY_PREFIX, TEMPLATE
 
 from .switches import PAIR, Profile, Profiles, profiles
 
-__all__ = ["PAIR", "PROFILES", "NameClass", "Profile", "classify", "java_length", "lineage", "profile_of"]
+__all__ = ["PAIR", "PROFILES", "NameClass", "Profile", "classify", "inherited", "java_length", "lineage", "profile_of"]
 
 NameClass = Literal["ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"]
 
@@ -26,9 +28,16 @@ PROFILES: Profiles = profiles(
         "P494": ("P49", "RocketMQ 4.9.4 as recorded"),
         "P533": ("P494", "RocketMQ 5.3.3 as recorded"),
         "P493": ("P494", "RocketMQ 4.9.3, by programs: what it answers otherwise than 4.9.4"),
-        "P492": ("P493", "RocketMQ 4.9.0 to 4.9.2, by programs: what they answer otherwise than 4.9.3"),
+        "P492": ("P493", "RocketMQ 4.9.2, by programs: what it answers otherwise than 4.9.3"),
+        "P452": ("P45", "RocketMQ 4.5.2, by programs: what it does otherwise than described"),
+        "P491": ("P492", "RocketMQ 4.9.1, by programs: what it does otherwise than 4.9.2"),
+        "P490": ("P491", "RocketMQ 4.9.0, by programs: what it does otherwise than 4.9.1"),
+        "P480": ("P490", "RocketMQ 4.8.0, by programs: what it does otherwise than 4.9.0"),
+        "P471": ("P480", "RocketMQ 4.7.1, by programs: what it does otherwise than 4.8.0"),
         "P520": ("P533", "RocketMQ 5.2.0, by programs: what it answers otherwise than 5.3.3"),
-        "P510": ("P520", "RocketMQ 5.1.0 to 5.1.4, by programs: what they answer otherwise than 5.2.0"),
+        "P511": ("P520", "RocketMQ 5.1.1 to 5.1.4, by programs: what they answer otherwise than 5.2.0"),
+        "P510": ("P511", "RocketMQ 5.1.0, by programs: what it does otherwise than 5.1.1"),
+        "P500": ("P510", "RocketMQ 5.0.0, by programs: what it does otherwise than 5.1.0"),
         "P540": ("P533", "RocketMQ 5.4.0, by programs: what it answers otherwise than 5.3.3"),
         "P550": ("P540", "RocketMQ 5.5.0, by programs: what it does otherwise than 5.4.0"),
     }
@@ -39,6 +48,11 @@ def lineage(name: str) -> tuple[str, ...]:
     """A profile's name, that of the profile which it refines, and so on."""
     base = PROFILES[name].base
     return (name, *(lineage(base) if base else ()))
+
+
+def inherited(values: Mapping[str, str], name: str) -> str:
+    """What stands for a profile in a table by profiles: its own value, else that of the nearest one that it refines, "" if none has."""
+    return next((values[one] for one in lineage(name) if one in values), "")
 
 
 def profile_of(named: Profile | str) -> Profile:

@@ -52,27 +52,38 @@ class Profile:
     null_fields: bool = switch(
         False,
         since("P494", True, "not recorded: 4.9.4 writes a word about the field into its log and reads on"),
+        since("P452", True, "recorded: tests/data/releases"),
     )
     """A required field that is not in a request's header is null, and an error where it is used; otherwise the header cannot be read
     (REM-04)."""
 
-    wants_short: bool = switch(False, since("P493", True, "recorded: tests/data/releases"))
+    null_numbers: bool = switch(
+        False, since("P452", True, "recorded: tests/data/releases"), since("P490", True, "recorded: tests/data/releases")
+    )
+    """A number of a pull, or with a short name, that is none is null, as any other is where fields may be null; otherwise it is an error at
+    once (REM-04)."""
+
+    wants_short: bool = switch(
+        False, since("P493", True, "recorded: tests/data/releases"), since("P490", False, "recorded: tests/data/releases")
+    )
     """Of a send with short names each required field is asked for before any is read, and the first that is missing is an error
     (REM-04)."""
 
-    wants_flags: bool = switch(False, since("P520", True, "recorded: tests/data/releases"), since("P510", False, "not recorded: as 5.3.3"))
+    wants_flags: bool = switch(False, since("P520", True, "recorded: tests/data/releases"), since("P511", False, "not recorded: as 5.3.3"))
     """A send with short names that does not say whether it is in unit mode, or a batch, is a null-pointer error before anything is checked;
     otherwise it is neither (REM-04)."""
 
     faq: str = switch(
         "http://rocketmq.apache.org/docs/faq/",
         since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1, A-30, A-31 and each remark that names it"),
+        since("P500", "http://rocketmq.apache.org/docs/faq/", "recorded: tests/data/releases"),
     )
     """Where a broker's texts for users send their readers."""
 
     check_groups: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: send-backs and pulls of such groups are answered 26"),
+        since("P510", False, "recorded: tests/data/releases"),
     )
     """A group whose name is longer than `group_limit`, or has a character that a topic must not have, is not made by a look-up (DLQ-02)."""
 
@@ -125,10 +136,18 @@ class Profile:
     """A request of an unknown code is refused by a task of an executor, and a one-way caller hears nothing; otherwise it is refused on
     arrival, and everybody is answered (REM-05, HAZ-26)."""
 
+    leaves_unknown: bool = switch(
+        False,
+        since("P452", True, "tests/real/test_unknown_codes.py: the broker leaves every unknown code without an answer"),
+    )
+    """A broker leaves a request of an unknown code without an answer, whoever waits; otherwise `default_processor` says who hears of it
+    (REM-05)."""
+
     name_server_refuses: bool = switch(
         True,
         since("P494", False, "tests/real/test_unknown_codes.py: the name server leaves every unknown code without an answer"),
         since("P533", True, "not recorded, tests/real/test_unknown_codes.py: the name server answers 3"),
+        since("P452", False, "tests/real/test_unknown_codes.py: the name server leaves every unknown code without an answer"),
     )
     """A name server answers a request of an unknown code, unless it is one-way; otherwise nobody hears anything."""
 
@@ -138,9 +157,21 @@ class Profile:
     min_offset_remark: str | None = switch(None, since("P533", "", "not recorded, tests/real/test_later_switches.py: request 31"))
     """The remark of an answer with a queue's first offset."""
 
+    notices_ends: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_producers_behind_faults.py: a send is tried again at once"),
+        since("P510", False, "not recorded: up to 5.1.1 a client does not look at the end of a channel, from 5.1.4 on it does"),
+    )
+    """Who waits for an answer fails at once when the other side ends the connection; otherwise only when the time for it is over, unless
+    the connection breaks."""
+
     # Sends
-    signed_random: bool = switch(True, since("P49", False))
+    signed_random: bool = switch(True, since("P49", False), since("P491", True, "not recorded: no client sees which number is drawn"))
     """A negative queue id becomes abs(r % 99999999) % write with r any int; otherwise u % write with u in 0..99999998 (SEND-22)."""
+
+    keeps_sign: bool = switch(False, since("P491", True, "recorded: tests/data/releases"))
+    """Who sends with a negative queue id, a message or a batch, gets (r % 99999999) % write, which may be below 0, where nobody pulls;
+    otherwise as `signed_random` says (SEND-22)."""
 
     after_hooks: bool = switch(True, since("P49", False))
     """Hooks run after a send (SEND-06)."""
@@ -148,26 +179,33 @@ class Profile:
     asynchronous: bool = switch(False, since("P49", True))
     """The put completes a future, and an exception there is never answered (SEND-07, REM-09)."""
 
-    always_traced: bool = switch(
-        False, since("P533", True, "A-5 and every stored message; A-206: a message without a body is a null-pointer error")
+    always_traced: bool = switch(False, since("P533", True, "A-5 and every stored message"))
+    """Region and trace switch are stored without hooks too (SEND-03)."""
+
+    wants_request_body: bool = switch(
+        False,
+        since("P533", True, "A-206: a message without a body is a null-pointer error"),
+        since("P500", False, "recorded: tests/data/releases"),
     )
-    """Region and trace switch are stored without hooks too, and a request without a body, on the wire also one of 0 bytes, is an error
-    before anything is checked (SEND-03)."""
+    """A send without a body, on the wire also one of 0 bytes, is a null-pointer error before anything is checked (SEND-03)."""
 
     stores_parsed: bool = switch(False, since("P49", True))
     """The stored properties are the parsed map with CLUSTER and without WAIT; otherwise they are the header's text (SEND-25)."""
 
-    stores_wait: bool = switch(False, since("P533", True, "A-204, A-205 and M-1002: WAIT is stored"))
+    stores_wait: bool = switch(
+        False, since("P533", True, "A-204, A-205 and M-1002: WAIT is stored"), since("P490", True, "recorded: tests/data/releases")
+    )
     """WAIT stays in the stored properties (SEND-25)."""
 
-    exact_properties: bool = switch(True, since("P49", False))
+    exact_properties: bool = switch(True, since("P49", False), since("P490", True, "not recorded: 4.9.0 splits each item, by its source"))
     """Each item of the properties' text has to split into a name and a value; otherwise only its first byte 1 counts (SEND-26)."""
 
     ends_properties: bool = switch(
         True,
         since("P49", False),
         since("P533", True, "A-5 and every stored message: its size"),
-        since("P510", False, "recorded: tests/data/releases"),
+        since("P511", False, "recorded: tests/data/releases"),
+        since("P490", True, "recorded: tests/data/releases"),
     )
     """The text of properties ends with byte 2 (SEND-26)."""
 
@@ -191,13 +229,19 @@ class Profile:
     )
     """How MESSAGE_ILLEGAL names the limits, `{limit}` being the broker's (SEND-41)."""
 
-    batch_retry: bool = switch(False, since("P45", True), since("P533", False, "A-214: a batch to a retry topic is refused with 13"))
+    batch_retry: bool = switch(
+        False,
+        since("P45", True),
+        since("P533", False, "A-214: a batch to a retry topic is refused with 13"),
+        since("P452", False, "recorded: tests/data/releases"),
+    )
     """Batches may go to retry topics (BAT-02)."""
 
     batch_properties: bool = switch(
         False,
         since("P49", True),
         since("P540", False, "recorded: tests/data/releases"),
+        since("P471", False, "recorded: tests/data/releases"),
     )
     """The header's properties and CLUSTER are put behind those of each message of a batch (BAT-04)."""
 
@@ -215,7 +259,7 @@ class Profile:
     """MESSAGE_ILLEGAL for what names itself an inner batch, by a property or by a flag: no topic here takes such ones (STO-02)."""
 
     # Retries and dead letters
-    null_limit: bool = switch(False, since("P49", True))
+    null_limit: bool = switch(False, since("P49", True), since("P490", False, "recorded: tests/data/releases"))
     """A send-back without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (BACK-11)."""
 
     null_send_limit: bool = switch(False, since("P49", True), since("P492", False, "recorded: tests/data/releases"))
@@ -226,7 +270,7 @@ class Profile:
     )
     """A message is retried once more than the limit (DLQ-03)."""
 
-    dlq_perm: int = switch(2, since("P49", 6))
+    dlq_perm: int = switch(2, since("P49", 6), since("P491", 2, "recorded: tests/data/releases"))
     """The permission of a dead-letter topic that is created (DLQ-04)."""
 
     dlq_clears_delay: bool = switch(False, since("P49", True))
@@ -246,8 +290,24 @@ class Profile:
     )
     """Who gives a message up has to name the topic that it came from; without it there is a null-pointer error (BACK-12)."""
 
+    checks_origin: bool = switch(False, since("P500", True, "recorded: tests/data/releases"))
+    """Who gives a message back and names the topic that it came from has to name that of its record, as if the record were not there
+    (BACK-09)."""
+
     # Consumers' progress
-    begins_anywhere: bool = switch(True, since("P533", False, "not recorded in its 245 cases: P-2, P-5 and P-6 of later-5.3.3"))
+    pull_reads_first: str = switch(
+        "flags, time",
+        since("P533", "", "not recorded: a pull without sysFlag of an unknown topic, as 4.9.4 answered it and 5.3.3 did"),
+        since("P510", "flags", "not recorded: so do 5.1.0 and 5.0.0, by their code"),
+    )
+    """What of a pull is read before its topic is looked for, so that a null is an error first: its flags, and the time of one that may
+    wait."""
+
+    begins_anywhere: bool = switch(
+        True,
+        since("P533", False, "not recorded in its 245 cases: P-2, P-5 and P-6 of later-5.3.3"),
+        since("P500", True, "recorded: tests/data/releases"),
+    )
     """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages, and if the request does not say
     that it wants no such answer."""
 
@@ -270,7 +330,9 @@ class Profile:
     broker that refuses it (TRX-01, TRX-02)."""
 
     names_transaction: bool = switch(
-        False, since("P533", True, "A-178 to A-182, A-188, A-190 and A-191: half messages have the property __transactionId__")
+        False,
+        since("P533", True, "A-178 to A-182, A-188, A-190 and A-191: half messages have the property __transactionId__"),
+        since("P500", False, "recorded: tests/data/releases"),
     )
     """Half messages have their id as a property (TRX-04)."""
 
@@ -311,10 +373,19 @@ class Profile:
     """A slave takes what an administrator changes of topics and groups (TCM-30)."""
 
     keeps_order: bool = switch(
-        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: order=true of an administrator stays")
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py: order=true of an administrator stays"),
+        since("P500", False, "recorded: tests/data/releases"),
     )
     """An administrator can make a topic ordered, what a name server lists never takes the order away, and a retry topic is ordered as its
     consumers' topics are, if they say so (TCM-30, NS-12, TCM-20)."""
+
+    guards_topics: bool = switch(True, since("P452", False, "recorded: tests/data/releases"))
+    """An administrator can neither change nor delete a topic whose name is not legal, or that is the system's; otherwise any, but for a
+    change of the one that is called as the cluster (TCM-30, TCM-31)."""
+
+    remarks_update: bool = switch(True, since("P452", False, "recorded: tests/data/releases"))
+    """The answer to a changed topic has the remark that answers are born with; otherwise it has none (TCM-30)."""
 
     skips_equal_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the version stays the same")
@@ -324,6 +395,7 @@ class Profile:
     registers_updated_alone: bool = switch(
         False,
         since("P494", True, "not recorded, tests/real/test_later_switches.py: a restarted name server knows the updated topic alone"),
+        since("P452", True, "not recorded: 4.5.2's sources register it so, as 4.9.4 does"),
     )
     """What an administrator changes is registered without the other topics, with the version that the table has when the request is
     written; otherwise the whole table is (TCM-30, NS-03, HAZ-55)."""
@@ -367,8 +439,15 @@ class Profile:
     )
     """Properties are too long by their bytes, when the message is encoded; otherwise first by their characters, before (STO-02)."""
 
-    encode_first: bool = switch(False, since("P49", True))
+    encode_first: bool = switch(False, since("P49", True), since("P490", False, "not recorded: 4.9.0 encodes in its lock, by its source"))
     """A message is encoded, and its sizes are tested, before the lock and before its queue has an offset (APP-06)."""
+
+    limits_name_bytes: bool = switch(False, since("P510", True, "recorded: tests/data/releases"))
+    """The store takes no message whose topic has more than 127 bytes; otherwise it is 127 characters (STO-02)."""
+
+    counts_refused: bool = switch(False, since("P510", True, "recorded: tests/data/releases"))
+    """A message has its queue's next offset before its sizes are tested and its place is looked for: one that is refused for them, or fits
+    no file, leaves a gap (APP-03, APP-06)."""
 
     limits_record: bool = switch(
         True,
@@ -406,13 +485,16 @@ class Profile:
 
     # Delayed delivery
     records_each_delivery: bool = switch(
-        False, since("P494", True, "not recorded: 4.9.4 notes each delivery as it is made, the releases before 4.9.3 a scan's when it ends")
+        False,
+        since("P494", True, "not recorded: 4.9.4 notes each delivery as it is made, the releases before 4.9.3 a scan's when it ends"),
+        since("P492", False, "not recorded: so does 4.9.2, by its source"),
     )
     """How far a level is delivered is known after each delivery; otherwise when the scan ends (REC-05, HAZ-48)."""
 
     corrects_delay_offsets: bool = switch(
         False,
         since("P494", True, "not recorded: 4.9.4 reads delayOffset.json behind the log, the releases to 4.9.1 before it and as it is"),
+        since("P491", False, "not recorded: so does 4.9.1, by its source"),
     )
     """A start moves what delayOffset.json says into the queues as they are now (REC-05)."""
 
@@ -434,6 +516,7 @@ class Profile:
     name_server_faq: str = switch(
         "http://rocketmq.apache.org/docs/faq/",
         since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1 and each other topic without a route"),
+        since("P500", "http://rocketmq.apache.org/docs/faq/", "recorded: tests/data/releases"),
     )
     """Where a name server's texts for users send their readers (NS-06)."""
 
@@ -442,13 +525,29 @@ class Profile:
     )
     """A name server that is asked for a route without the name of a topic has none for null; otherwise the header is an error (NS-06)."""
 
+    misspells_flag: bool = switch(
+        False, since("P452", True, "recorded: tests/data/releases"), since("P480", True, "recorded: tests/data/releases")
+    )
+    """Routes call a topic's flag topicSynFlag; otherwise topicSysFlag (NS-06)."""
+
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
     """Routes say whether a slave may act as master (NS-06)."""
 
     masks_permission: bool = switch(
-        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0")
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0"),
+        since("P510", False, "recorded: tests/data/releases"),
     )
     """A broker without READ or WRITE registers what it and the topic allow; otherwise it registers its own permission (NS-11)."""
+
+    registers_flag: bool = switch(
+        False,
+        since("P533", True, "not recorded in its 245 cases: routes of 5.3.3 keep the flag of such a broker's topics, as those of 5.1 do"),
+    )
+    """A broker without READ or WRITE registers its topics' flags; otherwise 0 (NS-11)."""
+
+    wants_mappings: bool = switch(False, since("P500", True, "recorded: tests/data/releases"))
+    """A name server cannot read a compressed registration that ends without the number of queue mappings, as those of 4.x do (NS-02)."""
 
     refuses_single_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the name server answers 1, register broker failed")
@@ -469,13 +568,21 @@ class Profile:
     """A name server takes topics by that request from whoever names a broker that it knows (TCM-34)."""
 
     leaves_by_address: bool = switch(
-        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves")
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves"),
+        since("P500", False, "recorded: tests/data/releases"),
     )
     """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
 
-    tells_more: bool = switch(False, since("P533", True, "not recorded: pulls and heartbeats of 5.3.3 are answered with these fields"))
-    """A pull is answered with the flags of group and topic, or with who forbids it, a heartbeat with that the broker knows its second
-    form."""
+    tells_more: bool = switch(False, since("P533", True, "not recorded: pulls of 5.3.3 are answered with these fields"))
+    """A pull is answered with the flags of group and topic, or with who forbids it."""
+
+    tells_second_heartbeat: bool = switch(
+        False,
+        since("P533", True, "not recorded: heartbeats of 5.3.3 are answered with these fields"),
+        since("P510", False, "recorded: tests/data/releases"),
+    )
+    """A heartbeat is answered with that the broker knows its second form."""
 
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""
@@ -494,7 +601,9 @@ OF_NAME_SERVERS: Final = (
     "name_server_refuses",
     "name_server_faq",
     "null_topic",
+    "misspells_flag",
     "acting_master",
+    "wants_mappings",
     "refuses_single_topic",
     "takes_unknown_topics",
     "takes_topics",

@@ -69,10 +69,18 @@ class Action:
     def clashes(self) -> tuple[Expr, ...]:
         """When two updates give one element of an array different values, which is an error of the model."""
         found = []
-        for number, later in enumerate(self.updates):
-            for earlier in self.updates[:number] if not later.agrees else ():
-                if earlier.target.args[0] is later.target.args[0]:
-                    found.append(_same_place(earlier.target, later.target) & (earlier.value != later.value))
+        met: dict[
+            tuple[int, tuple[bool, ...]], dict[tuple[Any, ...], list[Update]]
+        ] = {}  # by the variable and which indices are known, then by these
+        for later in self.updates:
+            known = _known_indices(later.target)
+            mine = id(later.target.args[0]), tuple(index is None for index in known)
+            for (variable, unknown), places in met.items() if not later.agrees else ():
+                if variable == mine[0]:
+                    alike = [places.get(known, [])] if unknown == mine[1] else places.values()
+                    for earlier in itertools.chain.from_iterable(alike):
+                        found.append(_same_place(earlier.target, later.target) & (earlier.value != later.value))
+            met.setdefault(mine, {}).setdefault(known, []).append(later)
         return tuple(term for term in found if term.op != "const" or term.args[0])
 
     @property
@@ -243,6 +251,11 @@ def written(updates: Iterable[Update], target: Expr) -> Expr:
 def _same_place(one: Expr, other: Expr) -> Expr:
     """That two elements of an array are one."""
     return all_of(_index(a) == _index(b) for a, b in zip(one.args[1:], other.args[1:], strict=True))
+
+
+def _known_indices(target: Expr) -> tuple[Any, ...]:
+    """The codes of an element's indices, None for one that depends on the state or on a parameter."""
+    return tuple(index.args[0] if index.op == "const" else None for index in target.args[1:])
 
 
 def _index(term: Expr) -> Expr:

@@ -23,11 +23,12 @@ from .controller import Controller
 from .creation import creation
 from .deadlines import Expiry, News, Patience
 from .delays import Delays
+from .deleting import deletions
 from .device import Device
 from .dispatching import Dispatching
 from .flushing import Flushing
 from .meeting import Meeting
-from .nameserver import administrator, nameserver
+from .nameserver import administrator, nameserver, told_by_hand
 from .pairs import Pair
 from .part import Part
 from .persistence import Persistence
@@ -38,6 +39,7 @@ from .recovery import Recovery
 from .registering import Registrations
 from .scope import SCOPES, Scope
 from .sendbacks import sendbacks
+from .settings import changes_of_settings
 from .sizes import Sizes
 from .starting import Starting
 from .store import limits, log, memory
@@ -95,6 +97,12 @@ def specify(scope: Scope) -> Specification:
     nameserver(s)
     if scope.updates:
         administrator(s)
+    if scope.tells:
+        told_by_hand(s)
+    if scope.configures:
+        changes_of_settings(s)
+    if scope.deletes:
+        deletions(s)
     if scope.crashes:
         failures(s)
     return s

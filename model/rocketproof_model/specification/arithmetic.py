@@ -36,12 +36,14 @@ def legal_queue(queue: Expr, read: Any, write: Any) -> Expr:
     return queue < queue_bound(read, write)
 
 
-def random_queue(signed: Expr, draw: Expr, write: Expr) -> Expr:
+def random_queue(signed: Expr, keeps: Expr, draw: Expr, write: Expr) -> Expr:
     """SEND-22: the queue for a negative id; no value for write = 0.
 
-    P40/P45: abs(draw % 99999999) % write for any int. P49: draw % write for a draw in 0..99999998.
+    P40/P45: abs(draw % 99999999) % write for any int; a release that `keeps` the sign, without abs. P49: draw % write for a draw in
+    0..99999998.
     """
-    return rem(ite(signed, java_abs(rem(draw, RANDOM_MODULUS)), draw), write)
+    reduced = rem(draw, RANDOM_MODULUS)
+    return rem(ite(signed, ite(keeps, reduced, java_abs(reduced)), draw), write)
 
 
 def counted(kind: Expr) -> Expr:

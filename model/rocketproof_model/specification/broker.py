@@ -13,7 +13,7 @@ from rocketproof_profiles import NameClass
 from ..language import Body, Expr, Row, ite
 from .actors import ENVIRONMENT, SERVICE
 from .arithmetic import has_bit, legal_queue, random_queue
-from .handling import answer, at_hand, end_registration, in_phase, runs, send_registration
+from .handling import answer, at_hand, end_registration, in_phase, runs, send_registration, write_queues
 from .vocabulary import Specification, started
 
 Test = Callable[[Expr, Expr], Expr]
@@ -92,7 +92,7 @@ def queue_check(s: Specification) -> None:
 
     def checked(a: Body, p: Expr, then: str = "") -> Expr:
         row, b = in_phase(s, a, p, "checked", "a configuration of the topic is at hand", then=then)
-        chosen = row if s.scope.updates else config[b, row.topic]
+        chosen = row if s.scope.changes else config[b, row.topic]
         return legal_queue(row.queue, chosen.read, chosen.write)
 
     @s.handler(rules="CHK-10 CHK-11")
@@ -111,14 +111,14 @@ def queue_check(s: Specification) -> None:
         """A negative queue id on a topic without writable queues: the remainder by zero is answered as an error."""
         row, b = in_phase(s, a, p, "append", "the request is accepted", name="accepted")
         a.guard("negative", row.queue < 0, "the queue id is negative")
-        a.guard("no writable queue", config[b, row.topic].write == 0, "the topic has no queue to write to")
+        a.guard("no writable queue", write_queues(s, b, row) == 0, "the topic has no queue to write to")
         answer(s, a, p, "SYSTEM_ERROR")
 
 
 def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
     """SEND-22: the queue of an accepted request: its own, or a random one for a negative id."""
-    write = s.config[row.broker.get, row.topic].write
-    term: Expr = ite(row.queue < 0, random_queue(s.given("signed_random"), draw, write), row.queue)
+    write = write_queues(s, row.broker.get, row)
+    term: Expr = ite(row.queue < 0, random_queue(s.given("signed_random"), s.given("keeps_sign"), draw, write), row.queue)
     return term
 
 

@@ -12,6 +12,11 @@ class Log:
     def __init__(self, m: Model, scope: Scope, broker: Index, queues: tuple[Index, ...]) -> None:
         count, position = Int(0, scope.offsets), Int(0, scope.file_size * scope.files)
         self.offset = m.var("offset", count, over=queues, init=0, sentence="the next offset of the queue")
+        self.outlived = (
+            m.var("outlived", count, over=queues, init=0, sentence="where the queue goes on if it outlives the deletion of its topic")
+            if scope.deletes
+            else None
+        )
         self.records = m.var("records", count, over=queues, init=0, sentence="how many records of the queue have an offset")
         self.entries = m.var("entries", count, over=queues, init=0, sentence="how many entries the consume queue has")
         self.filled = m.var("filled", Int(0, scope.file_size), over=broker, init=0, sentence="how far the commit log's last file is filled")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..language import Body, Expr, coerce, ite, minimum
+from ..language import Body, Expr, Row, coerce, ite, minimum
 from .arithmetic import clamped, stripped
 from .handling import answer, at_hand, in_phase, send_registration, write_file
 from .vocabulary import Phase, Specification, inherits
@@ -55,20 +55,30 @@ def creation(s: Specification) -> None:
         a.guard("by template", ~row.fallback, "the topic is to be made from a template")
         a.guard("template known", config[b, row.default].known, "the broker has the default topic")
         reduced = s.of_class(row.default, "template") & ~s.given("auto_create")
+        if s.scope.deletes:
+            found = config[b, row.default]
+            at_hand(s, a, row, Row({**found.fields, "perm": ite(reduced, 6, found.perm)}))
         a.set(config[b, row.default].perm, 6, when=reduced)
         a.set(row.touched, True, when=reduced & (config[b, row.default].perm != 6))
+
+    def template_of(row: Row, b: Expr) -> Row:
+        """The default topic, also where it was deleted since it was found."""
+        there = config[b, row.default]
+        if not s.scope.deletes:
+            return there
+        return Row({name: ite(there.known, there.fields[name], row.fields[name]) for name in ("read", "write", "perm")})
 
     @s.handler(rules="TCM-14")
     def template_not_inherited(a: Body, p: Expr) -> None:
         """The template's permission has no INHERIT: nothing is created."""
         row, b = phase(a, p, "inherit", "the template's permission is to be asked", then="refused")
-        a.guard("may not inherit", ~inherits(config[b, row.default]), "the template's permission lacks INHERIT")
+        a.guard("may not inherit", ~inherits(template_of(row, b)), "the template's permission lacks INHERIT")
 
     @s.handler(rules="TCM-14 TCM-15 PERM-01")
     def build(a: Body, p: Expr) -> None:
         """The new configuration: the clamped queue count twice, the template's permission without INHERIT."""
         row, b = phase(a, p, "inherit", "the template's permission is to be asked", then="built")
-        template = config[b, row.default]
+        template = template_of(row, b)
         a.guard("may inherit", inherits(template), "the template's permission has INHERIT")
         queues = clamped(row.numbers, template.write)
         a.update(row, read=queues, write=queues, perm=stripped(template.perm))

@@ -8,7 +8,7 @@ from ..language import Body, Expr, Row, ite
 from .vocabulary import Specification
 
 
-def answer(s: Specification, a: Body, p: Expr, code: str, *, checks: bool = False) -> None:
+def answer(s: Specification, a: Body, p: Expr, code: str | Expr, *, checks: bool = False) -> None:
     """The request ends with this code, which the broker sends to the client; `checks` marks a refusal by the validity checks."""
     job = s.job[p]
     a.update(job, phase="answered", answer=code)
@@ -39,10 +39,19 @@ def in_phase(s: Specification, a: Body, p: Expr, phase: str, sentence: str, *, n
 def at_hand(s: Specification, a: Body, row: Row, found: Row) -> None:
     """The request goes on with the configuration that it has found, whatever an administrator puts in its place (CHK-05, CHK-10).
 
-    In scopes without updates the table still has it, and nothing needs to be remembered.
+    Where nobody changes topics the table still has it, and nothing needs to be remembered.
     """
-    if s.scope.updates:
+    if s.scope.changes:
         a.update(row, read=found.read, write=found.write, perm=found.perm)
+
+
+def write_queues(s: Specification, b: Expr, row: Row) -> Expr:
+    """The queues from which an accepted request may draw: those that its topic has, or had when it was deleted since."""
+    write = s.config[b, row.topic].write
+    if not s.scope.deletes:
+        return write
+    left: Expr = ite(s.config[b, row.topic].known, write, row.write)
+    return left
 
 
 Table = Callable[[Expr], Row]

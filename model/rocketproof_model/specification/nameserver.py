@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..language import Body, Expr, Row, any_of, ite
+from ..language import Body, Enum, Expr, Row, any_of, ite
 from .actors import ADMINISTRATOR, ENVIRONMENT, NAME_SERVER
 from .handling import end_registration, runs, send_registration, write_file
 from .vocabulary import Specification
@@ -64,6 +64,35 @@ def nameserver(s: Specification) -> None:
             a.set(s.live_version[b], 0)
             for t in s.Topic:
                 a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
+
+
+Strangers = Enum("none", "before", "behind")
+"""Where a request names brokers that the name server does not know: before the one that it does, or behind it."""
+
+
+def told_by_hand(s: Specification) -> None:
+    """What an administrator tells the name server, whatever brokers register."""
+
+    @s.action(
+        actor=ADMINISTRATOR, rules="TCM-34 NS-04", b=s.Broker, t=s.Topic, read=s.scope.counts, write=s.scope.counts,
+        perm=s.Config.fields["perm"], strangers=Strangers,
+    )  # fmt: skip
+    def register_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr, strangers: Expr) -> None:
+        """Request 217: the queues of one topic on a broker that is known. A broker that is not ends the request; a topic without a route
+        needs to have all that are named."""
+        a.by("administrator")
+        a.guard("served", s.given("takes_topics"), "the name server serves the request")
+        a.guard("broker known", s.live[b], "the name server knows the broker")
+        a.guard("no stranger before", strangers != "before", "no broker is named before this one that the name server does not know")
+        routed = any_of(s.route[c, t].entries > 0 for c in s.Broker)
+        a.guard("a route, or no stranger", routed | (strangers == "none"), "the topic has a route, or all brokers named are known")
+        a.set(s.route[b, t], s.listed(entries=1, read=read, write=write, perm=perm))
+
+    @s.action(actor=ADMINISTRATOR, rules="NS-04", b=s.Broker, t=s.Topic)
+    def forget_topic(a: Body, b: Expr, t: Expr) -> None:
+        """Request 216: the topic is on this broker no more, to the name server."""
+        a.by("administrator")
+        a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
 
 
 def administrator(s: Specification) -> None:

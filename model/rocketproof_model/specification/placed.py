@@ -9,12 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..language import JAVA_INT, Body, Bool, Expr, Int, Row, ite
+from ..language import JAVA_INT, Body, Bool, Expr, Int, Row, any_of, ite
 from .actors import ADMINISTRATOR
-from .arithmetic import COMMIT, ROLLBACK, WRITE, has_bit
+from .arithmetic import COMMIT, ROLLBACK, WRITE, counted, has_bit
 from .bounds import is_dead, level_queue, retry_limit
-from .handling import answer, in_phase, runs, send_registration, write_file
-from .placing import CHECKS, Check, asks, conditions, gives_up, is_delayed, level_given_back, level_of, level_sent, next_level, retries_left
+from .broker import drawn
+from .handling import answer, in_phase, runs, send_registration, write_file, write_queues
+from .placing import (
+    CHECKS,
+    Check,
+    asks,
+    conditions,
+    destination,
+    gives_up,
+    is_delayed,
+    level_given_back,
+    level_of,
+    level_sent,
+    next_level,
+    retries_left,
+)
 from .vocabulary import Specification
 
 NUMBER = Int(*JAVA_INT)
@@ -37,7 +51,7 @@ class Steps:
     def sent(self, a: Body, p: Expr, step: str = "put") -> tuple[Row, Row, Expr, Row]:
         """The same of a request whose queue has been drawn (SEND-22)."""
         job, way, b, group = self.at(a, p, step)
-        has_queue = (job.queue >= 0) | (self.config[b, job.topic].write != 0)
+        has_queue = (job.queue >= 0) | (write_queues(self.s, b, job) != 0)
         a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
         return job, way, b, group
 
@@ -47,8 +61,8 @@ class Steps:
         job, way, b, group = self.at(a, p, "back") if asked == "back" else self.sent(a, p, "retry")
         topic = self.config[b, job.topic]
         holds = conditions(
-            asked, group, topic, ~topic.known, writable=has_bit(s.permission, WRITE), found=way.found, given=s.given, named=way.named,
-            version=way.version,
+            asked, group, topic, ~topic.known, writable=has_bit(s.permission, WRITE),
+            found=way.found & ~(s.given("checks_origin") & way.elsewhere), given=s.given, named=way.named, version=way.version,
         )  # fmt: skip
         if "queues" in asks(a, holds, asked, upto, fails=fails) and fails and upto != "topic":
             a.guard("retry topic known", topic.known, "the broker has the retry topic")
@@ -174,9 +188,9 @@ def returned(s: Specification, steps: Steps) -> None:
 def putting(s: Specification, steps: Steps) -> None:
     """Half messages, delay levels, and what is refused before the store or in it."""
 
-    def comes_to_the_store(a: Body, p: Expr, flaw: str) -> tuple[Row, Row]:
+    def comes_to_the_store(a: Body, p: Expr, *flaws: str) -> tuple[Row, Row]:
         job, way, _, _ = steps.sent(a, p)
-        a.guard("at the store", ~way.half & (way.flaw == flaw), "it has come to the store, which looks at it")
+        a.guard("at the store", ~way.half & any_of(way.flaw == flaw for flaw in flaws), "it has come to the store, which looks at it")
         a.guard("master", ~s.given("slave"), "the broker is no slave")
         return job, way
 
@@ -219,6 +233,17 @@ def putting(s: Specification, steps: Steps) -> None:
         comes_to_the_store(a, p, "size")
         answer(s, a, p, "MESSAGE_ILLEGAL")
 
+    @s.handler(rules="APP-03 APP-05 APP-06", draw=s.scope.draws)
+    def refuse_encoding(a: Body, p: Expr, draw: Expr) -> None:
+        """The message is refused when it is encoded, which in some releases is when it has the next offset of its queue."""
+        job, way = comes_to_the_store(a, p, "encoding")
+        a.guard("does not wait", ~is_delayed(way.level, job.kind), "the message is on its level, or asks for none")
+        a.guard("one draw", (job.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
+        place = (job.broker.get, *destination(s, p, drawn(s, job, draw)))
+        a.bound("queue in scope", place[2] < s.scope.queues, "the scope has a counter for the queue")
+        a.set(s.log.offset[place], s.log.offset[place] + 1, when=s.given("counts_refused") & counted(job.kind))
+        answer(s, a, p, ite(way.back, "SYSTEM_ERROR", "MESSAGE_ILLEGAL"))
+
     @s.handler(rules="CL-02")
     def refuse_error(a: Body, p: Expr) -> None:
         """The store fails with an exception, as where the delay level is no number."""
@@ -228,7 +253,7 @@ def putting(s: Specification, steps: Steps) -> None:
     @s.handler(rules="CL-02")
     def delay(a: Body, p: Expr) -> None:
         """The message is put on its delay level, whose queue counts it."""
-        job, way = comes_to_the_store(a, p, "none")
+        job, way = comes_to_the_store(a, p, "none", "encoding")
         a.guard("waits", is_delayed(way.level, job.kind), "it asks for a level, and its queue would count it")
         a.set(way.level, 0)
         steps.lies(a, way, way.delayed, level_queue(level_of(way.level)))

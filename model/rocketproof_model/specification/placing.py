@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FIRST_LEVEL: Final = 3
 Step = Enum("put", "retry", "back", "end")
-Flaw = Enum("none", "transaction", "error", "size")
+Flaw = Enum("none", "transaction", "error", "size", "encoding")
 
 
 SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
@@ -31,6 +31,12 @@ SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
     ("dlq_keeps_delay", Bool, False, "what a send writes into a dead letter's properties is stored"),
 )
 """What a release makes of messages that come back: name, type, default and meaning."""
+OF_STORES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
+    ("wants_origin", Bool, False, "who gives a message up has to name the topic that it came from"),
+    ("checks_origin", Bool, False, "who gives a message back and names its topic has to name that of its record"),
+    ("counts_refused", Bool, False, "a message that is refused while it is encoded has its queue's next offset all the same"),
+)
+"""What else a release asks of placed requests."""
 
 
 def level_of(asked: Any) -> Expr:
@@ -97,7 +103,10 @@ CHECKS: Final = {
     "topic": Check(
         "the retry topic may be written to", "the retry topic may not be written to", "NO_PERMISSION", "BACK-08 TCM-20"
     ),
-    "record": Check("the record is in the log", "the record is not in the log", "SYSTEM_ERROR", "BACK-07 BACK-09 TCM-22"),
+    "record": Check(
+        "the record is in the log, where the request says", "the record is not in the log, or of another topic", "SYSTEM_ERROR",
+        "BACK-07 BACK-09 TCM-22",
+    ),
     "limit": Check(
         "the request names a limit, or need not", "the request names no limit and has to", "SYSTEM_ERROR", "BACK-07 BACK-11 TCM-22",
         "DLQ-03",
@@ -163,11 +172,7 @@ class Places:
 def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index) -> Places:
     """The variables, and more constants: what a broker's role and its release make of placed requests."""
     number = Int(*JAVA_INT)
-    roles = (
-        ("slave", Bool, False, "brokerRole is SLAVE"),
-        ("wants_origin", Bool, False, "who gives a message up has to name the topic that it came from"),
-    )
-    for name, type_, start, sentence in (*SWITCHES, *roles):
+    for name, type_, start, sentence in (*SWITCHES, *OF_STORES, ("slave", Bool, False, "brokerRole is SLAVE")):
         constant[name] = m.constant(name, type_, start, sentence)
     columns: tuple[tuple[str, Any, Any, str], ...] = (
         ("step", Step, "put", "what comes next"),
@@ -182,6 +187,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
         ("requested", number, 0, "the limit that it names"),
         ("found", Bool, False, "whether the record that it names is there"),
         ("fitting", Bool, False, "whether what it tells of that record is so"),
+        ("elsewhere", Bool, False, "whether a send-back names another topic than that of its record"),
         ("place", topic, 0, "the topic that its record lies in"),
         ("lane", Int(-1, JAVA_INT[1]), -1, "the queue that its record lies in, -1 for the one that it asks for"),
         ("halves", topic, 0, "the topic of half messages"),
@@ -200,11 +206,13 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
 
 
 def destination(s: Specification, p: Expr, queue: Expr) -> tuple[Expr, Expr]:
-    """The topic and the queue in which the request's record is stored that asks for this queue."""
+    """The topic and the queue in which the request's record is stored that asks for this queue; one below 0 is counted from the scope's
+    end."""
+    lane: Expr = ite(s.given("keeps_sign") & (queue < 0), queue + s.scope.queues, queue)
     if s.places is None:
-        return s.job[p].topic, queue
+        return s.job[p].topic, lane
     way = s.places.way[p]
-    return ite(way.lane < 0, s.job[p].topic, way.place), ite(way.lane < 0, queue, way.lane)
+    return ite(way.lane < 0, s.job[p].topic, way.place), ite(way.lane < 0, lane, way.lane)
 
 
 def admitted(s: Specification, a: Body, p: Expr) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
-from typing import Final
+from typing import Any, Final
 
 from rocketproof_profiles import NameClass
 
@@ -30,6 +30,8 @@ class Scope:
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
     `placed`: messages may come to lie elsewhere than they ask for, be sent back, and end transactions.
+    `deletes`: an administrator deletes topics. `tells`: and tells the name server which topics there are.
+    `configures`: an administrator changes settings of brokers that run.
     `like` names a smaller scope whose verdicts are expected here too. In a `symmetric` scope producers are interchangeable, and so are
     brokers: nobody takes queues in turn, which would need an order of brokers.
     """
@@ -56,6 +58,9 @@ class Scope:
     crashes: bool = False
     updates: bool = False
     placed: bool = False
+    deletes: bool = False
+    tells: bool = False
+    configures: bool = False
     versions: int = 4
     sends: int = 2
     permissions: tuple[int, ...] = (4, 6, 7)
@@ -81,6 +86,11 @@ class Scope:
         return found
 
     @property
+    def changes(self) -> bool:
+        """Whether an administrator changes or deletes topics that requests have looked up."""
+        return self.updates or self.deletes
+
+    @property
     def subject(self) -> int:
         """The topic that producers publish."""
         return len(self.topics) - 1
@@ -89,6 +99,18 @@ class Scope:
         """The topics of these classes."""
         return [t for t, c in enumerate(self.topics) if c in classes]
 
+
+_ONE_QUEUE: Final[dict[str, Any]] = {
+    "requests": True,
+    "routes": False,
+    "queues": 1,
+    "counts": Int(0, 1),
+    "numbers": Int(1, 1),
+    "queue_ids": Int(-1, 0),
+    "draws": Int(0, 0),
+    "versions": 3,
+}
+"""A client whose topics have one queue: what an administrator does meanwhile is the point."""
 
 SCOPES: dict[str, Scope] = {
     s.name: s
@@ -171,6 +193,20 @@ SCOPES: dict[str, Scope] = {
             blank=2,
             sizes=Int(1, 5),
             versions=1,
+        ),
+        Scope(
+            "deletions",
+            "one broker, one client: topics that are deleted and made again",
+            store=True,
+            deletes=True,
+            **_ONE_QUEUE,
+            file_size=3,
+        ),
+        Scope(
+            "settings",
+            "one broker, one client: settings that are changed while the broker runs",
+            configures=True,
+            **_ONE_QUEUE,
         ),
         Scope(
             "skew",

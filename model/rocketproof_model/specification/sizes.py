@@ -42,7 +42,7 @@ Place = Enum("none", "new", "built", "unreadable", "unequal")
 class Sizes(Part):
     """A log of so many `places`. Sizes of the request as numbers: `name` and `text` in bytes, both in characters, and `body`."""
 
-    switches = ("check_names", "check_groups", "stores_parsed", "limits_record", "hosts_by_flag", "dispatch_ends")
+    switches = ("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "hosts_by_flag", "dispatch_ends")
 
     def __init__(self, name: str, *, places: int = 4) -> None:
         super().__init__(name)
@@ -52,6 +52,7 @@ class Sizes(Part):
         self.Place = m.index("Place", [f"place {place}" for place in range(places)])
         self.check_names = m.constant("check_names", Bool, True, "the broker tests the characters of a topic's name")
         self.check_groups = m.constant("check_groups", Bool, False, "the broker tests the characters of a group's name")
+        self.limits_name_bytes = m.constant("limits_name_bytes", Bool, False, "the store counts the bytes of a topic's name, too")
         self.stores_parsed = m.constant(
             "stores_parsed", Bool, True, "the broker adds CLUSTER to the properties, and stores those that it understands"
         )
@@ -116,13 +117,14 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
     """The refusals in their order: action, rules, what is beyond a limit, whether it is, and the answer."""
     job, illegal, error = z.job, "MESSAGE_ILLEGAL", "SYSTEM_ERROR"
     batch, back, odd = job.kind == "batch", job.kind == "send-back", job.topic != "fits"
-    long, large = z.name_characters > NAME_LIMIT, ~body_fits(z.body, AROUND, MAX_MESSAGE_SIZE, z.limits_record)
+    many, large = z.name_characters > NAME_LIMIT, ~body_fits(z.body, AROUND, MAX_MESSAGE_SIZE, z.limits_record)
+    long = many | (z.limits_name_bytes & (z.name > NAME_LIMIT))
     characters, size = (~properties_fit(stored_text(z, text)) for text in (z.text_characters, z.text))
     hosts = batch & job.longer & z.hosts_by_flag
     return [
         ("refuse_name", "CHK-02", "the name has other characters, or too many", z.check_names & ~back & odd, "illegal name"),
-        ("refuse_group", "BACK-03", "the group has other characters", z.check_groups & back & odd & ~long, "illegal group"),
-        ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters", long, ite(back, error, illegal)),
+        ("refuse_group", "BACK-03", "the group has other characters", z.check_groups & back & odd & ~many, "illegal group"),
+        ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters, or bytes", long, ite(back, error, illegal)),
         ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
         ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(job.body == "more", illegal, error)),
         ("refuse_bytes", "APP-05", "the properties have more than 32767 bytes", ~batch & size, illegal),

@@ -10,7 +10,7 @@ from ..language import Body, Expr, Row, ite
 from .actors import SERVICE
 from .arithmetic import counted, fits
 from .broker import drawn
-from .handling import answer, in_phase, runs
+from .handling import answer, in_phase, runs, write_queues
 from .placing import admitted, destination
 from .vocabulary import Specification
 
@@ -25,7 +25,7 @@ def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
 
 def _with_queue(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
     row, b = in_phase(s, a, p, "append", "the request is accepted", name="accepted")
-    has_queue = (row.queue >= 0) | (s.config[b, row.topic].write != 0)
+    has_queue = (row.queue >= 0) | (write_queues(s, b, row) != 0)
     a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
     return row, b
 

@@ -28,7 +28,8 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         "client_queues": m.constant("client_queues", scope.numbers, scope.numbers.hi, "defaultTopicQueueNums of producers"),
         "order_topic": m.constant("order_topic", Bool, False, "the topic that exists at the start is an order topic"),
         "check_names": m.constant("check_names", Bool, True, "the broker checks topics' names"),
-        "signed_random": m.constant("signed_random", Bool, False, "the random queue of a negative queue id may be negative"),
+        "signed_random": m.constant("signed_random", Bool, False, "the number that is drawn for a negative queue id may be negative"),
+        "keeps_sign": m.constant("keeps_sign", Bool, False, "so may the queue be"),
         "masks_permission": m.constant(
             "masks_permission", Bool, False, "a limited broker registers what its own permission and the topic's both allow"
         ),
@@ -42,6 +43,8 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         "registers_created_alone": m.constant(
             "registers_created_alone", Bool, False, "a topic that a message has created is registered without the others"
         ),
+        "takes_topics": m.constant("takes_topics", Bool, False, "the name server takes topics from whoever names a broker that it knows"),
+        "deletes_any_name": m.constant("deletes_any_name", Bool, False, "a topic is deleted under a name that is not legal, too"),
         "round_robin": const(0, Bool) if scope.symmetric else m.constant("round_robin", Bool, False, "producers take their queues in turn"),
         "retries": m.constant("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),
         "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends, "how many messages each producer sends; 0 is no limit"),
@@ -63,6 +66,19 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         "existing_write": m.constant("existing_write", counts, most, "writeQueueNums of the topic that exists at the start"),
         "existing_perm": m.constant("existing_perm", PERMISSION, 6, "permission of the topic that exists at the start"),
     }
+
+
+CHANGEABLE: Final = {
+    "auto_create": "whether a send may create its topic, by the broker's settings as they are",
+    "broker_readable": "whether the broker's permission has READ as it is",
+    "broker_writable": "whether the broker's permission has WRITE as it is",
+}
+"""The settings of a broker among these that may be changed while it runs."""
+
+
+def make_changeable(m: Model, constant: dict[str, Expr]) -> None:
+    """Put a variable in the place of each constant that may be changed in a run; it begins as the constant has it."""
+    constant |= {name: m.var(f"{name}_now", Bool, init=constant[name], sentence=told) for name, told in CHANGEABLE.items()}
 
 
 def broker_permission(constant: dict[str, Expr]) -> Expr:

@@ -20,7 +20,7 @@ from .commitlog import Log
 from .part import Part
 from .placing import declare_places
 from .scope import Scope
-from .switches import PERMISSION, broker_permission, limited, published_perm, switches
+from .switches import PERMISSION, broker_permission, limited, make_changeable, published_perm, switches
 
 Phase = Enum(
     "idle",  # no request
@@ -61,11 +61,14 @@ class Specification(Part):
     switches = (
         "check_names",
         "signed_random",
+        "keeps_sign",
         "masks_permission",
         "skips_equal_topic",
         "takes_unknown_topics",
         "registers_updated_alone",
         "registers_created_alone",
+        "deletes_any_name",
+        "takes_topics",
     )
 
     def __init__(self, scope: Scope) -> None:
@@ -80,6 +83,8 @@ class Specification(Part):
         self.constant = switches(self.model, scope)
         self._tables()
         self._producers()
+        if scope.configures:
+            make_changeable(self.model, self.constant)
         m, counted = self.model, Int(0, 2)
         per_topic = (self.Broker, self.Topic)
         self.creations = m.var(

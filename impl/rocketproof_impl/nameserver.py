@@ -32,15 +32,27 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 
-from .java import boolean_text, parse_long
+from .java import boolean_text, parse_boolean, parse_long
 from .periodic import Periodic
 from .ports import Clock
+from .registered import decompressed
 from .remoting.command import Command, response_to
 from .remoting.dispatch import not_supported, system_error, write
 from .remoting.faq import suggestion
 from .remoting.headers import command_error
 from .remoting.ports import Channel
-from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, decode_queues, encode_json, encode_route
+from .route import (
+    FLAG,
+    MASTER_ID,
+    MISSPELT,
+    BrokerData,
+    QueueData,
+    TopicRouteData,
+    broker_to_data,
+    decode_queues,
+    encode_json,
+    encode_route,
+)
 from .topic import DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
@@ -312,9 +324,21 @@ def _field(request: Command, name: str) -> str:
     return value
 
 
+def _registered(server: NameServer, request: Command) -> Any:
+    """What a broker registers, in whichever form. Raises JavaError for a compressed one that ends too early."""
+    if not request.body:
+        return {}
+    if not parse_boolean((request.ext_fields or {}).get("compressed")):
+        return loads(request.body)
+    try:
+        return decompressed(request.body, mappings=server.profile.wants_mappings)
+    except ValueError:
+        raise command_error("Failed to decode RegisterBrokerBody") from None
+
+
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
     """Request 103; the answer has the master's addresses, and the order topics as body (NS-02, NS-12)."""
-    body: Any = loads(request.body) if request.body else {}
+    body = _registered(server, request)
     table, version = table_from_data(body.get("topicConfigSerializeWrapper") or {})
     result = server.register_broker(
         _field(request, "clusterName"),
@@ -357,7 +381,7 @@ def _get_route(server: NameServer, _: Channel, request: Command, response: Comma
         response.code = TOPIC_NOT_EXIST
         response.remark = f"No topic route info in name server for the topic: {topic}{suggestion(server.profile.name_server_faq)}"
     else:
-        response.body = encode_route(route)
+        response.body = encode_route(route, MISSPELT if server.profile.misspells_flag else FLAG)
 
 
 def _query_version(server: NameServer, _: Channel, request: Command, response: Command) -> None:

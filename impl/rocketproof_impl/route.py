@@ -8,6 +8,7 @@ from typing import Any
 from rocketproof_protocol.fastjson import dumps, loads
 
 MASTER_ID = 0
+FLAG, MISSPELT = "topicSysFlag", "topicSynFlag"  # a topic's flag, and what older name servers call it
 
 
 @dataclass(slots=True)
@@ -74,35 +75,38 @@ def _broker_name(entry: QueueData | BrokerData) -> str:
     return entry.broker_name
 
 
-def encode_route(route: TopicRouteData) -> bytes:
-    """The body of an answer to request 105: names in alphabetical order, and no order topic's line where there is none."""
+def encode_route(route: TopicRouteData, flag: str = FLAG) -> bytes:
+    """The body of an answer to request 105: names in alphabetical order, and no order topic's line where there is none. `flag` is what
+    the topic's flag is called."""
     data: dict[str, Any] = {
         "brokerDatas": [broker_to_data(broker) for broker in route.broker_datas],
         "filterServerTable": route.filter_server_table,
-        "queueDatas": [queue_to_data(queue) for queue in route.queue_datas],
+        "queueDatas": [queue_to_data(queue, flag) for queue in route.queue_datas],
     }
     if route.order_topic_conf is not None:
         data["orderTopicConf"] = route.order_topic_conf
     return encode_json(data)
 
 
-def queue_to_data(queue: QueueData) -> dict[str, Any]:
+def queue_to_data(queue: QueueData, flag: str = FLAG) -> dict[str, Any]:
     """One broker's queues of a topic as routes and registrations of a topic carry them."""
     return {
         "brokerName": queue.broker_name,
         "perm": queue.perm,
         "readQueueNums": queue.read_queue_nums,
-        "topicSysFlag": queue.topic_sys_flag,
+        flag: queue.topic_sys_flag,
         "writeQueueNums": queue.write_queue_nums,
     }
 
 
 def decode_queues(data: Any) -> list[QueueData]:
-    """The inverse, of all that a route has; none where it has no such list. Raises KeyError or TypeError for anything else."""
-    return [
-        QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], entry.get("topicSysFlag", 0))
-        for entry in data.get("queueDatas") or []
-    ]
+    """The inverse, whatever the flag is called, of all that a route has; none where it has no such list. Raises KeyError or TypeError for
+    anything else."""
+    found = []
+    for entry in data.get("queueDatas") or []:
+        flag = entry.get(FLAG, entry.get(MISSPELT, 0))
+        found.append(QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], flag))
+    return found
 
 
 def broker_to_data(broker: BrokerData) -> dict[str, Any]:

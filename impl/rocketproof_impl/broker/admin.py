@@ -14,6 +14,7 @@ from rocketproof_protocol.codes import (
     UPDATE_BROKER_CONFIG,
 )
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.remarks import RESERVED
 from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
 from ..java import null_pointer, parse_boolean
@@ -66,7 +67,7 @@ class AdminBrokerProcessor:
             self._topics.release()
 
     async def _update_and_create_topic(self, request: Command, response: Command) -> None:
-        """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with.
+        """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with, in most profiles.
 
         The header may say that the topic is ordered, but in most profiles only the name server can make it so (NS-12). Later ones
         leave an equal topic alone. Raises JavaError for a filter type that is none.
@@ -76,6 +77,9 @@ class AdminBrokerProcessor:
             return
         header = read(CreateTopicRequestHeader, request.ext_fields, nulls=profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
+            return
+        if not profile.guards_topics and header.topic == self._broker.settings.broker_cluster_name:
+            refuse(response, SYSTEM_ERROR, RESERVED.format(header.topic))
             return
         config = TopicConfig(
             header.topic,
@@ -91,6 +95,8 @@ class AdminBrokerProcessor:
             self._broker.topics.update(config)
             await self._broker.registration.register_updated(config)
         response.code = SUCCESS
+        if not profile.remarks_update:
+            response.remark = None
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
         """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; name servers are not told
@@ -150,7 +156,12 @@ class AdminBrokerProcessor:
         return slave
 
     def _is_not_for_administrators(self, topic: str, response: Command, *, any_name: bool = False) -> bool:
-        """Whether the name is not legal, with `any_name` only if it is blank, or the topic is one of the broker's own."""
+        """Whether the name is not legal, with `any_name` only if it is blank, or the topic is one of the broker's own. Raises JavaError for
+        null in profiles that guard no topics: any other name will do there."""
+        if not self._broker.profile.guards_topics:
+            if is_null(topic):
+                raise null_pointer()
+            return False
         problem = topic_problem(topic, self._broker.profile)
         if any_name and not is_blank(topic):
             problem = None

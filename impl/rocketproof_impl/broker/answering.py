@@ -110,7 +110,7 @@ def handle_put_message_result(broker: BrokerParts, sent: Sent) -> Command | None
     code = SENT.get(result.status)
     if code is None:
         refuse(response, *failure(result.status, broker.profile, broker.settings))
-        if context is not None:
+        if context is not None and broker.hooks.send:
             note_failure(context, sent.request)
         return response
     append = result.append

@@ -36,7 +36,7 @@ async def send_batch_message(
         return response
     await APPEND
     config = broker.topics.select(header.topic)
-    queue_id = queue_id_of(header.queue_id, config, broker.random, signed=broker.profile.signed_random)
+    queue_id = queue_id_of(header.queue_id, config, broker.random, broker.profile)
     problem = batch_problem(header.topic, batch_retry=broker.profile.batch_retry)
     if problem is not None:
         refuse(response, MESSAGE_ILLEGAL, problem)

@@ -21,7 +21,7 @@ from rocketproof_protocol.codes import (
 from ..periodic import Periodic
 from ..ports import Clock, Disk, Randomness
 from ..remoting.command import Command
-from ..remoting.dispatch import Dispatcher, Processor, refuse_unknown
+from ..remoting.dispatch import Dispatcher, Processor, leave_unknown, refuse_unknown
 from ..remoting.ports import Channel, Executor, Network
 from ..service import Service
 from .admin import AdminBrokerProcessor
@@ -80,7 +80,9 @@ class Broker(BrokerParts):
         """Codes that are not named here are not supported (REM-05); recorded releases say so by a processor. Profiles without half
         messages know no end of a transaction."""
         processors = self.dispatcher.processors
-        if self.profile.default_processor:
+        if self.profile.leaves_unknown:
+            self.dispatcher.default = Processor(leave_unknown, executors["admin"])
+        elif self.profile.default_processor:
             self.dispatcher.default = Processor(refuse_unknown, executors["admin"])
         send = SendMessageProcessor(self)
         processors |= {code: Processor(send.process, executors["send"], send.rejects) for code in SEND_CODES}

@@ -14,11 +14,12 @@ from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.remarks import FORBIDDEN, NO_WRITING, NOT_EXIST, QUEUE_ILLEGAL, RESERVED
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
+from ..java import null_pointer
 from ..names import topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import remote_address
 from ..remoting.faq import suggestion
-from ..remoting.headers import SendMessageRequestHeader
+from ..remoting.headers import SendMessageRequestHeader, is_null
 from ..remoting.ports import Channel
 from ..tasks import Pause
 from ..topic import TopicConfig
@@ -100,8 +101,10 @@ def sending_is_forbidden(settings: BrokerSettings) -> str:
 
 def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     """What a topic may not be called: later releases look at the text (CHK-02) and at a list (CHK-03, HAZ-42), earlier ones
-    refuse the template and nothing else (CHK-04)."""
+    refuse the template and nothing else (CHK-04). Raises JavaError without a topic where the text is not looked at."""
     if not profile.check_names:
+        if is_null(topic):
+            raise null_pointer()
         reserved = topic == TEMPLATE
         return (SYSTEM_ERROR, RESERVED.format(topic)) if reserved else None
     problem = topic_problem(topic, profile)

@@ -38,7 +38,7 @@ class ClientManageProcessor:
 
     async def process(self, channel: Channel, request: Command) -> Command:
         response = response_to(request)
-        if request.code == HEART_BEAT and self._broker.profile.tells_more:
+        if request.code == HEART_BEAT and self._broker.profile.tells_second_heartbeat:
             response.ext_fields = dict(HEARTBEATS)
         await self.codes[request.code](channel, request)
         response.code, response.remark = SUCCESS, None

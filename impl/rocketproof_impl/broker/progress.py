@@ -49,13 +49,13 @@ class ConsumerManageProcessor:
         self._broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
 
     def _unknown(self, header: UpdateConsumerOffsetRequestHeader, request: Command) -> tuple[int, str] | None:
-        """Code and remark for a group, topic, queue or offset that there is not. Raises JavaError for a known group without a topic."""
+        """Code and remark for a group, topic, queue or offset that there is not. Raises JavaError where no topic is named."""
         broker, told = self._broker, request.ext_fields or {}
+        if is_null(header.topic):
+            raise null_pointer()
         group = "null" if is_null(header.consumer_group) else header.consumer_group
         if broker.profile.checks_committers and group not in broker.groups.table:
             return SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
-        if is_null(header.topic):
-            raise null_pointer()
         if broker.topics.select(header.topic) is None:
             return TOPIC_NOT_EXIST, f"Topic {header.topic} not exist!"
         for field, name in (("queueId", "QueueId"), ("commitOffset", "Offset")):
@@ -73,6 +73,8 @@ class ConsumerManageProcessor:
             if not (profile.begins_anywhere or header.set_zero_if_not_found):
                 self._not_found(response, "Not found, do not set to zero, maybe this group boot first")
                 return
+            if is_null(header.topic):
+                raise null_pointer()
             known = profile.begins_anywhere or store.queues.find(header.topic, header.queue_id) is not None
             if not known or store.min_offset(header.topic, header.queue_id) > 0:
                 self._not_found(response, "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first")

@@ -83,7 +83,8 @@ class PullMessageProcessor:
         broker = self._broker
         response = response_to(request)
         response.ext_fields = {}
-        header = read(PullMessageRequestHeader, request.ext_fields, nulls=broker.profile.null_fields, numbers=True)
+        strict = not broker.profile.null_numbers
+        header = read(PullMessageRequestHeader, request.ext_fields, nulls=broker.profile.null_fields, numbers=strict)
         group = self._may_pull(channel, header, response)
         if group is None:
             return response
@@ -134,6 +135,7 @@ class PullMessageProcessor:
         if not group.consume_enable:
             self._forbid(response, BY_GROUP, f"subscription group no permission, {header.consumer_group}")
             return None
+        _read_first(header, broker.profile.pull_reads_first)
         topic = header.topic
         config = broker.topics.select(topic)
         if config is None:
@@ -202,6 +204,16 @@ class PullMessageProcessor:
             born_host=host,
             store_host=host,
         )
+
+
+def _read_first(header: PullMessageRequestHeader, fields: str) -> None:
+    """Read what a release reads before it looks for the topic: the flags, and the time too of a pull that may wait. Raises JavaError for
+    one that is null."""
+    if "flags" not in fields:
+        return
+    waits = header.sys_flag & PULL_SUSPENDS
+    if waits and "time" in fields:
+        _ = header.suspend_timeout_millis
 
 
 def fill(response: Command, found: GetMessageResult, offset: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rocketproof_profiles import Profile
+
 from ..java import absolute, null_pointer, remainder
 from ..ports import Randomness
 from ..topic import TopicConfig
@@ -20,8 +22,9 @@ def random_queue_id(random: Randomness, queue_nums: int, *, signed: bool) -> int
     return remainder(random.below(RANDOM_MODULUS), queue_nums)
 
 
-def queue_id_of(requested: int, config: TopicConfig | None, random: Randomness, *, signed: bool) -> int:
-    """The requested queue; for a negative one any of the topic's write queues, though CHK-10 asks the larger count (HAZ-16).
+def queue_id_of(requested: int, config: TopicConfig | None, random: Randomness, profile: Profile) -> int:
+    """The requested queue; for a negative one any of the topic's write queues, though CHK-10 asks the larger count (HAZ-16), or one below
+    0 in a release that keeps the sign of what it draws.
 
     Raises JavaError if the topic was deleted since it was checked (SEND-21, HAZ-18).
     """
@@ -29,4 +32,6 @@ def queue_id_of(requested: int, config: TopicConfig | None, random: Randomness, 
         return requested
     if config is None:
         raise null_pointer()
-    return random_queue_id(random, config.write_queue_nums, signed=signed)
+    if profile.keeps_sign:
+        return remainder(remainder(random.int32(), RANDOM_MODULUS), config.write_queue_nums)
+    return random_queue_id(random, config.write_queue_nums, signed=profile.signed_random)

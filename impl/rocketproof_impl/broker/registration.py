@@ -37,17 +37,23 @@ def period_millis(configured: int = 30_000) -> int:
     return max(10_000, min(configured, 60_000))
 
 
-def registered_table(table: dict[str, TopicConfig], broker_permission: int, *, masks: bool = False) -> dict[str, TopicConfig]:
+def registered_table(
+    table: dict[str, TopicConfig], broker_permission: int, *, masks: bool = False, flags: bool = False
+) -> dict[str, TopicConfig]:
     """What a registration carries of the topics (NS-11).
 
-    A broker that lacks READ or WRITE sends copies with its own permission, or if it `masks` with what both allow, and with sysFlag,
-    filter type and order at their defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
+    A broker that lacks READ or WRITE sends copies with its own permission, or if it `masks` with what both allow, and with filter type,
+    order, and sysFlag, unless `flags` keeps that, at their defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
     """
     if is_readable(broker_permission) and is_writeable(broker_permission):
         return table
     return {
         name: TopicConfig(
-            name, config.read_queue_nums, config.write_queue_nums, config.perm & broker_permission if masks else broker_permission
+            name,
+            config.read_queue_nums,
+            config.write_queue_nums,
+            config.perm & broker_permission if masks else broker_permission,
+            topic_sys_flag=config.topic_sys_flag if flags else 0,
         )
         for name, config in table.items()
     }
@@ -122,7 +128,7 @@ class Registration:
         """The same without a version, as a setting wants it (request 217): no change hides another's, and a name server that does not know
         the broker does not take it. One that does not know the request may leave it without an answer: whoever waits for the topic waits
         that long."""
-        sent = registered_table({config.topic_name: config}, self._settings.broker_permission, masks=self._profile.masks_permission)
+        sent = self._registered({config.topic_name: config})
         mine = sent[config.topic_name]
         queues = QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
         request = Command(REGISTER_TOPIC, {"topic": mine.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
@@ -203,8 +209,12 @@ class Registration:
         return self._identity() | {"haServerAddr": self._settings.ha_address}
 
     def _body(self, table: dict[str, TopicConfig]) -> bytes:
-        sent = registered_table(table, self._settings.broker_permission, masks=self._profile.masks_permission)
+        sent = self._registered(table)
         return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(sent, self._topics.data_version)})
+
+    def _registered(self, table: dict[str, TopicConfig]) -> dict[str, TopicConfig]:
+        profile = self._profile
+        return registered_table(table, self._settings.broker_permission, masks=profile.masks_permission, flags=profile.registers_flag)
 
     def _apply_order(self, answer: Command) -> None:
         """Make the table's order flags those of the answer, if it lists order topics at all (NS-12)."""

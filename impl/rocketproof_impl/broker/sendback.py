@@ -34,7 +34,7 @@ async def consumer_send_msg_back(broker: BrokerParts, request: Command) -> Comma
 
     Asked in this order: the group (BACK-03); the broker's permission, whether the topic is ordered or not (BACK-04); whether the
     group retries at all, and if not the message is given up and that is called a success (BACK-05, HAZ-30); the retry topic; and
-    whether the message is there (BACK-09). Raises JavaError.
+    whether the message is there (BACK-09), in some releases under the topic that the request names. Raises JavaError.
     """
     response = response_to(request)
     header = back_header(broker, request)
@@ -55,6 +55,9 @@ async def consumer_send_msg_back(broker: BrokerParts, request: Command) -> Comma
     found = broker.store.look_message_by_offset(header.offset)
     if found is None:
         refuse(response, SYSTEM_ERROR, f"look message by offset failed, {header.offset}")
+        return response
+    if broker.profile.checks_origin and header.origin_topic is not None and header.origin_topic != found.topic:
+        refuse(response, SYSTEM_ERROR, f"look message by offset failed to check the topic name{header.offset}")
         return response
     mark(found)
     message = again(broker, found)

@@ -100,7 +100,7 @@ def message_context(broker: BrokerParts, channel: Channel, request: Command, hea
     profile = broker.profile
     if profile.wants_topic and is_null(header.topic):
         raise null_pointer()
-    if profile.always_traced and request.body is None:
+    if profile.wants_request_body and request.body is None:
         raise null_pointer()
     return build_message_context(broker.hooks, broker.settings, channel, header, profile)
 
@@ -129,7 +129,7 @@ async def send_message(
         return response
     await APPEND
     config = broker.topics.select(header.topic)
-    queue_id = queue_id_of(header.queue_id, config, broker.random, signed=profile.signed_random)
+    queue_id = queue_id_of(header.queue_id, config, broker.random, profile)
     message = Message(header.topic, queue_id)
     if not await handle_retry_and_dlq(broker, header, request, response, message, config):
         return response

@@ -200,7 +200,7 @@ class TopicConfigManager:
         if template is None:
             log.warning("no topic %s, because the default topic %s does not exist. producer: %s", topic, default_topic, remote_address)
             return None
-        await INHERIT_ASKED
+        await INHERIT_ASKED.carrying(template)
         if not is_inherited(template.perm):
             log.warning(
                 "no topic %s, because the default topic %s has no perm %d. producer: %s",

@@ -168,6 +168,15 @@ async def refuse_unknown(_: Channel, request: Command) -> Command:
     return not_supported(request)
 
 
+_LAST_CODE = 323  # of a request, in 4.5.2
+
+
+async def leave_unknown(_: Channel, request: Command) -> Command | None:
+    """A default processor that has no answer for what no release knows. What the described one may serve and this one does not is refused:
+    its caller expects an answer."""
+    return None if request.code > _LAST_CODE else not_supported(request)
+
+
 def system_busy(request: Command, remark: str) -> Command:
     """What a request is answered with that was not served."""
     response = response_to(request)

@@ -204,8 +204,9 @@ def parse_request_header(
 ) -> SendMessageRequestHeader | None:
     """The send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does.
 
-    With `null_fields` only a number with a short name that is none is an error; see `decode_with_nulls`. With `wants_short` those short
-    names that are required have to be there, before any is read; with `wants_flags` the two flags, too, once all are read.
+    With `null_fields` only a number with a short name that is none is an error, and with `null_numbers` not even that; see
+    `decode_with_nulls`. With `wants_short` those short names that are required have to be there, before any is read; with `wants_flags` the
+    two flags, too, once all are read.
     """
     short = code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
     if not short and code != SEND_MESSAGE:
@@ -216,7 +217,7 @@ def parse_request_header(
         if missing is not None:
             raise command_error(f"the custom field <{missing}> is null")
     if profile.null_fields:
-        header = decode_with_nulls(SendMessageRequestHeader, names, ext_fields, numbers=short)
+        header = decode_with_nulls(SendMessageRequestHeader, names, ext_fields, numbers=short and not profile.null_numbers)
     else:
         header = decode(SendMessageRequestHeader, names, ext_fields)
     if short and profile.wants_flags and not {SHORT_NAMES["unitMode"], SHORT_NAMES["batch"]} <= (ext_fields or {}).keys():

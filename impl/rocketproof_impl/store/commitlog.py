@@ -89,7 +89,7 @@ class CommitLog:
         """What is done for one message before the lock (CL-01, CL-02): how it is appended, or why it is not.
 
         Changes its time and checksum, and with a delay its topic and queue. What is tested here leaves no trace in the table of
-        queues (APP-06). Raises JavaError.
+        queues, but in the releases that count a message before they encode it (APP-06). Raises JavaError.
         """
         message.store_timestamp = self._clock.now()
         message.body_crc = record.body_crc(message.body)
@@ -99,6 +99,7 @@ class CommitLog:
             parts = record.parts_of(message, hosts_by_flag=self._profile.hosts_by_flag)
             exceeded = self._exceeded(parts)
             if exceeded is not None:
+                self._pass_over(message, 1)
                 return _EARLY_STATUS[exceeded]
         return lambda mapped: self._append_message(mapped, message, parts)
 
@@ -142,6 +143,8 @@ class CommitLog:
             raise
         finally:
             self.lock.release()
+        if put.append is not None and put.append.status is AppendMessageStatus.END_OF_FILE:
+            self._pass_over(message, put.append.msg_id.count(",") + 1)
         if put.status is PutMessageStatus.PUT_OK and put.append is not None:
             self._statistics.count(message.topic, put.append.msg_num, put.append.wrote_bytes)
             self.appended()
@@ -262,6 +265,12 @@ class CommitLog:
         """The queue's key and its next offset; a new queue gets 0 at once, whatever becomes of the append (APP-03)."""
         key = f"{message.topic}-{message.queue_id}"
         return key, self.topic_queue_table.setdefault(key, 0)
+
+    def _pass_over(self, message: Message, count: int) -> None:
+        """The offsets of what is not stored are taken, in the releases that count it before they know (APP-03)."""
+        if self._profile.counts_refused and message.transaction in (NOT, COMMIT):
+            key, first = self._queue_offset(message)
+            self.topic_queue_table[key] = first + count
 
     def _end_of_file(self, mapped: MappedFile, message: Message, queue_offset: int, msg_id: str) -> AppendResult:
         """Fill the file: the size of what is left and the blank magic number; queues stay as they are (APP-07)."""

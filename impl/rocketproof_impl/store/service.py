@@ -10,7 +10,7 @@ from rocketproof_protocol.flags import COMMIT, INNER_BATCH, NOT
 from rocketproof_protocol.properties import INNER_NUM
 from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
-from ..java import JavaError, length, null_pointer
+from ..java import JavaError, length, null_pointer, utf8
 from ..link import Dial
 from ..message import Message
 from ..ports import Clock, Disk
@@ -183,7 +183,7 @@ class MessageStore:
 
     def _check_message(self, message: Message) -> PutMessageStatus | None:
         """Lengths in characters; the properties' excess has a status of its own where the page cache is asked last."""
-        if length(message.topic) > TOPIC_LIMIT:
+        if self._is_long(message.topic):
             return PutMessageStatus.MESSAGE_ILLEGAL
         if self._profile.wants_body and message.body is None:
             return PutMessageStatus.MESSAGE_ILLEGAL
@@ -192,8 +192,14 @@ class MessageStore:
             return PutMessageStatus.MESSAGE_ILLEGAL if self._profile.busy_first else PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
         return None
 
+    def _is_long(self, topic: str) -> bool:
+        """Whether the name has too many characters, or, where the profile counts those, bytes."""
+        return length(topic) > TOPIC_LIMIT or (self._profile.limits_name_bytes and len(utf8(topic)) > TOPIC_LIMIT)
+
     def _check_batch(self, batch: Message) -> PutMessageStatus | None:
-        if length(batch.topic) > TOPIC_LIMIT:
+        if self._is_long(batch.topic):
+            return PutMessageStatus.MESSAGE_ILLEGAL
+        if batch.body is None and self._profile.wants_body:
             return PutMessageStatus.MESSAGE_ILLEGAL
         if batch.body is None:
             raise null_pointer()
@@ -223,10 +229,12 @@ class MessageStore:
         return self.commit_log.look(offset)
 
     def get_message(self, topic: str, queue_id: int, queue_offset: int) -> Message | None:
-        """The message at a place of a queue, once it is dispatched."""
+        """The message at a place of a queue, once it is dispatched; None where the entry only fills the queue up to its first one: that
+        names more bytes than the log's file has (REC-04)."""
         queue = self.queues.find(topic, queue_id)
         entry = None if queue is None else queue.entry(queue_offset)
-        return None if entry is None else self.commit_log.look(entry.physical_offset)
+        data = None if entry is None else self.commit_log.files.select(entry.physical_offset, entry.size)
+        return None if data is None else self.commit_log.decode(data)
 
     def pull(self, topic: str, queue_id: int, offset: int, most: int, matches: Callable[[int], bool]) -> GetMessageResult | None:
         """At most so many records of a queue from an offset on, those whose hash of tags matches; None if the store is shut down."""

@@ -22,12 +22,12 @@ MILLIS = 3000
 class Client:
     """Requests to name servers and brokers, as a context: `with Client() as client: client.call("127.0.0.1:9876", request)`.
 
-    All calls of one client to one address share a connection. `receiver` serves what the other side asks.
+    All calls of one client to one address share a connection. `receiver` serves what the other side asks; `notices_ends` as of TcpNetwork.
     """
 
-    def __init__(self, receiver: Receiver | None = None) -> None:
+    def __init__(self, receiver: Receiver | None = None, *, notices_ends: bool = True) -> None:
         self.background = Background("rocketproof client")
-        self.network = TcpNetwork(self.background.threads, receiver)
+        self.network = TcpNetwork(self.background.threads, receiver, notices_ends=notices_ends)
         self._instances: dict[str, ClientInstance] = {}
 
     def __enter__(self) -> Client:

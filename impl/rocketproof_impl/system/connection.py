@@ -40,7 +40,21 @@ class Connection(asyncio.Protocol):
     """A channel. `active` is when anything came or went last, `began` when the frame began that is not complete, None if there is
     none; both on the loop's clock, in seconds."""
 
-    __slots__ = ("_buffer", "_closed", "_kept", "_loop", "_lost", "_owner", "_pending", "_stuck", "_transport", "active", "began", "remote")
+    __slots__ = (
+        "_buffer",
+        "_closed",
+        "_kept",
+        "_loop",
+        "_lost",
+        "_owner",
+        "_pending",
+        "_stuck",
+        "_transport",
+        "active",
+        "began",
+        "ended",
+        "remote",
+    )
 
     _transport: asyncio.Transport
 
@@ -53,6 +67,7 @@ class Connection(asyncio.Protocol):
         self._stuck = False
         self._pending = False  # there is another turn to come
         self._lost = False  # the other side is gone
+        self.ended = False  # by the other side, in good order
         self.active = loop.time()
         self.began: float | None = None
         self.remote = ("", 0)
@@ -110,6 +125,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost, self._stuck = True, False
+        self.ended = exc is None and not self._closed
         if exc is not None:
             self._drain()
         self._serve()

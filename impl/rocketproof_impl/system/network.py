@@ -28,10 +28,15 @@ class _Link:
 
 class TcpNetwork:
     """Requests to remoting addresses. `receiver` serves what the other side asks over the same connection, such as a broker that
-    asks a producer for the outcome of a transaction; without one such requests are dropped."""
+    asks a producer for the outcome of a transaction; without one such requests are dropped.
 
-    def __init__(self, threads: Threads, receiver: Receiver | None = None) -> None:
+    `notices_ends`: when the other side ends a connection in good order, who waits for an answer fails at once; otherwise only when the
+    time is over, as clients up to 5.1.1 do. When a connection breaks all fail at once.
+    """
+
+    def __init__(self, threads: Threads, receiver: Receiver | None = None, *, notices_ends: bool = True) -> None:
         self._threads = threads
+        self._notices_ends = notices_ends
         self._opaque = 0
         self._links: dict[str, _Link] = {}
         self.receiver = receiver
@@ -95,6 +100,8 @@ class TcpNetwork:
         """The connection is lost, or was never made."""
         if self._links.get(link.address) is link:
             del self._links[link.address]
+        if not self._notices_ends and link.connection is not None and link.connection.ended:
+            return
         pending, link.pending = link.pending, {}
         for answer in pending.values():
             answer.fail(SendFailed(f"the connection to {link.address} is lost"))

@@ -98,7 +98,7 @@ class BrokerNode:
         self.threads = Threads()
         settings.store_path_root_dir = os.path.abspath(settings.store_path_root_dir)
         self.disk = SystemDisk(settings.store_path_root_dir)
-        self.network = TcpNetwork(self.threads)
+        self.network = TcpNetwork(self.threads, notices_ends=self.profile.notices_ends)
         listening: list[socket.socket] = []
         try:
             self.disk.lock("lock")

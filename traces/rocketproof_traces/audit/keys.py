@@ -27,14 +27,15 @@ from .beside import Rows
 ROWS: Final = 1 << 16
 FEW: Final = 8
 """So many entries tell whether a file is of this store; in one of fewer each is judged by itself."""
-_WINDOW: Final = 4 << 20
+_WINDOW: Final = 8 << 20
+"""Bytes of the log in memory: more than the largest record has by the default of maxMessageSize, which limits its body alone."""
 _ENTRY = Struct(">iqii")
 _SECOND: Final = 1000
 _MOST: Final = (1 << 31) - 1
 
 
 class _Log(KeptOpen):
-    """Bytes of the log at physical offsets, some MiB at a time."""
+    """Bytes of the log at physical offsets, some MiB at a time, and a whole record however large it is."""
 
     def __init__(self, files: Sequence[LogFile]) -> None:
         super().__init__()
@@ -65,7 +66,12 @@ class _Log(KeptOpen):
         """Have bytes from an offset on; none where no file has it."""
         number = bisect.bisect_right(self._bases, offset) - 1
         file = self._files[number] if number >= 0 else None
-        count = 0 if file is None else max(0, min(file.base + file.length - offset, _WINDOW))
+        rest = 0 if file is None else max(0, file.base + file.length - offset)
+        count = min(rest, _WINDOW)
+        if file is not None and rest > _WINDOW:
+            size = bytearray(4)  # of the record that begins there
+            self.source(file.path).read_into(offset - file.base, memoryview(size))
+            count = min(rest, max(_WINDOW, int.from_bytes(size, signed=True)))
         self._room = np.zeros(count + 2 * MARGIN, np.uint8)
         self._first, self._past = offset, offset + count
         if file is not None and count:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
-from rocketproof_protocol.topics import HALF_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..stored.errors import StoredError
 from ..stored.facts import Column
@@ -27,7 +27,8 @@ MOST_DIGITS: Final = 18
 
 
 class Halves:
-    """The half messages of a stretch of the log, in order. Columns: `_KEPT`, topic and queue being those that they are for."""
+    """The half messages of a stretch of the log, in order, those among them whose delay hides them. Columns: `_KEPT`, topic and queue being
+    those that they are for."""
 
     def __init__(self, log: Records, names: Names) -> None:
         self._log, self._names = log, names
@@ -36,7 +37,8 @@ class Halves:
 
     def take(self, rows: dict[str, Column]) -> None:
         """Keep the half messages of some rows."""
-        in_half = rows["topicClass"] == _HALF
+        delayed = (rows["topicClass"] == _SCHEDULE) & (rows["realClass"] == _HALF)  # HAZ-39
+        in_half = (rows["topicClass"] == _HALF) | delayed
         chosen = np.flatnonzero(in_half | (rows["sysFlag"] & TRANSACTION_BITS == PREPARED))
         past = self._count + len(chosen)
         if past > self._columns.shape[1]:
@@ -103,8 +105,9 @@ class Halves:
         """What a record says of itself if it is a half message."""
         head = record.head
         topic, queue = record.topic, head.queue_id
-        if topic == HALF_TOPIC.encode():
-            topic = record.properties.get(REAL_TOPIC.encode(), b"")
+        meant = record.properties.get(REAL_TOPIC.encode(), b"")
+        if topic == HALF_TOPIC.encode() or (topic == SCHEDULE.encode() and meant == HALF_TOPIC.encode()):
+            topic = meant
             text = record.properties.get(REAL_QID.encode(), b"")
             queue = int(text) if text.removeprefix(b"-").isdigit() else -1
         elif head.sys_flag & TRANSACTION_BITS != PREPARED:

@@ -24,8 +24,8 @@ def reason(one: Operation, profile: Profile) -> str:
             return "a busy broker"
         if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
             return "limits of batches"
-    if one.op == "update_topic":
-        return one.reason or ("updates of a slave" if one.code and SLAVE in str((one.answer or {}).get("remark")) else "")
+    if one.op in ("update_topic", "delete_topic"):
+        return one.reason or ("updates of a slave" if one.code and SLAVE in one.remark else "")
     if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
         return "answers without their value"
     if one.op == "max_offset" and one.code != 0:
@@ -37,7 +37,7 @@ def reason(one: Operation, profile: Profile) -> str:
 
 def is_busy(one: Operation) -> bool:
     """Whether the answer says that the broker was too busy to serve the request, or to wait for its end."""
-    return bool(one.code) and (one.code in (2, 14) or "broker busy" in str((one.answer or {}).get("remark") or ""))
+    return bool(one.code) and (one.code in (2, 14) or "broker busy" in one.remark)
 
 
 def beyond(one: Operation, profile: Profile) -> str:

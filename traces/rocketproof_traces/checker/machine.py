@@ -19,12 +19,12 @@ from rocketproof_model.language.traverse import walk
 from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.slicing import control
 from rocketproof_model.specification import constants
-from rocketproof_model.specification.placing import SWITCHES
+from rocketproof_model.specification.placing import OF_STORES, SWITCHES
 from rocketproof_model.specification.vocabulary import Kind, Phase, PlacedAnswer
 from rocketproof_profiles import PROFILES
 
 from ..history.cases import Config
-from .shape import COLUMNS, GROUPS, OF_REQUESTS, REGISTERING, ROUTES, Change, Shape, model_of
+from .shape import COLUMNS, GROUPS, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, Change, Shape, model_of
 from .steps import GIVEN_UP, Local, Move
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
@@ -91,6 +91,9 @@ class Machine:
         self.update = self.functions["update_topic"]
         self.ordered = self.functions["update_ordered"] if shape.placed else self.update
         self.regroup = self.functions["update_group"] if shape.placed else self.update
+        self.delete, self.outlive = (self.functions[n] if shape.deletes else self.update for n in ("delete_topic", "outlive"))
+        self.tells = {name: self.functions[name] if shape.tells else self.update for name in ("register_topic", "forget_topic")}
+        self.configures = {name: self.functions[name] if shape.configures else self.update for name in ("switch_creation", "permit")}
         self.registering = [(f, self._all_read(f)) for f in (self.functions[a.name] for a in model.actions if a.name in REGISTERING)]
         self.shared = model.variable("job.phase").first
         mine = [v for v in model.variables if v.name.startswith(OF_REQUESTS)]
@@ -119,13 +122,31 @@ class Machine:
     @staticmethod
     def _of_placed(shape: Shape) -> dict[str, Any]:
         """What placed requests ask of a release."""
-        names = (*(name for name, *_ in SWITCHES), "wants_origin")
+        names = (name for name, *_ in (*SWITCHES, *OF_STORES))
         return {name: getattr(PROFILES[shape.profile], name) for name in names} | {"slave": shape.slave}
+
+    @cached_property
+    def queues(self) -> range:
+        """The queues that have counters: half of them are below 0 where a queue that is drawn may be."""
+        count = self.shape.queues
+        below = count // 2 if PROFILES[self.shape.profile].keeps_sign else 0
+        return range(-below, count - below)
 
     # Shared states
 
     def offset_slot(self, topic: int, queue: int) -> int:
-        return self.first["offset"] + topic * self.shape.queues + queue
+        """The counter of a queue; one below 0 is counted from the end."""
+        return self.first["offset"] + topic * self.shape.queues + queue % self.shape.queues
+
+    def outlived_slot(self, topic: int, queue: int) -> int:
+        return self.first[OUTLIVED] + topic * self.shape.queues + queue % self.shape.queues
+
+    @cached_property
+    def outlived_slots(self) -> int:
+        """The slots of queues that may go on after a deletion: later answers depend on them, though no request that is answered does."""
+        if not self.shape.deletes:
+            return 0
+        return bits(range(self.outlived_slot(0, 0), self.outlived_slot(len(self.shape.classes), 0)))
 
     def config_slots(self, topic: int) -> tuple[int, ...]:
         return tuple(self.first[f"config.{column}"] + topic for column in COLUMNS)
@@ -209,17 +230,36 @@ class Machine:
             self._last = shared, number
         return number
 
+    def deleted(self, shared: State, topic: int) -> Move:
+        """The deletion of a topic: it takes away the queues of all topics that are not there behind it, whatever they hold."""
+        known = {each: self.config_slots(each)[0] for each in range(len(self.shape.classes))}
+        gone = [each for each, slot in known.items() if each == topic or not shared[slot]]
+        at = range(self.shape.queues)
+        queues = bits(slot(each, queue) for each in gone for queue in at for slot in (self.offset_slot, self.outlived_slot))
+        reads = bits(known.values()) | queues
+        move = self.step(self.delete, (0, topic), shared, self.idle, bits(range(self.shared)))
+        return move._replace(local=None, reads=reads, writes=move.writes | queues)
+
     # Handlers
 
     def arrived(
-        self, topic: int, default: int, numbers: int, queue: int, kind: str, phase: str = "arrived", way: Mapping[str, int] | None = None
+        self,
+        topic: int,
+        default: int,
+        numbers: int,
+        queue: int,
+        kind: str,
+        phase: str = "arrived",
+        way: Mapping[str, int] | None = None,
+        write: int = 0,
     ) -> Local:
         """A handler that has just got this request; with another phase, one that is further on. `way` has codes of what its record's place
-        depends on."""
-        key = (topic, default, numbers, queue, kind, phase, None if way is None else tuple(way.items()))
+        depends on. `write`: the queues that its topic is to have had, if it is deleted."""
+        key = (topic, default, numbers, queue, kind, phase, write, None if way is None else tuple(way.items()))
         found = self._arrived.get(key)
         if found is None:
             codes = {"topic": topic, "default": default, "numbers": numbers, "queue": queue, "kind": Kind.encode(kind)}
+            codes |= {"write": write} if write and self.shape.deletes else {}
             codes |= {} if way is None else {f"way.{name}": code for name, code in way.items()}
             found = self._arrived[key] = self.handling(phase=Phase.encode(phase), broker=1, **codes)
         return found
@@ -387,7 +427,7 @@ class Machine:
     def _settled(self) -> dict[int, int | None]:
         """The slots that change, each with the one value that it can get, if there is only one: then it keeps it."""
         found: dict[int, int | None] = {}
-        for function in (*self.handler, self.update, self.ordered, self.regroup):
+        for function in (*self.handler, self.update, self.ordered, self.regroup, self.delete, self.outlive, *self.configures.values()):
             seen = View((None,) * (self.shared + len(self.idle)), {}, self.instance.constants)
             for update in function.action.updates:
                 variable, code = update.target.args[0], decided(update.value, seen)

@@ -12,21 +12,24 @@ from rocketproof_model.specification import placing
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
-from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
+from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
 
 from ..history.cases import KINDS, UNREADABLE, Config
-from ..history.operations import SENDS, Operation
+from ..history.operations import SENDS, TELLING, Operation
 from ..refusal import Refusal
+from .administered import Deleted, Refused, Update
 from .ends import told_before
 from .left_out import beyond, reason
+from .looks import Described, Reached, Routed
 from .machine import MOST_QUEUES, Machine, bits
 from .parts import Part, default_of
 from .refusals import refused
-from .requests import COUNTED, Claims, Described, Ended, Reached, Reduced, Refused, Routed, Send, Update, fits_int
 from .search import Search
+from .sends import COUNTED, Claims, Ended, Send, fits_int
 from .shape import Shape
 from .steps import Bound, Local, Point, Request, Searched, Step, answers_of
+from .unasked import Begun, Cleaned, Outlived, Reduced
 from .ways import ELSEWHERE, Values, topics_of
 
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
@@ -34,6 +37,8 @@ NO_BODY = "a message without a body is an error before anything else"
 """SEND-03, in releases that store the region of each message."""
 NO_FLAG = "a send with short names that lacks one of its flags is an error before anything else"
 """REM-04, in 5.2.0."""
+NO_WHEEL = "TimerMessageStore"
+"""What an error tells of a broker that counts a topic's timers and has none (TCM-31)."""
 LEVELS = 18
 Make = Callable[[Shape], Machine]
 
@@ -109,13 +114,16 @@ class PartChecker:
             Shape(
                 self.profile.name,
                 classes,
-                1 << (most - 1).bit_length(),
+                1 << (most * (2 if self.profile.keeps_sign else 1) - 1).bit_length(),  # those below 0 have counters, too
                 alone=part.alone,
                 auto_create=self.auto_create,
                 readable=bool(self.permission & 4),
                 writable=bool(self.permission & 2),
                 routes=self._knows_routes,
                 placed=self.placed,
+                deletes=bool(self._deletions),
+                configures=self.part.recorded and any(one.op == "configure" for one in part.asked),
+                tells=self._knows_routes and any(one.op in TELLING for one in part.asked),
                 slave=self._slave,
             )
         )
@@ -144,8 +152,17 @@ class PartChecker:
     def _slave(self) -> bool:
         return False
 
+    @cached_property
+    def _deletions(self) -> list[Operation]:
+        return [one for one in self.part.asked if one.op == "delete_topic"]
+
     def _reason(self, one: Operation) -> str:
-        return reason(one, self.profile)
+        return self._ended_anew(one) or reason(one, self.profile)
+
+    def _ended_anew(self, one: Operation) -> str:
+        """Why nobody knows how far a queue may be: it may have begun anew, and entries of before may follow."""
+        deleted = self._deletions and one.closed is not None and self._deletions[0].opened < one.closed
+        return "the ends of queues after a deletion" if deleted and one.op == "max_offset" else ""
 
     def _queues(self) -> list[int]:
         """The queues that the part's requests may be about."""
@@ -186,7 +203,7 @@ class PartChecker:
         claims = self._claims(last) if own or any(end is None for _, _, end in asked) else frozenset()
         self.requests: list[Request] = []
         self.made: list[Operation | None] = []
-        opened: list[tuple[int, int, int | None]] = []
+        opened = self._after_deletions(last)
         for one, why, end in asked:
             request = self._request(one, why, known=end is not None, claims=claims)
             if request is not None:
@@ -199,6 +216,37 @@ class PartChecker:
             opened.append((seq, self._add(Described(self.machine, self.topics[topic], config), None), seq))
         return opened
 
+    def _after_deletions(self, last: int) -> list[tuple[int, int, int | None]]:
+        """What becomes of queues whose topics are deleted, as `_opened` has it."""
+        deleted = [one for one in self._deletions if one.opened <= last]
+        if not deleted:
+            return []
+        topics = {self.topics[one.topic] for one in deleted}
+        queues = {(claim.topic, claim.queue) for claim in self._named if claim.topic in topics or self.part.recorded}
+        since, found = deleted[0].opened, list[tuple[int, int, int | None]]()
+        if not self.part.recorded:
+            found.append((since, self._add(Cleaned(self.machine, tuple(sorted(topics))), None), None))
+        for topic, queue in sorted(queues):
+            if queue in self.machine.queues:
+                found.append((since, self._add(Outlived(self.machine, topic, queue), None), None))
+        for (topic, queue), offsets in sorted(self._told(last).items()):
+            found.append((-1, self._add(Begun(self.machine, topic, queue, tuple(sorted(offsets))), None), None))
+        return found
+
+    def _told(self, last: int) -> dict[tuple[int, int], set[int]]:
+        """The offsets that answers up to an event tell of queues that were there before the first event."""
+        empty = {topic for name, topic in self.topics.items() if self._begins_empty(name)}
+        found: dict[tuple[int, int], set[int]] = {}
+        for claim in self._named:
+            if claim.closed <= last:
+                found.setdefault((claim.topic, claim.queue), set()).add(claim.offset)
+        for one, why in zip(self.part.asked, self.reasons, strict=True):
+            offset = one.answered("offset") if one.op == "max_offset" and not why else None
+            if offset is not None and one.closed is not None and one.closed <= last:
+                found.setdefault((self.topics[one.topic], one.number("queueId")), set()).add(offset)
+        queues = self.machine.queues
+        return {key: offsets - {0} for key, offsets in found.items() if key[1] in queues and key[0] not in empty and offsets - {0}}
+
     def _own_records(self) -> Iterable[tuple[int, str, int]]:
         """The places in which the broker may store a record by itself: from which event on, topic and queue; -1 is any queue."""
         return self.part.own
@@ -207,7 +255,7 @@ class PartChecker:
         self.answers = answers_of(opened)
         again = self.machine.looks_again
         giving_up = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.giving_up or not again))
-        deciding = bits(self.machine.deciding - {self.machine.first["lock"]})
+        deciding = bits(self.machine.deciding - {self.machine.first["lock"]}) | self.machine.outlived_slots
         return Search(
             self.requests,
             self.answers,
@@ -232,6 +280,8 @@ class PartChecker:
         return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in topics]
 
     def _claims(self, last: int) -> Claims:
+        if self._deletions:
+            return frozenset()  # an offset that an answer names may be given twice
         named = [one for one in self._named if one.closed <= last]
         return frozenset((one.topic, one.queue, one.offset + k) for one in named for k in range(one.messages))
 
@@ -264,20 +314,30 @@ class PartChecker:
             wanted = Config(one.number("readQueueNums"), one.number("writeQueueNums"), one.number("perm"), False)
             if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
                 return None
-            return Update(
-                self.machine, topic, wanted, one.code if known else None, self.profile.illegal_code if self.part.recorded else None
-            )
+            return Update(self.machine, topic, wanted, one.code if known else None, self._illegal_code)
+        if one.op == "delete_topic":
+            return Deleted(self.machine, topic, self._deleted_code(one) if known else None, self._illegal_code)
         if not known:
             return None
         if one.op == "topic_config":
             return Described(self.machine, topic, one.config())
         return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.opened, 0))
 
+    @property
+    def _illegal_code(self) -> int | None:
+        """What is answered to whoever names a topic that is none, None if that is not looked at."""
+        return self.profile.illegal_code if self.part.recorded else None
+
+    def _deleted_code(self, one: Operation) -> int | None:
+        """The code of the answer to a deletion; a broker without a wheel of timers deletes, and fails behind it."""
+        wheelless = self.profile.counts_timers and one.code == SYSTEM_ERROR and NO_WHEEL in one.remark
+        return SUCCESS if wheelless else one.code
+
     def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> Request | None:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
         if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
-        if self.profile.always_traced and one.asked.get("bodySize") == 0:
+        if self.profile.wants_request_body and one.asked.get("bodySize") == 0:
             return Refused(self.machine, SYSTEM_ERROR, NO_BODY, one.code if known else None)
         if self.profile.wants_flags and one.asked.get("code") != SEND_MESSAGE and not {"unitMode", "batch"} <= one.fields.keys():
             return Refused(self.machine, SYSTEM_ERROR, NO_FLAG, one.code if known else None)
@@ -316,11 +376,11 @@ class PartChecker:
 
     def _ended(self, one: Operation) -> Ended:
         code = one.code or 0
-        actions = remarked(str((one.answer or {}).get("remark") or "")) if code else frozenset()
+        actions = remarked(one.remark) if code else frozenset()
         return Ended(code, one.answered("queueId"), one.answered("queueOffset"), actions=actions)
 
     def _own(self, topic: str, queue: int, claims: Claims) -> Send:
-        start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append")
+        start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append", write=self.machine.shape.queues)
         return Send(self.machine, start, self.topics[topic], 0, claims=claims)
 
     def _begins_empty(self, _topic: str) -> bool:
@@ -333,8 +393,8 @@ class PartChecker:
         for name, topic in self.topics.items():
             shared = self.machine.with_config(shared, topic, self.initial.get(name))
         empty = {topic for name, topic in self.topics.items() if self._begins_empty(name)}
-        if len(empty) == len(self.topics):
-            return shared
+        if len(empty) == len(self.topics) or self._deletions:
+            return shared  # where a topic is deleted, `Begun` says where its queues began
         sent: dict[tuple[int, int], int] = {}
         for claim in self._named:
             key = (claim.topic, claim.queue)
@@ -346,7 +406,7 @@ class PartChecker:
             if offset is not None and one.closed is not None and one.closed <= last:
                 key = (self.topics[one.topic], one.number("queueId"))
                 reached[key] = max(reached.get(key, offset), offset)
-        queues = range(self.machine.shape.queues)
+        queues = self.machine.queues
         begun = {key: offset for key, offset in {**reached, **sent}.items() if key[1] in queues and key[0] not in empty}
         return self.machine.assigned(shared, {self.machine.offset_slot(*key): offset for key, offset in begun.items()})
 
@@ -425,7 +485,7 @@ class PartChecker:
         counters = {
             f"{name}-{queue}": shared[self.machine.offset_slot(topic, queue)]
             for name, topic in self.topics.items()
-            for queue in range(self.machine.shape.queues)
+            for queue in self.machine.queues
             if shared[self.machine.offset_slot(topic, queue)]
         }
         return {"topics": topics, "offsets": counters}

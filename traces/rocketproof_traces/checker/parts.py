@@ -19,7 +19,6 @@ from ..history.cases import UNREADABLE, Config
 from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
 from .ways import PLACING, linked, subject_of
 
-OF_A_PART = (*JUDGED, "delete_topic")
 MAKE_NONE = (
     *("topic_config", "max_offset", "earliest", "pull", "view", "topics", "settings"),
     *("delete_topic", "delete_group", "end_transaction", "configure"),
@@ -178,7 +177,7 @@ class Survey:
 
     def belongs(self, op: str, topic: str | None) -> bool:
         """Whether a request is judged with the others about its topic of its broker; `topic` is None if it names none."""
-        return self.recorded or (op in (*OF_A_PART, *PLACING) and topic is not None)
+        return self.recorded or (op in (*JUDGED, *PLACING) and topic is not None)
 
     def is_placed(self, broker: str, topics: Iterable[str]) -> bool:
         """Whether records of a part's topics may lie elsewhere than asked for."""
@@ -233,9 +232,8 @@ def part_of(
     alone: bool,
     placed: bool = False,
 ) -> Part:
-    """The part of these topics: `asked` are the requests of OF_A_PART about them, `reports` what the broker reported of its topics, both in
-    order. Of these only these topics, their defaults and the template count. `alone`: no other
-    topic of the broker is asked for."""
+    """The part of these topics: `asked` are the requests about them that are judged, `reports` what the broker reported of its topics,
+    both in order. Of these only these topics, their defaults and the template count. `alone`: no other topic of the broker is asked for."""
     if survey.recorded:
         return Part(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
@@ -269,9 +267,7 @@ def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
     if part.broker in survey.retries and any(topic.startswith(RETRY_PREFIX) for topic in part.topics):
         part.cut_at(survey.retries[part.broker], "the broker makes and fills retry topics by itself")
     for one in asked:
-        if one.op == "delete_topic":
-            part.cut_at(one.opened, "the topic was deleted")
-        elif one.op == "update_topic" and str(one.fields.get("order", "")).lower() == "true":
+        if one.op == "update_topic" and str(one.fields.get("order", "")).lower() == "true":
             part.cut_at(one.opened, "order topics")
         elif one.op in SENDS and one.reason == UNREADABLE:
             part.cut_at(one.opened, UNREADABLE)  # the topic may have been made with whatever could be read
@@ -292,4 +288,4 @@ def _allow(part: Part, committed: Sequence[int]) -> None:
         part.own.sort(key=lambda own: own[0])
 
 
-__all__ = ["OF_A_PART", "UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "name_of", "part_of", "parted"]
+__all__ = ["UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "name_of", "part_of", "parted"]

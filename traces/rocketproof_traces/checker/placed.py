@@ -20,12 +20,14 @@ from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERRO
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import BATCHES, STATUSES
+from ..history.cases import BATCHES, STATUSES, UNREADABLE, decodes_send_back
 from ..history.operations import SENDS, Operation
+from .administered import Refused, Regrouped
 from .left_out import is_busy, reason
 from .part import Claim, PartChecker, last_of
-from .requests import COUNTED, Claims, Ended, Filled, Refused, Regrouped, Send
+from .sends import COUNTED, Claims, Ended, Send
 from .steps import Local, Request
+from .unasked import Filled
 from .ways import (
     REGROUPS,
     Record,
@@ -77,13 +79,20 @@ class PlacedChecker(PartChecker):
             return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
         if one.op == "end_transaction":
             return self._untold(one)
+        if one.op == "max_offset" and (why := self._ended_anew(one)):
+            return why
         if one.op == "max_offset" and one.topic == OP_HALF_TOPIC:
             return "records of ended transactions"
-        if one.op == "send_back" and one.code == SYSTEM_ERROR and NOT_THERE in str((one.answer or {}).get("remark") or ""):
+        if one.op == "send_back" and one.code == SYSTEM_ERROR and not decodes_send_back(one.fields):
+            return UNREADABLE
+        if one.op == "send_back" and one.code == SYSTEM_ERROR and NOT_THERE in one.remark:
             return "a wait for the lock that timed out"
-        if one.op == "send_back" and len(one.fields.get("group", "")) > self.profile.topic_limit - len(RETRY_PREFIX):
+        if one.op == "send_back" and self._length(one.fields.get("group", "")) > self.profile.topic_limit - len(RETRY_PREFIX):
             return "groups whose own topics may have names that are too long"
         return "" if one.op in (*REGROUPS, "send_back") else reason(one, self.profile)
+
+    def _length(self, name: str) -> int:
+        return len(name.encode("utf-8", "surrogatepass")) if self.profile.limits_name_bytes else len(name)
 
     def _untold(self, one: Operation) -> str:
         """Why the end of a transaction is not judged, if nobody told of its half message."""
@@ -171,7 +180,11 @@ class PlacedChecker(PartChecker):
             return Refused(self.machine, SYSTEM_ERROR, "a send-back names a place, a group and a level", one.code if ended else None)
         if record is not None:  # a level that is null fails once the record is found, which is answered as if it were not
             there = (False, True) if record.garbled and not missing else (not missing,)
-            ways: list[Values] = [way | {"found": found, "times": record.times, "kept": record.level} for found in there]
+            named = one.fields.get("originTopic") if self.profile.checks_origin else None
+            other = (False, True) if named and record.topic is None else (named is not None and named != record.topic,)
+            ways: list[Values] = [
+                way | {"found": found, "times": record.times, "kept": record.level, "elsewhere": each} for found in there for each in other
+            ]
             if one.opened in self._unsure:
                 ways = [each | side for each in ways for side in SIDES]
         else:

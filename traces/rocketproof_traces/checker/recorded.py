@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from rocketproof_model.functions import Function
+from rocketproof_model.specification.arithmetic import READ, WRITE
+from rocketproof_model.specification.nameserver import Strangers
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_protocol.codes import (
     NO_PERMISSION,
@@ -27,19 +30,26 @@ from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
-from ..history.operations import SENDS, Operation
-from .left_out import reason
+from ..history.operations import SENDS, TELLING, Operation
+from .administered import Configured, Refused, Told, Update
+from .left_out import SLAVE, reason
+from .looks import Routed
 from .part import Finding
 from .placed import PlacedChecker
-from .requests import COUNTED, Adopted, Claims, Ended, Refused, Registering, Routed, Send, Update
+from .sends import COUNTED, Claims, Ended, Send
 from .steps import Bound, Point, Request
+from .unasked import Adopted, Registering
 from .ways import REGROUPS, ended_kind, is_timed
 
 ROUTE = "route"
+CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
+SETTINGS = {CREATION, PERMISSION}
+"""The settings that the specification speaks of."""
 SMALL_FILE = 1 << 20
 """The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
 ON_SLAVE = "a slave changes neither topics nor groups"
 REJECTED = "a slave rejects sends before it reads them"
+NAMELESS = "a group that is deleted has a name"
 NO_HEADER = "the header cannot be read"
 UNNAMED = "filter types are SINGLE_TAG and MULTI_TAG"
 
@@ -150,8 +160,13 @@ class RecordedChecker(PlacedChecker):
         if one.op == "update_topic":
             why = one.reach(code)[1]
             return "" if why in ("order topics", "filter types") else why
+        if one.op == "configure":
+            unknown = sorted(one.settings().keys() - SETTINGS) or ([] if one.settings() else ["without its body"])
+            return f"changes of settings: {', '.join(unknown)}" if unknown else ""
+        if one.op == "delete_topic" or (one.op in TELLING and self._knows_routes):
+            return ""
         if one.op == "max_offset":
-            return "records of ended transactions" if one.topic == OP_HALF_TOPIC else reason(one, self.profile)
+            return "records of ended transactions" if one.topic == OP_HALF_TOPIC else self._ended_anew(one) or reason(one, self.profile)
         if one.op == "end_transaction":
             return "" if one.closed is None else self._untold(one)
         return f"request code {code}"
@@ -189,7 +204,9 @@ class RecordedChecker(PlacedChecker):
     @cached_property
     def _slave(self) -> bool:
         """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows. Where
-        slaves reject sends unread, every one was."""
+        slaves reject sends unread, every one was. Where they take no changes of topics and groups, they say so."""
+        if any(one.code == SYSTEM_ERROR and SLAVE in one.remark for one in self.part.asked):
+            return True
         codes = {one.code for one in self.part.asked if one.op in SENDS}
         if self.profile.slave_rejects:
             return codes == {SYSTEM_BUSY}
@@ -208,6 +225,7 @@ class RecordedChecker(PlacedChecker):
                 request = self._request(one, "", known=one.closed is not None, claims=frozenset())
                 if request is not None:
                     opened.append((one.opened, self._add(request, one), one.closed))
+        opened += self._after_deletions(last)
         for since, topic, queue in self._stored_later():
             opened.append((since, self._add(self._own(topic, queue, frozenset()), None), None))
         return opened
@@ -217,11 +235,17 @@ class RecordedChecker(PlacedChecker):
         if one.op == ROUTE:
             route = one.route()
             return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None
+        if one.op == "configure":
+            return Configured(machine, tuple(self._changes(one)), code)
+        if one.op in TELLING:
+            return Told(machine, machine.tells[one.op], self._told_args(one), code)
+        if one.op == "delete_group" and one.fields.get("groupName") is None:
+            return Refused(machine, SYSTEM_ERROR, NAMELESS, code)
         if one.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
             return Refused(machine, SYSTEM_BUSY, REJECTED, code)
         if one.op in SENDS and one.reach(int(one.asked["code"]))[1] == UNREADABLE:
             return Refused(machine, SYSTEM_ERROR, NO_HEADER, code)
-        if one.op in ("update_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
+        if one.op in ("update_topic", "delete_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
             return Refused(machine, SYSTEM_ERROR, ON_SLAVE, code)
         if one.op == "update_topic" and one.reach(int(one.asked["code"]))[1] == "filter types":
             return Refused(machine, SYSTEM_ERROR, UNNAMED, code)
@@ -233,6 +257,30 @@ class RecordedChecker(PlacedChecker):
         if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
+
+    def _changes(self, one: Operation) -> Iterator[tuple[Function, tuple[int, ...]]]:
+        """The steps by which settings become others."""
+        for name, value in one.settings().items():
+            if name == CREATION:
+                yield self.machine.configures["switch_creation"], (0, int(value.lower() == "true"))
+            elif name == PERMISSION:
+                bits = int(value) if value.isdecimal() else 0
+                yield self.machine.configures["permit"], (0, int(bool(bits & READ)), int(bool(bits & WRITE)))
+
+    def _told_args(self, one: Operation) -> tuple[int, ...]:
+        """What a name server is told of this broker; nothing where it is told nothing of it, or of no topic."""
+        topic = self.topics[one.topic]
+        if one.fields.get("topic") is None:
+            return ()
+        if one.op == "forget_topic":
+            return (0, topic) if one.fields.get("clusterName") in (None, "", self.cluster) else ()
+        routes = one.told_routes()
+        mine = [k for k, (broker, _) in enumerate(routes) if broker == self.part.broker]
+        if not mine:
+            return ()
+        config = routes[mine[-1]][1]
+        strangers = "before" if mine[0] > 0 else "behind" if mine[-1] < len(routes) - 1 else "none"
+        return (0, topic, config.read, config.write, config.perm, Strangers.encode(strangers))
 
     @cached_property
     def _statuses(self) -> set[int]:
@@ -273,7 +321,7 @@ class RecordedChecker(PlacedChecker):
             config, topic = look.config() if look is not None else route, self.topics[one.topic]
             codes = {**machine.config_codes(topic, config), **(machine.route_codes(topic, config) if self._knows_routes else {})}
         for record in one.stored():
-            if record.kind in COUNTED and 0 <= record.queue < machine.shape.queues:
+            if record.kind in COUNTED and record.queue in machine.queues:
                 codes[machine.offset_slot(self.topics[record.topic], record.queue)] = record.offset + 1
         return codes
 

@@ -12,8 +12,10 @@ from rocketproof_model.specification.placing import Step
 
 from ..history.cases import Config
 from ..refusal import Names, Refusal, refusal_of
+from .administered import NOT_SERVED, Configured, Deleted, Refused, Regrouped, Told, Update
+from .looks import Described, Reached, Routed
 from .machine import Machine
-from .requests import Described, Reached, Refused, Regrouped, Routed, Send, Update
+from .sends import Send
 from .steps import Local, Point, Request
 
 MADE = "a topic is there since the broker's start, or made by a request that names it"
@@ -38,14 +40,20 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
             return Refusal(f"has answered {request.least} for queue {request.queue} before", sentence=GROWS)
         slot = machine.offset_slot(request.topic, request.queue)
         return Refusal(f"has {shared[slot]} records in queue {request.queue}")
-    if isinstance(request, Update):
+    if isinstance(request, (Update, Deleted)):
+        deleted = isinstance(request, Deleted)
         guard = request.function.guard(shared + machine.idle, request.args)
         if guard is None:
-            return Refusal("updates the topic")
+            return Refusal("deletes the topic" if deleted else "updates the topic")
         scope = _scope(machine, request.function, shared + machine.idle, request.args)
-        return refusal_of(guard, machine.instance, scope, "update_topic", names, specified="refuses the update")
+        specified = "refuses the deletion" if deleted else "refuses the update"
+        return refusal_of(guard, machine.instance, scope, request.function.action.name, names, specified=specified)
     if isinstance(request, Refused):
         return Refusal(f"answers {request.right}", sentence=request.why)
+    if isinstance(request, Told):
+        return Refusal("does not serve the request" if request.refused == NOT_SERVED else "answers 0 to whoever tells it of a topic")
+    if isinstance(request, Configured):
+        return Refusal("answers 0 to whoever changes a setting")
     if isinstance(request, Regrouped):
         return Refusal("answers 0 to whoever changes a group")
     assert isinstance(request, Send)
@@ -64,7 +72,7 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
     answers = f"answers {' or '.join(dict.fromkeys(ends.values()))}" if ends else "gives no answer"
     if any(request.ends_in(word, action) for word, action in ends):
         queue = request.ended.queue
-        if queue is None or not 0 <= queue < machine.shape.queues:
+        if queue is None or queue not in machine.queues:
             return Refusal(answers)
         name = f"offset[{names['Broker'][0]}, {names['Topic'][request.topic]}, {queue}]"
         values, meanings = {name: shared[machine.offset_slot(request.topic, queue)]}, {name: machine.spec.log.offset.meaning}

@@ -18,9 +18,10 @@ What is left out beside that, derived from the model by the requests' `forced`, 
 Creating a topic takes a lock, and orders in which requests pass a lock are many that come to the same. Where nobody *gains* by seeing
 the lock held (`watched` and `giving_up` below), three things are left out:
 
-1. Rest while a request waits for the lock, or just before it takes it. What it did before only read that there is no topic, and a topic
-   does not go again. So if it goes on to create the topic, it can as well have looked just before it took the lock. If it finds, under
-   the lock, that another was faster, it can as well have looked only then, and needs no lock. Who gains by giving up may rest there.
+1. Rest while a request waits for the lock, or just before it takes it. What it did before only read that there is no topic. So if it goes
+   on to create the topic, it can as well have looked just before it took the lock. If it finds, under the lock, that another was faster, it
+   can as well have looked only then, and needs no lock. (Where the topic is deleted between the lock and that look, the lock can as well
+   have been taken behind the deletion.) Who gains by giving up may rest there.
    (Where a model does not look again under the lock, every request is one that gains.)
 2. Rest between steps that touch nothing but the lock, to let it go: nobody who waits for it can do anything but take it later.
 3. Other steps before somebody takes the lock: who holds it keeps others from it only until it lets go. A request rests there, so that

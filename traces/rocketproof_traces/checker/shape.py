@@ -23,6 +23,7 @@ _WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column
 SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps only a request for a route sees
 _ROUTE_COLUMNS = ("entries", "read", "write", "perm")
 ROUTES = tuple(f"route.{column}" for column in _ROUTE_COLUMNS)
+OUTLIVED = "outlived"
 GROUPS = ("group.known", "group.limit", "group.queues")
 OF_REQUESTS = ("job.", "way.")  # what a request has for itself
 REGISTERING = ("register", "accept_registration", "ignore_registration")
@@ -35,7 +36,8 @@ Change = Callable[[Model], Model]
 @dataclass(frozen=True)
 class Shape:
     """What parts have in common that run on the same functions. Topic 0 is the template. `placed`: records may lie elsewhere than where
-    their requests ask for, messages are sent back, and transactions end; other parts do without what that takes."""
+    their requests ask for, messages are sent back, and transactions end; `deletes`: topics are deleted; `tells`: somebody
+    tells the name server of topics; `configures`: settings are changed. Other parts do without what that takes."""
 
     profile: str
     classes: tuple[NameClass, ...]
@@ -46,18 +48,22 @@ class Shape:
     writable: bool = True
     routes: bool = False
     placed: bool = False
+    deletes: bool = False
+    tells: bool = False
+    configures: bool = False
     slave: bool = False
 
 
 def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification, Model]:
     """The specification and its part for a shape; with `change`, of a changed specification."""
-    spec, whole = _specified(shape.classes, shape.queues, shape.placed)
+    spec, whole = _specified(shape.classes, shape.queues, shape.placed, shape.deletes, shape.tells, shape.configures)
     whole = change(whole) if change is not None else whole
     if shape.routes:
         whole = _one_registration_at_a_time(whole)
     names = [a.name for a in whole.actions if a.actor in SERVED and a.name not in SIZES]
     names += REGISTERING if shape.routes else ()
-    wanted = _WANTED + (ROUTES if shape.routes else ()) + (GROUPS if shape.placed else ())
+    names += ("outlive",) if shape.deletes else ()
+    wanted = _WANTED + (ROUTES if shape.routes else ()) + (GROUPS if shape.placed else ()) + ((OUTLIVED,) if shape.deletes else ())
     model = sliced(whole, wanted, names, last=OF_REQUESTS)
     if not shape.alone:
         model.actions = [_unseen_holder(a) for a in model.actions]
@@ -65,7 +71,9 @@ def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification,
 
 
 @cache
-def _specified(classes: tuple[NameClass, ...], queues: int, placed: bool) -> tuple[Specification, Model]:
+def _specified(
+    classes: tuple[NameClass, ...], queues: int, placed: bool, deletes: bool, tells: bool, configures: bool
+) -> tuple[Specification, Model]:
     number, count = Int(*JAVA_INT), Int(0, JAVA_INT[1])
     spec = specify(
         Scope(
@@ -82,6 +90,9 @@ def _specified(classes: tuple[NameClass, ...], queues: int, placed: bool) -> tup
             store=True,
             updates=True,
             placed=placed,
+            deletes=deletes,
+            tells=tells,
+            configures=configures,
             defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
             offsets=1 << 60,
             file_size=16,
@@ -107,4 +118,4 @@ def _unseen_holder(action: Action) -> Action:
     return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
 
 
-__all__ = ["COLUMNS", "ONE_IN_FLIGHT", "REGISTERING", "ROUTES", "SERVED", "SIZES", "Change", "Shape", "model_of"]
+__all__ = ["COLUMNS", "ONE_IN_FLIGHT", "OUTLIVED", "REGISTERING", "ROUTES", "SERVED", "SIZES", "Change", "Shape", "model_of"]

@@ -45,6 +45,8 @@ PLACING = (*REGROUPS, "send_back", "end_transaction")
 MAX_MESSAGE = 4_194_304
 """maxMessageSize by default."""
 _JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_NAME = 255
+"""More bytes than the name of a topic takes."""
 _ADDED = 1024
 """More bytes than a send and a send-back together add to the properties of a message: names of topics, ids, a level."""
 _ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
@@ -54,9 +56,10 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Record:
-    """A record that an answer tells of: its kind and offset, how often it was retried, its delay level; of a half message its group, and
-    the topic and the queue that it is for. `long`: with what a send-back adds, its properties may be too long.
-    `bodiless`: it is a message of a batch, and has no body. `garbled`: its bytes may be read as another record's, or as none."""
+    """A record that an answer tells of: its kind and offset, how often it was retried, its delay level, and the topic that it lies in, None
+    if nobody knows; of a half message its group, and the topic and the queue that it is for. `long`: with what a send-back adds, its
+    properties may be too long, or the record where a release limits that. `bodiless`: it is a message of a batch, and has no body.
+    `garbled`: its bytes may be read as another record's, or as none."""
 
     kind: str
     offset: int
@@ -67,6 +70,7 @@ class Record:
     long: bool = False
     bodiless: bool = False
     garbled: bool = False
+    topic: str | None = None
 
 
 def level_asked(one: Operation) -> int | None:
@@ -136,7 +140,7 @@ def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool) -> t
         return ("none",) if origin else ("none", "error")
     if record.bodiless and profile.wants_body:
         return ("error",)
-    return ("none", "error") if record.long else ("none",)
+    return ("none", "encoding") if record.long else ("none",)
 
 
 def limit_of(one: Operation) -> Values:
@@ -151,6 +155,11 @@ def _is_nameless(one: Operation) -> bool:
     limit = limit_of(one)
     retried = one.code == SYSTEM_ERROR and one.topic.startswith(RETRY_PREFIX)
     return retried and not limit["named"] and limit["version"] >= NAMES_LIMIT
+
+
+def _is_bodiless(one: Operation) -> bool:
+    """STO-02: whether a send without a body is refused, as by a store that takes none like it."""
+    return one.code == MESSAGE_ILLEGAL and one.asked.get("bodySize") == 0
 
 
 def _topics(retry_topic: str) -> Values:
@@ -194,7 +203,7 @@ def linked(one: Operation) -> list[str] | None:
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
-    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one)):
+    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one) or _is_bodiless(one)):
         return [name for name in topics_of(one) if name != SCHEDULE]
     return None
 
@@ -232,14 +241,20 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     group = properties_of(one.fields).get(PGROUP) if half else None
     text = str(one.fields.get("properties") or "")
     written = _whole(text, CUT.search(text)) + (_size(one) if one.op == "batch" else 0)
-    long = not _holds(properties_fit, written + _ADDED)
+    around = FIXED + _NAME + written + _ADDED
+    fits = one.op == "batch" or _holds(body_fits, _size(one), around, MAX_MESSAGE, int(profile.limits_record))
+    long = not (_holds(properties_fit, written + _ADDED) and fits)
     sizes = one.body_sizes()
     longer, name = bool(one.number("sysFlag") & HOSTS_IPV6), len(one.topic.encode("utf-8", "replace"))
     garbled = is_read_as_another(name, longer=longer, by_flag=profile.hosts_by_flag)
+    (topic, _), sure = destination_of(one, way_of(one, profile, ""), profile, sure=False)
     for k, place in enumerate(places):
         level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
         bodiless = sizes[k : k + 1] == [0]
-        yield int(place[16:], 16), Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled)
+        yield (
+            int(place[16:], 16),
+            Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled, topic if sure else None),
+        )
 
 
 # What is refused
@@ -253,11 +268,13 @@ def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, 
         return "transaction"  # rejectTransactionMessage, which no history tells
     if is_odd_batch(one, profile):
         return "size" if level is not None or kind != "not" else "error"
-    if profile.refuses_inner and is_inner(one):
+    if (profile.refuses_inner and is_inner(one)) or (profile.wants_body and one.asked.get("bodySize") == 0):
         return "size"
     fits = {_fits(one, profile, size) for size in _sizes(one, profile, cluster, half=half)}
     refused = MESSAGE_ILLEGAL if one.op != "batch" or not profile.wants_topic else SYSTEM_ERROR
     if fits == {False} or (len(fits) > 1 and one.code == MESSAGE_ILLEGAL):
+        if one.op == "send" and profile.encode_first:
+            return "encoding"
         return "size" if refused == MESSAGE_ILLEGAL or not _body_alone(one, profile) else "error"
     if level is None and (half or kind in ("not", "commit")):
         return "error"

@@ -27,7 +27,9 @@ STRAY = "stray"
 OVER = "over"
 """The op of the event behind a program that was done to its end and read back."""
 SENDS = ("send", "batch")
-JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
+TELLING = ("register_topic", "forget_topic")
+"""What a name server is told of topics, whatever brokers register."""
+JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset", "delete_topic")
 """The requests whose answers are judged."""
 _HEAD = 4  # bytes that say how long a message of a batch is
 
@@ -76,6 +78,11 @@ class Operation:
     def code(self) -> int | None:
         """The answer's code, None without an answer."""
         return None if self.answer is None else self.answer.get("code")
+
+    @property
+    def remark(self) -> str:
+        """What the answer says in words; nothing without an answer, or where it says nothing."""
+        return str((self.answer or {}).get("remark") or "")
 
     def answered(self, name: str) -> int | None:
         """A field of the answer as a number, None if it is not there or is none."""
@@ -154,6 +161,19 @@ class Operation:
             problem = f"its body holds no route ({short(str(error))})"
             raise TraceError(f"event {self.closed}", problem, "record the answer's body as it came") from None
         return found[0] if found else None
+
+    def settings(self) -> dict[str, str]:
+        """The settings of a broker that the request changes, by their names; none where its body is not in the history."""
+        lines = ((_body(self.asked) or b"").decode("utf-8", "replace")).splitlines()
+        return {name.strip(): value.strip() for name, sign, value in (line.partition("=") for line in lines) if sign}
+
+    def told_routes(self) -> list[tuple[str, Config]]:
+        """The queues that the request tells of, each with its broker; none where its body holds no route."""
+        try:
+            data = (json.loads(_body(self.asked) or b"null") or {}).get("queueDatas") or ()
+            return [(str(q["brokerName"]), Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False)) for q in data]
+        except (AttributeError, ValueError, TypeError, KeyError):
+            return []
 
     def config(self) -> Config | None:
         """The topic's configuration in the answer's body, None if it says that there is none. Raises TraceError for neither."""

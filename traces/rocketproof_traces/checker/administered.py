@@ -1,0 +1,198 @@
+"""What administrators ask of a broker and of a name server, each one step of the specification: topics, groups, routes, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rocketproof_model.functions import Function
+from rocketproof_model.interpreter import State
+from rocketproof_protocol.codes import SUCCESS
+
+from ..history.cases import Config
+from .machine import Machine, bits
+from .onestep import OVER, OneStep
+from .shape import ONE_IN_FLIGHT
+from .steps import Local, Move
+
+SAME_TOPIC = "another topic"
+"""The guard that refuses an update which changes nothing; it is answered with success all the same."""
+NOT_SERVED = "served"
+"""The guard that refuses what a name server does not serve."""
+
+
+def _refuses_a_name(code: int | None, illegal_code: int | None) -> bool:
+    """Whether an answer with this code is right where an administrator names a topic that may have no such name; with no `illegal_code` any
+    error is."""
+    return code != SUCCESS if illegal_code is None else code == illegal_code
+
+
+@dataclass(frozen=True, eq=False)
+class Update(OneStep):
+    """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it. `illegal_code` answers an illegal
+    name, None if any code but success does. It waits until no registration is in flight."""
+
+    machine: Machine
+    topic: int
+    wanted: Config
+    code: int | None = None
+    illegal_code: int | None = None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("update", self.args)
+
+    @property
+    def args(self) -> tuple[int, ...]:
+        return (0, self.topic, self.wanted.read, self.wanted.write, self.wanted.perm)
+
+    @property
+    def function(self) -> Function:
+        return self.machine.ordered if self.wanted.order else self.machine.update
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine = self.machine
+        state = shared + machine.idle
+        function = self.function
+        reads = bits(s for s in function.reads(state, self.args) if s < machine.shared)
+        refused = function.guard(state, self.args)
+        if refused is not None:
+            if refused.name == ONE_IN_FLIGHT:
+                return machine.waiting(shared)
+            right = {"proper name": _refuses_a_name(self.code, self.illegal_code), SAME_TOPIC: self.code == 0}.get(refused.name, False)
+            return [Move("refuse_update", shared, None, reads, 0, dead=not right and self.code is not None)]
+        move = machine.step(function, self.args, shared, machine.idle, reads)
+        return [move._replace(local=None, dead=self.code not in (0, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Deleted(OneStep):
+    """A topic deleted by an administrator. `code` and `illegal_code` as of an update."""
+
+    machine: Machine
+    topic: int
+    code: int | None = None
+    illegal_code: int | None = None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("deleted", self.topic)
+
+    @property
+    def args(self) -> tuple[int, ...]:
+        return (0, self.topic)
+
+    @property
+    def function(self) -> Function:
+        return self.machine.delete
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        if self.function.guard(shared + self.machine.idle, self.args) is not None:
+            dead = self.code is not None and not _refuses_a_name(self.code, self.illegal_code)
+            return [Move("refuse_deletion", shared, None, 0, 0, dead=dead)]
+        return [self.machine.deleted(shared, self.topic)._replace(dead=self.code not in (0, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Refused(OneStep):
+    """What is answered with a code before anything else, whatever the broker has. `code` is the answer's, None if nobody knows it."""
+
+    machine: Machine
+    right: int
+    why: str
+    code: int | None = None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("refused", self.right)
+
+    @property
+    def stateless(self) -> bool:
+        return True
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        return [Move("refuse", shared, None, 0, 0, dead=self.code not in (self.right, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Regrouped(OneStep):
+    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit and its queues. `code` is the
+    answer's, None if nobody knows it."""
+
+    machine: Machine
+    topic: int
+    group: tuple[int, int, int]
+    code: int | None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("regrouped", self.topic, self.group)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        move = self.machine.step(self.machine.regroup, (0, self.topic, *self.group), shared, self.machine.idle, 0)
+        return [move._replace(local=None, dead=self.code not in (SUCCESS, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Told(OneStep):
+    """What somebody tells the name server of a topic: an action and its arguments, none where the request names nothing that counts.
+    `code` is the answer's, None if there was none."""
+
+    machine: Machine
+    function: Function
+    args: tuple[int, ...]
+    code: int | None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("told", self.function.action.name, self.args)
+
+    @property
+    def refused(self) -> str:
+        """The guard that refuses, if one does whatever routes there are."""
+        guard = self.function.guard(self.machine.start + self.machine.idle, self.args) if self.args else None
+        return "" if guard is None else guard.name
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        state, name, reads = shared + self.machine.idle, self.function.action.name, self.machine.route_slots
+        dead = self.code is not None and (self.code == SUCCESS) == (self.refused == NOT_SERVED)
+        if not self.args or not self.function.enabled(state, self.args):
+            return [Move(name, shared, None, reads, 0, dead=dead)]
+        writes = bits(self.function.changes(state, *self.args)[::2])
+        return [
+            self.machine.step(self.function, self.args, shared, self.machine.idle, reads)._replace(local=None, writes=writes, dead=dead)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Configured(OneStep):
+    """Settings of the broker that are changed: actions with their arguments, one after the other. `code` is the answer's, None if nobody
+    knows it. A change that is registered waits until no registration is in flight."""
+
+    machine: Machine
+    changes: tuple[tuple[Function, tuple[int, ...]], ...]
+    code: int | None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("configured", tuple((function.action.name, args) for function, args in self.changes))
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine, after, reads, writes = self.machine, shared, 0, 0
+        for function, args in self.changes:
+            state = after + machine.idle
+            if not function.enabled(state, args):
+                return machine.waiting(shared)
+            seen = bits(slot for slot in function.reads(state, args) if slot < machine.shared)
+            move = machine.step(function, args, after, machine.idle, seen)
+            after, reads, writes = move.shared, reads | seen, writes | bits(function.changes(state, *args)[::2])
+        return [Move("configure", after, None, reads, writes, dead=self.code not in (SUCCESS, None))]
+
+
+__all__ = ["NOT_SERVED", "Configured", "Deleted", "Refused", "Regrouped", "Told", "Update"]

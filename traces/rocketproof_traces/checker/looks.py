@@ -1,0 +1,86 @@
+"""What a broker and a name server answer of topics, queues and routes: looks at the state, which change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rocketproof_model.interpreter import State
+
+from ..history.cases import Config
+from .machine import Machine, bits
+from .onestep import OVER, OneStep
+from .steps import Local, Move
+
+
+@dataclass(frozen=True, eq=False)
+class Described(OneStep):
+    """What the broker answered about a topic: its configuration, None if it had none."""
+
+    machine: Machine
+    topic: int
+    config: Config | None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("described", self.topic)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        reads = bits(self.machine.config_slots(self.topic))
+        return [Move("topic_config", shared, None, reads, 0, dead=self.machine.config(shared, self.topic) != self.config)]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached(OneStep):
+    """How far a queue was, as the broker said: no further than its records go, and as far as it said before (`least`). The dispatcher may
+    be behind."""
+
+    machine: Machine
+    topic: int
+    queue: int
+    offset: int
+    least: int = 0
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("reached", self.topic, self.queue)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        if self.queue not in self.machine.queues:
+            return [Move("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
+        slot = self.machine.offset_slot(self.topic, self.queue)
+        return [Move("max_offset", shared, None, 1 << slot, 0, dead=not self.least <= self.offset <= shared[slot])]
+
+    def future(self, local: Local) -> tuple[int, int]:
+        return (1 << self.machine.offset_slot(self.topic, self.queue) if self.queue in self.machine.queues else 0), -1
+
+
+@dataclass(frozen=True, eq=False)
+class Routed(OneStep):
+    """What the name server said that the broker has of a topic, None if nothing; `code` is the answer's."""
+
+    machine: Machine
+    topic: int
+    config: Config | None
+    code: int
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("routed", self.topic)
+
+    @property
+    def possible(self) -> bool:
+        """Whether any route is answered so."""
+        return self.code == (17 if self.config is None else 0)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        if not self.machine.shape.routes:  # nobody takes a slave's topics (NS-05)
+            return [Move("route", shared, None, 0, 0, dead=not self.possible or self.config is not None)]
+        dead = not self.possible or self.machine.route(shared, self.topic) != self.config
+        return [Move("route", shared, None, self.machine.route_slots, 0, dead=dead)]
+
+
+__all__ = ["Described", "Reached", "Routed"]

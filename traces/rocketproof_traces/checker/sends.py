@@ -1,0 +1,206 @@
+"""Sends and batches, as requests whose steps are the specification's actions.
+
+They run a handler of the specification from `arrived` to `answered`; a batch of n takes n offsets at once. A record that the broker
+stores by itself starts where the checks are behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from rocketproof_model.interpreter import State
+from rocketproof_model.language import JAVA_INT
+from rocketproof_protocol.codes import (
+    MESSAGE_ILLEGAL,
+    NO_PERMISSION,
+    SERVICE_NOT_AVAILABLE,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
+
+from ..history.cases import STATUSES
+from .machine import Machine, Right
+from .steps import Alone, Local, Move
+
+COUNTED = ("not", "commit")
+ANSWERS = {
+    SUCCESS: "SUCCESS",
+    SYSTEM_ERROR: "SYSTEM_ERROR",
+    MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
+    NO_PERMISSION: "NO_PERMISSION",
+    TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
+    SERVICE_NOT_AVAILABLE: "SERVICE_NOT_AVAILABLE",
+    SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
+}
+"""The specification's words for the codes of answers to sends."""
+Claims = frozenset[tuple[int, int, int]]
+Lying = tuple[int, int, int, str]
+"""A record: its topic, queue, offset and kind."""
+
+
+class Ended(NamedTuple):
+    """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
+
+    `against` is what else was recorded that no such answer goes with; `actions` are those that refuse with the recorded remark, none
+    where it tells nothing. `records` are those that the request stored, as far as that was recorded. `shows`: an answer of this kind has
+    the record's queue and offset. `note` tells where they lie, where that is not where the request asks for.
+    """
+
+    code: int
+    queue: int | None = None
+    offset: int | None = None
+    against: str = ""
+    actions: frozenset[str] = frozenset()
+    records: tuple[Lying, ...] = ()
+    shows: bool = True
+    note: str = ""
+
+    def words(self, illegal_code: int = 1) -> tuple[str, ...]:
+        if self.against:
+            return ()
+        if self.code in STATUSES:
+            return ("SUCCESS",)
+        word = ANSWERS.get(self.code)
+        words = () if word is None else (word,)
+        return ("SYSTEM_ERROR", *words) if self.code == illegal_code and word != "SYSTEM_ERROR" else words
+
+    def __str__(self) -> str:
+        named = f"code {self.code}" + (f" {ANSWERS[self.code]}" if self.code in ANSWERS else "")
+        named += f", queue {self.queue}, offset {self.offset}" if self.shows and (self.code == SUCCESS or self.code in STATUSES) else ""
+        return ", ".join(text for text in (named, self.against or self.note) if text)
+
+
+@dataclass(eq=False)
+class Send:
+    """A message or a batch of `count`; or what stores a record otherwise, as a send-back. `ended` is None if nobody knows how it ended.
+
+    `others` are other ways to begin, for what nobody knows of the record that the request names.
+
+    `claims` are the offsets that other answers name: a request without an answer cannot have taken one of them. `patient`: it was
+    under way for longer than a broker waits for its lock.
+    """
+
+    machine: Machine
+    start: Local
+    topic: int
+    numbers: int
+    count: int = 1
+    ended: Ended | None = None
+    claims: Claims = frozenset()
+    patient: bool = True
+    illegal_code: int = 1
+    others: tuple[Local, ...] = ()
+
+    draws: tuple[int, ...] = field(init=False)
+    kind: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draws = self._draws()
+        self.kind = ("send", self.count, self.draws, self.patient, self.others)
+        self._words = () if self.ended is None else self.ended.words(self.illegal_code)
+        self._right = Right() if self.ended is None else Right(self._words or ("",), self.ended.queue)
+
+    def _draws(self) -> tuple[int, ...]:
+        """The random numbers that matter to a negative queue id: the answered queue, or any."""
+        if self.machine.read(self.start, "queue") >= 0:
+            return (0,)
+        if self.ended is not None:
+            return (self.ended.queue or 0,)
+        return tuple(self.machine.queues)
+
+    @property
+    def stateless(self) -> bool:
+        return self.ended is not None and not any(self.machine.ends(begun, self._right) for begun in (self.start, *self.others))
+
+    @property
+    def giving_up(self) -> bool:
+        """Whether a timed-out wait for the lock leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
+        answered = "TOPIC_NOT_EXIST" in self._words
+        return self.patient and (answered or self.machine.shape.classes[self.topic] == "retry")
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine, answer = self.machine, self.machine.columns["answer"]
+        if self.others and local == self.start:
+            return [move for begun in (local, *self.others) for move in replace(self, start=begun, others=()).moves(shared, begun)]
+        found = []
+        for function, args, reads, own in machine.enabled(shared, local, self.draws):
+            name = function.action.name
+            if not self.patient and name == "lock_timeout":
+                continue
+            move = Move(name, shared, own, reads, 0) if own is not None else machine.step(function, args, shared, local, reads)
+            assert move.local is not None
+            found.append(self._end(move, move.local) if move.local[answer] else move)
+        return found or machine.waiting(shared)
+
+    def alone(self, shared: State, local: Local) -> Alone | None:
+        way = None if self.others else self.machine.straight(shared, local, self.draws)
+        if way is None:
+            return None
+        function, args, reads, _ = way.last
+        last = self.machine.step(function, args, shared, way.local, reads)
+        assert last.local is not None
+        if last.writes & self.machine.deciding_bits:
+            return None
+        return Alone(way.labels, self._end(last, last.local))
+
+    def forced(self, shared: State, local: Local) -> Move | None:
+        return None if self.others else self.machine.forced(shared, local, self.draws, self._right)
+
+    def future(self, local: Local) -> tuple[int, int]:
+        reads = writes = 0
+        for begun in (local, *self.others) if local == self.start else (local,):
+            more = self.machine.future(begun, self._right)
+            reads, writes = reads | more[0], writes | more[1]
+        return reads, writes
+
+    def canonical(self, local: Local) -> Local:
+        return self.machine.canonical(local, self._right)
+
+    def _end(self, move: Move, local: Local) -> Move:
+        """The answered request: is it the recorded answer?"""
+        word, shared = self.machine.word(local), move.shared
+        offset = self.machine.read(local, "offset")
+        counted = move.writes and word == "SUCCESS"
+        topic, queue, kind = self.machine.place(local)
+        if counted and self.count != 1:
+            slot = self.machine.offset_slot(topic, queue)
+            shared = self.machine.assigned(shared, {slot: shared[slot] + self.count - 1})
+        if self.ended is None:
+            right = not counted or not any((topic, queue, o) in self.claims for o in range(offset, offset + self.count))
+        else:
+            right = self.ends_in(word, move.label) and (word != "SUCCESS" or self._stored_as_told((topic, queue, offset, kind), local))
+        return Move(move.label, shared, None, move.reads, move.writes, dead=not right)
+
+    def _stored_as_told(self, record: Lying, local: Local) -> bool:
+        """Whether a stored record is where the answer says, and what was recorded of it."""
+        assert self.ended is not None
+        topic, queue, offset, kind = record
+        if self.ended.shows and (self.machine.read(local, "queue"), offset) != (self.ended.queue, self.ended.offset):
+            return False
+        return all(one == (topic, queue, offset + k, kind) for k, one in enumerate(self.ended.records))
+
+    def ends_in(self, word: str, action: str) -> bool:
+        """Whether the recorded answer has this word, and a remark that goes with the action by which it ends."""
+        return word in self._words and (self.ended is None or not self.ended.actions or action in self.ended.actions)
+
+    def answer(self, local: Local) -> str:
+        """What the specification answers here."""
+        word = self.machine.word(local)
+        if word != "SUCCESS":
+            return word
+        if self.ended is not None and not self.ended.shows:
+            return word
+        return f"SUCCESS, queue {self.machine.read(local, 'queue')}, offset {self.machine.read(local, 'offset')}"
+
+
+def fits_int(*numbers: int) -> bool:
+    """Whether all are 32-bit ints."""
+    low, high = JAVA_INT
+    return min(numbers) >= low and max(numbers) <= high
+
+
+__all__ = ["COUNTED", "Claims", "Ended", "Lying", "Send", "fits_int"]

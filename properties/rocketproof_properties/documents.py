@@ -17,6 +17,8 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "properties/README.md",
         "properties/docs/reach.md",
         "properties/docs/faults.md",
+        "properties/docs/zoo.md",
+        "properties/docs/clients.md",
         "properties/docs/releases.md",
         "properties/docs/changes.md",
         "properties/docs/validated/other-releases.md",

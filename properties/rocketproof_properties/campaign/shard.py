@@ -84,7 +84,8 @@ class Departed:
 
 @dataclass
 class Came:
-    """What came of a shard. `taken` counts each action's steps; `guards` says of `action: guard` whether it was ever true, ever false."""
+    """What came of a shard. `taken` counts each action's steps; `guards` says of `action: guard` whether it was ever true, ever false;
+    `pairs` counts which action came right after which, by `action: action`."""
 
     key: str
     part: str
@@ -92,6 +93,7 @@ class Came:
     steps: int = 0
     taken: dict[str, int] = field(default_factory=dict)
     guards: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+    pairs: dict[str, int] = field(default_factory=dict)
     shown: list[Shown] = field(default_factory=list)
     departed: list[Departed] = field(default_factory=list)
 
@@ -157,6 +159,7 @@ def _walks(shard: Shard) -> Came:
     coverage = campaign.offers.coverage()
     came.steps, came.taken = campaign.seen.steps, dict(coverage.taken)
     came.guards = {f"{action}: {guard}": (true, false) for (action, guard), (true, false) in coverage.guards.items()}
+    came.pairs = {f"{one}: {other}": times for (one, other), times in coverage.pairs.items()}
     return came
 
 

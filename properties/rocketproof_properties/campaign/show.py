@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from ..checks.show import print_unseen
 from ..output import Page, TableRow, counted
 from .run import Done
 from .totals import Found
@@ -71,3 +72,4 @@ def _print_coverage(done: Done, page: Page) -> None:
     if rows:
         page.line("\nActions that happened, and guards that said both yes and no:")
         page.table(rows, right=(1, 2))
+        print_unseen(done.totals.coverage, page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,8 +38,9 @@ class Totals:
         self.programs += came.programs
         self.steps += came.steps
         scope = came.part.partition("[")[0]
-        guards = {(key.partition(": ")[0], key.partition(": ")[2]): seen for key, seen in came.guards.items()}
-        mine = Coverage(came.taken, guards)
+        guards = {_of_action(key): seen for key, seen in came.guards.items()}
+        pairs = Counter({_of_action(key): times for key, times in came.pairs.items()})
+        mine = Coverage(came.taken, guards, pairs)
         self.coverage[scope] = self.coverage[scope].merge(mine) if scope in self.coverage else mine
         for one in came.shown:
             known, times = self.shown.get((came.part, one.claim), (one, 0))
@@ -48,6 +49,11 @@ class Totals:
             key = came.part, " ; ".join(other.labels)
             first, times = self.departed.get(key, (other, 0))
             self.departed[key] = min(first, other, key=_size), times + 1
+
+
+def _of_action(key: str) -> tuple[str, str]:
+    action, _, other = key.partition(": ")
+    return action, other
 
 
 def _size(one: Shown | Departed) -> tuple[int, int]:

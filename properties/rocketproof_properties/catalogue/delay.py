@@ -21,6 +21,7 @@ def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
+    named = (r.realClass != "none") & (given["below_zero"] | (r.realQueueId >= 0))
     moved = is_(r.topicClass, "ordinary", "own") & (r.realClass != "none") & (r.realQueueId >= 0)
     return [
         rule(
@@ -45,7 +46,7 @@ def _stored() -> list[Rule]:
             "INV-45.topic",
             "a delayed message has its topic and queue id as properties",
             "record", "error",
-            implies(delayed, (r.realClass != "none") & (r.realQueueId >= 0)), True, (r.realClass != "none") & (r.realQueueId >= 0),
+            implies(delayed, named), True, named,
         ),
         rule(
             "REC-05.topic",

@@ -177,9 +177,9 @@ def _histories() -> list[HistoryClaim]:
         ),
         claim_about(
             "INV-44",
-            "the answered queue and offset lead to the message under the topic it was sent to",
+            "the answered queue and offset lead to the message under the topic it was sent to, but for a queue below 0",
             "exchange",
-            implies(taken, here), e.firstStored, e.entryOffset,
+            implies(taken & (e.answeredQueue >= 0), here), e.firstStored, e.entryOffset,
         ),
     ]  # fmt: skip
 
@@ -190,6 +190,7 @@ _IDS, _LOCATED = HISTORY
 HISTORY_CASES: list[Case] = [
     *[case for condition in (about.ANYTHING, about.CRASHED, about.WAITING) for case in history_cases(_IDS, condition, "holds")],
     *history_cases(_LOCATED, about.PLAIN, "holds"),
+    *history_cases(_LOCATED, about.REFUSED, {"P510": "violated"}, reason="APP-03: a refused message has an offset, and no entry"),
     *history_cases(_LOCATED, about.DELAYED, "violated", reason="HAZ-13: the offset is one of the schedule topic's queue"),
     *history_cases(_LOCATED, about.HALF_ONES, "violated", about.WITH_HALF, "HAZ-13: the offset is one of the half topic's queue"),
     *history_cases(_LOCATED, about.AT_LIMIT, "violated", reason="HAZ-15: the offset is one of the dead-letter topic's queue"),

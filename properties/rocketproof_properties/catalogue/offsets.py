@@ -17,6 +17,7 @@ from rocketproof_traces.audit.vocabulary import vocabulary
 
 from . import conditions as about
 from .claim import (
+    SEEDS,
     Case,
     Claim,
     HistoryClaim,
@@ -235,8 +236,12 @@ CASES: list[Case] = [
 
 _IN_ORDER, _, _DISPATCHED = HISTORY
 
+_COUNTED = {"P510": "violated"}
+_GAP = "APP-03: 5.0 and 5.1.0 give a message its offset before they know whether they can store it"
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
     *[case for condition in (about.CRASHED, about.WAITING) for case in history_cases(_IN_ORDER, condition, "holds")],
     *history_cases(_DISPATCHED, about.CRASHED, "holds"),
+    *history_cases(_IN_ORDER, about.REFUSED, {**dict.fromkeys(SEEDS, "holds"), **_COUNTED}, reason=_GAP),
+    *history_cases(_IN_ORDER, about.TOO_LARGE, _COUNTED, reason=_GAP),
 ]

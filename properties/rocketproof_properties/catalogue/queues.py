@@ -89,8 +89,8 @@ def _stored() -> list[Rule]:
     """Queue ids of stored records."""
     q = vocabulary()["queue"].row
     bound = queue_bound(q.readQueueNums, q.writeQueueNums)
-    # 4.7.1 draws a queue by the remainder of a signed number, and gives it a consume queue, which no consumer reads.
-    drawn = vocabulary()["queue"].given["before_49"] & implies(q.known, q.queueId + q.writeQueueNums > 0)
+    # Such a release draws a queue by the remainder of a signed number, and gives it a consume queue, which no consumer reads.
+    drawn = vocabulary()["queue"].given["below_zero"] & implies(q.known, q.queueId + q.writeQueueNums > 0)
     return [
         rule(
             "INV-30.sign",
@@ -175,4 +175,5 @@ CASES: list[Case] = [
 
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
+    *history_cases(HISTORY[0], about.DRAWN, {"P491": "violated"}, reason="SEND-22: 4.7.0 to 4.9.1 keep the sign of what they draw"),
 ]

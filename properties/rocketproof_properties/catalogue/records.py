@@ -504,7 +504,7 @@ CASES: list[Case] = [
 HISTORY_CASES: list[Case] = [
     *[c for claim in (_CONTIGUOUS, _INSIDE, _SIZES, _LIMIT, _CHECKSUMS, _TIMES) for c in history_cases(claim, about.ANYTHING, "holds")],
     *history_cases(_HOOKS, about.HOOKED, {**dict.fromkeys(SEEDS, "violated"), "P533": "holds"}, reason=_TRACED),
-    *history_cases(_WAIT, about.PLAIN, {**about.LATER_GOOD, "P533": "violated"}, reason=_PARSED),
+    *history_cases(_WAIT, about.PLAIN, {**about.LATER_GOOD, "P490": "violated", "P533": "violated"}, reason=_PARSED),
     *history_cases(_WAIT, about.DELAYED, "violated", reason="a delayed message is serialised again, with WAIT"),
     *history_cases(_WAIT, about.HALF_ONES, "violated", about.WITH_HALF, "a half message is serialised again, with WAIT"),
     *history_cases(_WAIT, about.SENT_BACK, "violated", reason="a send-back sets WAIT to false and stores it"),

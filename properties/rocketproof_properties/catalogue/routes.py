@@ -364,6 +364,14 @@ CASES: list[Case] = [
         condition="auto-create off, TBW102 from the file",
         reason="HAZ-03",
     ),
+    *cases(
+        TEMPLATE,
+        "skew",
+        "violated",
+        given={"auto_create": False, "template_in_file": True, "sends": 1},
+        condition="auto-create off, TBW102 from the file",
+        reason="HAZ-03: one message is refused, and the route stays",
+    ),
     *cases(ABSORBED, "small", "holds", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
     *cases(
         ABSORBED,

@@ -17,7 +17,7 @@ from rocketproof_traces.audit.rules import Rule
 from . import beside, delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
 
 _BEFORE_47 = frozenset({"P40", "P45"})
-_BEFORE_49 = _BEFORE_47 | {"P49"}
+_BEFORE_49 = _BEFORE_47 | {"P49", "P490", "P480", "P471"}
 _THEMES = (records, log, offsets, entries, queues, routes, delay, retries, transactions, topics, persistence, beside)
 
 
@@ -30,9 +30,11 @@ def stored_rules() -> tuple[Rule, ...]:
 def settings(profile: str) -> dict[str, Any]:
     """The switches of a profile that rules ask for. Raises KeyError for an unknown profile.
 
-    `before_47`: up to 4.6 a batch takes its time before it waits for the log's lock (INV-42). `before_49`: up to 4.8 a text with a second
-    byte 1 is read as no property, the dead letter of a first send-back has no id of its first record, and 4.7 draws queue ids below 0;
-    P49 is of such releases too, whatever its own broker does. `refuses_inner`: only a release that has inner batches counts their messages.
+    `before_47`: up to 4.6 a batch takes its time before it waits for the log's lock (INV-42). `before_49`: up to 4.9.0 a text with a second
+    byte 1 is read as no property, and the dead letter of a first send-back has no id of its first record. `below_zero`: queue ids below 0
+    are drawn, as by 4.7.0 to 4.9.1. P49 is of such releases too, whatever its own broker does.
+
+    `refuses_inner`: only a release that has inner batches counts their messages.
     `plain_halves`: anybody may send what is no half message to the half topic.
     """
     chosen = PROFILES[profile]
@@ -43,4 +45,5 @@ def settings(profile: str) -> dict[str, Any]:
         "plain_halves": HALF_TOPIC not in chosen.forbidden,
         "before_47": broker in _BEFORE_47,
         "before_49": broker in _BEFORE_49,
+        "below_zero": chosen.keeps_sign or broker in _BEFORE_49,
     }

@@ -24,7 +24,8 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/parts:BrokerParts.__init__ swapped SlaveSynchronize",
     ),
     "no request of ours tells what a broker counts": ("broker/statistics:", "broker/answering:count_", "broker/sendback:count_"),
-    "a broker that is validated has no hooks": ("broker/hooks:",),
+    "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
+    "no request of ours tells how a group consumes": ("broker/heartbeat:ClientManageProcessor._consumer constant 'consume",),
     "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
     "a half message is checked after a minute, which is longer than programs take": (
         *("broker/transactioncheck:", "broker/clients:ProducerManager.available_channel", "broker/operations:GatheredOperations.__init__"),

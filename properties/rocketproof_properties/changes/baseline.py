@@ -21,7 +21,7 @@ from ..judging.judging import judge_file
 from ..runs.parsed import load
 from ..steps.parts import Capability
 from ..validation.report import HISTORIES, ValidationReport
-from ..validation.validate import CTRL_C, Progress, ValidationRequest, validate
+from ..validation.validate import CTRL_C, ENDING, Progress, ValidationRequest, validate
 from .sampling import Change
 from .target import Forked, Line
 
@@ -56,7 +56,7 @@ def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baselin
     """
     offers = Forked.offers
     configure, start = Capability.CONFIGURE in offers, Capability.START in offers
-    made = Baseline(profile, generate(Choice(profile, count, seed, configure=configure, start=start)))
+    made = Baseline(profile, generate(Choice(profile, count, seed, configure=configure, start=start, end=ENDING <= offers)))
     target = Forked(profile, traced=True)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:

@@ -140,8 +140,8 @@ def _done(target: InProcess, running: list[Deployment], lines: set[Line], what: 
         running.append(made)
         return len(running) - 1, made.name_server, dict(made.brokers), {name: str(made.store(name)) for name in made.brokers}
     if what == "lines":
-        found = [(path, line) for path, line in lines]
-        lines.clear()
+        found = list(lines)  # at once, as threads that run add to them
+        lines.difference_update(found)
         return found
     number, *rest = given
     return getattr(running[number], what)(*rest)

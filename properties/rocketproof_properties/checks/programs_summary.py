@@ -62,6 +62,7 @@ def print_summary(report: Report, profile: str, page: Page) -> None:
             page.line(f"  {len(alike):4} {said}{_longest(alike)}", "green")
     _print_undecided([row for row in report.rows if row.agrees is None], page)
     show.print_coverage(report, page, guards=False)
+    show.print_unseen(report.coverage, page)
     show.print_problems(report, (), page)
 
 

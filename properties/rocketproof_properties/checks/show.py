@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from rich.text import Text
 
-from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Progress, Witness
+from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Coverage, Progress, Witness
 from rocketproof_traces.witness.question import question
 
+from ..estimates import unseen_text
 from ..output import Heading, Page, ProgressLine, TableRow, counted
 from .matrix import Report
 from .rows import LIMITS, Row
@@ -195,6 +196,13 @@ def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
         if silent:
             listed = "; ".join(f"'{guard}' of {_few(actions)}" for guard, actions in silent.items())
             page.wrapped(f"guards that never refused: {listed}", first="    ", indent=6)
+
+
+def print_unseen(coverage: Mapping[str, Coverage], page: Page) -> None:
+    """What the pairs of actions in programs, by scope or instance, say of those that never came; nothing where no programs were run."""
+    pairs = {(label, *pair): times for label, of in coverage.items() for pair, times in of.pairs.items()}
+    if pairs:
+        page.wrapped(unseen_text(pairs, "steps after a step", "step"), indent=2)
 
 
 def _few(names: Sequence[str]) -> str:

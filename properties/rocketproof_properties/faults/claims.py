@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rocketproof_profiles import lineage
+from rocketproof_profiles import inherited
 
 from .kinds import DISK, POWER
 
 _UNFORCED: Final = {
     "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",
+    "P540": "",
+}
+_AHEAD: Final = {
+    "P40": "REC-02: the forced checkpoint says more of the queues than is on the device, and a start scans too little of the log",
     "P540": "",
 }
 _SWALLOWED: Final = {"P40": "PER-01: an error of the disk is logged, and the answer is as if there were none"}
@@ -32,20 +36,24 @@ class FaultClaim:
 
     def why_not(self, kind: str, profile: str) -> str:
         """Why it is known not to hold behind this kind of fault, "" where it has to hold."""
-        since = self.broken.get(kind, {})
-        return next((since[name] for name in lineage(profile) if name in since), "")
+        return inherited(self.broken.get(kind, {}), profile)
 
 
 FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
     one.name: one
     for one in (
-        FaultClaim("start", "INV-29", "a broker starts on whatever the fault leaves", {POWER: _UNFORCED}),
+        FaultClaim(
+            "start",
+            "INV-29",
+            "a broker starts on whatever the fault leaves",
+            {POWER: {**_UNFORCED, "P540": "zoo B3: a last file of a queue without an entry ends the start", "P550": ""}},
+        ),
         FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
         FaultClaim("answered", "INV-01", "a request is answered, whatever becomes of the disk"),
         FaultClaim("place", "INV-34", "an answer names a place in the log, and each another one"),
         FaultClaim("lost", "INV-06", "a message that was acknowledged is in the log, at the place that its answer named"),
         FaultClaim("log", "INV-34 INV-42", "the log is whole"),
-        FaultClaim("consume queue", "INV-36", "a queue leads to the records of the log, and to nothing else"),
+        FaultClaim("consume queue", "INV-36", "a queue leads to the records of the log, and to nothing else", {POWER: _AHEAD}),
         FaultClaim(
             "phantom",
             "INV-34 INV-36",
@@ -54,7 +62,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
         ),
         FaultClaim("topic lost", "INV-27", "a topic that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
         FaultClaim("group lost", "INV-27", "a group that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
-        FaultClaim("next offset", "REC-03", "the next message of a queue has the offset behind its last one"),
+        FaultClaim("next offset", "REC-03", "the next message of a queue has the offset behind its last one", {POWER: _AHEAD}),
         FaultClaim(
             "delayed",
             "REC-05 LIV-07",

@@ -7,13 +7,17 @@ the disk does. Its files are small, so that it needs new ones meanwhile.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_impl.simulator.content import PAGE
 from rocketproof_protocol.codes import SUCCESS
 
 from ..deployments.deployment import SMALL_INDEX, Target
@@ -48,12 +52,13 @@ _BACK: Final = 20.0  # seconds in which a broker has to work again
 @dataclass(frozen=True)
 class Fault:
     """A fault in words, and as strace's `inject` has it. `fails`: no flush goes through while it lasts; `slow`: none before so
-    many seconds."""
+    many seconds. `full`: a pattern of files below the store that get no page which they have not got yet, in place of `inject`."""
 
     name: str
-    inject: str
+    inject: str = ""
     fails: bool = False
     slow: float = 0.0
+    full: str = ""
 
 
 _FLUSHES: Final = "msync,fsync,fdatasync"
@@ -62,6 +67,7 @@ FAULTS: Final = (
     Fault(f"every flush takes {_SLOW:g} s", f"{_FLUSHES}:delay_enter={int(_SLOW * 1e6)}", slow=_SLOW),
     Fault("no file gets room (ENOSPC)", "ftruncate,mkdir,rename:error=ENOSPC"),
     Fault("no file is made or renamed (EROFS)", "ftruncate,mkdir,rename,unlink:error=EROFS"),
+    Fault("the index gets no more pages (SIGBUS)", full="index/*"),
 )
 
 
@@ -70,6 +76,21 @@ def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: 
     assert found.kind == DISK
     plan = Plan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
     each(target, found, rounds, plan, lambda store: _Round(store).run(), seed=seed, over=over)
+
+
+@contextmanager
+def full(files: Iterable[Path]) -> Iterator[None]:
+    """Let files that are mapped end behind the last page in which something is written. Who writes into them further on gets SIGBUS, as
+    where a file has holes and the disk has no more room. Nothing of them is lost."""
+    sizes = {path: path.stat().st_size for path in files}
+    for path, size in sizes.items():
+        used = len(path.read_bytes().rstrip(b"\0"))
+        os.truncate(path, min(size, -(-used // PAGE) * PAGE))
+    try:
+        yield
+    finally:
+        for path, size in sizes.items():
+            os.truncate(path, size)
 
 
 class _Round:
@@ -99,12 +120,18 @@ class _Round:
         return True
 
     def _strike(self) -> None:
-        with strace.failing(self._running.pid(BROKER), self._fault.inject, self._output):
+        with self._lasting():
             self._from = wall()
             if self._fault.slow:
                 self._early()
             time.sleep(_LONG)
             self._to = wall()
+
+    def _lasting(self) -> AbstractContextManager[None]:
+        """The fault, for as long as the context lasts."""
+        if self._fault.full:
+            return full(self._running.store(BROKER).glob(self._fault.full))
+        return strace.failing(self._running.pid(BROKER), self._fault.inject, self._output)
 
     def _early(self) -> None:
         """Whether a message is delivered before any flush that began behind it can have ended."""

@@ -29,7 +29,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from ..catalogue import conditions as about
 from ..steps.call import Call, Context
 from ..steps.names import Names
-from ..steps.sizes import stored_length
+from ..steps.sizes import overhead, stored_length
 
 SIDES: Final = {-1: "below", 0: "at", 1: "above"}
 BODY_LIMIT: Final = 4 << 20
@@ -150,6 +150,13 @@ def _added(text: str | None, profile: Profile, cluster: str, trace: str = "true"
     return len(utf8(properties_text(own, trailing=profile.ends_properties)))
 
 
+def _record_bytes(sent: Sent) -> Iterator[int]:
+    """Of a plain message, with what the broker adds."""
+    if sent.op == "send":
+        found = parse_properties(sent.fields.get("properties"), exact=sent.profile.exact_properties)
+        yield sent.size + overhead(sent.fields.get("topic", ""), stored_length(found, sent.profile, cluster=sent.cluster))
+
+
 def _body(*ops: str) -> Callable[[Sent], Iterator[int]]:
     return lambda sent: iter((sent.size,) if sent.op in ops else ())
 
@@ -227,6 +234,12 @@ def _batch(text: int) -> list[Step]:
     return [("send", {"items": [("a", {"p": "v" * (text - 2)}), ("b", {})]}), ("send", {"topic": "B"})]
 
 
+def _filled(size: int, profile: Profile) -> list[Step]:
+    """A message whose record has so many bytes, given up by its consumer; its topic's name has as many bytes in each program."""
+    topic = _named(60)
+    return [("send", {"topic": topic, "body": "", "size": size - overhead(topic, stored_length({}, profile))}), ("back", {"level": -1})]
+
+
 def _own(profile: Profile) -> int:
     """What the broker adds to properties `p` of a message."""
     return stored_length({"p": "v"}, profile) - len("p\1v")
@@ -258,7 +271,8 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
         "bytes of a dead-letter topic", "APP-08 HAZ-49", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op == "send_back" else (),
         lambda n, _: _given_up(_named(n - len(DLQ_PREFIX), 20)),
-        unread=about.WIDE_NAMES, garbles=lambda n, profile: not profile.check_groups and is_read_as_another(n),
+        unread=about.WIDE_NAMES,
+        garbles=lambda n, profile: not (profile.check_groups or profile.limits_name_bytes) and is_read_as_another(n),
     ),
     Boundary(
         "characters of a group", "CLI-04 DLQ-02", GROUP_LIMIT, _group_characters,
@@ -281,6 +295,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
         garbles=lambda n, profile: profile.stores_parsed and n > PROPERTIES_LIMIT,
         there=lambda profile: profile.stores_parsed,
     ),
+    Boundary("bytes of a record", "APP-06 STO-02 BACK-16", BODY_LIMIT, _record_bytes, _filled, large=True),
     Boundary("bytes of a body", "APP-06 CLI-12", BODY_LIMIT, _body("send"), lambda n, _: [("send", {"body": "", "size": n})], large=True),
     Boundary(
         "bytes of a batch", "APP-06 BAT-04", BODY_LIMIT, _body("batch"),

@@ -6,6 +6,7 @@ remembered, for programs of one scope meet the same states again and again.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,6 +37,7 @@ class Offers:
         self.enabled = lru_cache(maxsize=KEPT)(self._enabled)
         self._guards = {a.name: [[False, False] for _ in a.guards] for a in instance.model.actions}  # whether each refused, and held
         self.taken = {a.name: 0 for a in instance.model.actions}
+        self.pairs: Counter[tuple[str, str]] = Counter()
 
     def _enabled(self, state: State) -> dict[str, tuple[Args, ...]]:
         """Action to its enabled instances, in the order of the model; actions without any are left out."""
@@ -68,7 +70,7 @@ class Offers:
             if a.name in possible
             for g, (refused, held) in zip(a.guards, self._guards[a.name], strict=True)
         }
-        return Coverage(taken, guards)
+        return Coverage(taken, guards, Counter(self.pairs))
 
 
 def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:

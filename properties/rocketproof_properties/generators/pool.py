@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -19,9 +19,10 @@ from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.call import Stored
-from ..steps.vocabulary import Step, is_request, request_of
+from ..steps.vocabulary import Step, is_request, plain, request_of
 from . import boundaries
 from .strategies import NAMES, ODD_NAMES
+from .wire import LONGEST_WAIT
 
 T = TypeVar("T")
 Values = Mapping[str, Sequence[Any]]
@@ -43,6 +44,16 @@ class Phrase:
     unread: str = ""
 
     @property
+    def waits(self) -> bool:
+        """Whether it lets time pass."""
+        return any(name == "time" for name, _ in self.steps)
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether it takes several clients."""
+        return any("client" in values for _, values in self.steps)
+
+    @property
     def worth(self) -> int:
         """How often it comes while another comes once: the more, the more values it has to show."""
         return 1 + sum(len(of) - 1 for _, values in self.steps for of in values.values()) // 3
@@ -52,8 +63,16 @@ def _one(kind: str, values: Values, /, *, name: str = "", lasting: bool = False,
     return Phrase(name or kind, ((kind, values),), lasting=lasting, server=server)
 
 
-def _many(name: str, /, *steps: tuple[str, Values], lasting: bool = False) -> Phrase:
-    return Phrase(name, steps, lasting=lasting)
+def _many(name: str, /, *steps: tuple[str, Values], lasting: bool = False, server: bool = False) -> Phrase:
+    return Phrase(name, steps, lasting=lasting, server=server)
+
+
+def _formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
+    """A request that lacks one of its fields, `but` none of these, and one that has no number where there should be one."""
+    fields = {name: text for name, text in (plain(kind).ext_fields or {}).items() if name not in but}
+    texts = [(name, "x") for name, text in fields.items() if text.isdecimal()]
+    lacking = _one(kind, {**values, "without": [*fields]}, name=f"{kind} without a field")
+    return lacking, *([_one(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])
 
 
 HALF: Final[Values] = {"properties": ({"TRAN_MSG": "true", "PGROUP": "producers"}, {"TRAN_MSG": "true", "PGROUP": "p", "TAGS": "t"})}
@@ -111,7 +130,13 @@ _TOPIC: Final[Values] = {
     "sys_flag": (0, 1, 2, 3),
     "order": (False, True),
 }
-_GROUP: Final[Values] = {"group": ("g", "h"), "queues": (1, 2, 4, 0), "retries": (16, 2, 0, -1)}
+_SWITCHES: Final = ("consumeEnable", "consumeFromMinEnable", "consumeBroadcastEnable", "notifyConsumerIdsChangedEnable")
+_GROUP: Final[Values] = {
+    "group": ("g", "h"),
+    "queues": (1, 2, 4, 0),
+    "retries": (16, 2, 0, -1),
+    "more": (None, *({name: False} for name in _SWITCHES), {"brokerId": 1}, {"whichBrokerWhenConsumeSlowly": 0}),
+}
 _NAMED: Final = ("A", "B", "nowhere", "%RETRY%g", "%DLQ%g")
 _PLAIN: Final[Values] = {"topic": ("A",), "queue": (0, 1)}
 _ANY: Final[Values] = {"topic": ("A",), "queue": (0, 1, -1), "properties": ({}, {"TAGS": "t"})}
@@ -133,9 +158,27 @@ _BATCH: Final[Values] = {
 }
 _LEVELS: Final = ("1", "3", "18", "0", "-1", "x", "", "99")
 _DELAYED: Final[Values] = {"topic": ("A", "B"), "properties": tuple({"DELAY": level} for level in _LEVELS)}
+_RETRIED: Final[Values] = {
+    "topic": ("%RETRY%g",),
+    "times": (1, 0, 16),
+    "properties": ({"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "3"}, {"DELAY": "3"}, {"TRAN_MSG": "true", "PGROUP": "producers"}),
+}
+"""As consumers send what they could not give back: with all properties that the message had, those of a transaction among them."""
 _HALF_ONE: Final = ("send", {**_ANY, **HALF})
 _COMMITTED: Final = ("end", {"commit": (True,)})
+_LATER: Final = ("time", {"millis": (LONGEST_WAIT,)})
 _DELETED: Final = ("delete", {"topic": ("A",)})
+_REGISTERED: Final[Values] = {
+    "address": ("10.0.0.1:1", "10.0.0.2:1"),
+    "broker_id": (0, 1),
+    "topics": ({"A": (8, 2, 4), "B": (4, 4, 6)}, {"A": (4, 4, 6)}, {}),
+    "version": (1, 2),
+}
+"""The first of a broker is refused by later name servers where it has one topic alone."""
+_OF_A: Final[Values] = {"topic": ("A",)}
+_ROUTE_OF_A: Final = ("route", _OF_A)
+_BROKERS: Final = ("broker-x", "broker-y")
+_CLUSTERS: Final = ("cluster", "other")
 _OF_GROUP: Final[Values] = {"topic": ("A",), "queue": (0,), "group": ("g",)}
 
 PHRASES: Final[tuple[Phrase, ...]] = (
@@ -143,8 +186,16 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("send", _BATCH, name="a batch"),
     _one("send", _DELAYED, name="a delayed message", lasting=True),
     _one("send", {**_ANY, "one_way": (True,)}, name="a message nobody answers", lasting=True),
+    # what comes when its time is over
+    _many("a delayed message comes", ("send", {**_ANY, "properties": ({"DELAY": "1"}, {"DELAY": "1", "TAGS": "t"})}), _LATER, lasting=True),
+    _many(
+        "a delayed half message", ("send", {**_ANY, "properties": ({"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"},)}), _LATER,
+        ("end", {"commit": (True, False)}), lasting=True,
+    ),
+    _many("a retry comes", ("send", _ANY), ("back", {**_BACK, "level": (1,)}), _LATER, ("pull", {"topic": ("%RETRY%g",)}), lasting=True),
     _many("a message again", ("send", _ANY), ("send", _ANY), ("earliest", _PLAIN)),
     # what comes back
+    _one("send", _RETRIED, name="a retry by a send", lasting=True),
     _one("back", _BACK, lasting=True),
     _many("a record given up", ("send", _ANY), ("back", {**_BACK, "level": (-1,), "record": (0, 1)})),
     _many("a record given back", ("send", _ANY), ("back", {**_BACK, "level": (0, 1, 3)}), lasting=True),
@@ -188,12 +239,88 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("max_offset", {"topic": _NAMED, "queue": (0, 1, 7, -1)}),
     _one("earliest", {"topic": _NAMED, "queue": (0, 1, 8, -1)}),
     _one("pull", {"topic": _NAMED, "queue": (0, 1, 4, -1), "offset": (0, 1, 100, -1), "most": (32, 1, 0)}),
+    _many(
+        "a pull that is held", ("send", {"topic": ("W",)}), ("meet", {}),
+        ("pull", {"topic": ("W",), "offset": (1,), "tags": ("*", "t"), "hold": (1000,), "client": (1,)}),
+        ("time", {"millis": (300,)}), ("send", {"topic": ("W",), "properties": ({"TAGS": "t"},)}), ("meet", {}), lasting=True,
+    ),
     _one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody")}),
+    _many(
+        "a pull whose time is over", ("send", {"topic": ("W",)}),
+        ("pull", {"topic": ("W",), "offset": (1,), "hold": (300,), "commit": (None, 1)}), ("time", {"millis": (300,)}), lasting=True,
+    ),
+    _many(
+        "progress of a deleted group", ("send", _PLAIN), ("group", {"group": ("g",)}), ("commit", {**_OF_GROUP, "offset": (5, 1)}),
+        ("delete_group", {"group": ("g",), "altered": (None, ("removeOffset", "false"))}), ("progress", _OF_GROUP),
+    ),
     _many("progress told", ("send", _PLAIN), ("commit", {**_OF_GROUP, "offset": (1, 0, 100)}), ("progress", _OF_GROUP), lasting=True),
     _one("view", {"place": (-1, 2**40)}),
+    _many(
+        "a group that may not consume", ("send", _PLAIN), ("group", {"group": ("g",), "more": ({"consumeEnable": False},)}),
+        ("pull", {"topic": ("A",), "group": ("g", "h")}),
+    ),
+    _many(
+        "what a consumer has subscribed to", ("send", {**_ANY, "queue": (0,)}),
+        ("consumer", {"topic": ("A", "B"), "version": (1, 2), "tag": ("", "t"), "model": ("CLUSTERING", "BROADCASTING")}),
+        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,), "version": (0, 1, 2)}), lasting=True,
+    ),
+    _many(
+        "a subscription that changes", ("send", {**_ANY, "queue": (0,)}), ("consumer", {"topic": ("A",), "version": (2,)}),
+        ("consumer", {"topic": ("A", "B"), "version": (3, 1, 2), "tag": ("t", "")}),
+        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,), "version": (2, 1, 3)}), lasting=True,
+    ),
+    _many(
+        "no broadcast", ("group", {"group": ("g",), "more": ({"consumeBroadcastEnable": False},)}), ("send", _PLAIN),
+        ("consumer", {"topic": ("A",), "model": ("BROADCASTING", "CLUSTERING")}),
+        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,)}), ("leave", {"group": ("g", "h")}),
+        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,)}), lasting=True,
+    ),
+    # requests that lack something
+    # 5.3.3 fails at other places: where it counts creations, compares an equal topic, or looks for a topic's mapping
+    *_formed("topic", _OF_A, but=("topic", "topicFilterType")),
+    *(phrase for kind in ("delete", "max_offset", "stats") for phrase in _formed(kind, _OF_A)),
+    *(phrase for kind in ("pull", "commit") for phrase in _formed(kind, {**_OF_A, "group": ("g",)})),
+    *_formed("progress", {**_OF_A, "group": ("g",)}, but=("topic",)),
+    *_formed("delete_group", {"group": ("g",)}),
+    *_formed("view", {"place": (-1,)}),
     _one("heartbeat", {"group": (None, "g")}),
     _one("unknown", {"code": (9999, 12), "one_way": (False, True)}, lasting=True),
+    # routes
     _one("route", {"topic": ("A", "B", "T", "nowhere", TEMPLATE)}, server=True),
+    _many("a topic's route", ("topic", {**_TOPIC, "topic": ("A",)}), _ROUTE_OF_A, server=True),
+    _many("a topic's rights", ("topic", {"topic": ("A",), "perm": _TOPIC["perm"]}), ("send", _ANY), _ROUTE_OF_A, server=True),
+    _many("a first message's route", ("send", _ANY), _ROUTE_OF_A, server=True),
+    _many("brokers that register", ("register", _REGISTERED), _ROUTE_OF_A, lasting=True, server=True),
+    _many("brokers of before that register", ("register", {**_REGISTERED, "packed": (True,)}), _ROUTE_OF_A, lasting=True, server=True),
+    _many(
+        "an address replaced", ("register", _REGISTERED), ("register", {**_REGISTERED, "address": ("10.0.0.2:1", "10.0.0.1:1")}),
+        ("unregister", {"address": ("10.0.0.1:1", "10.0.0.2:1"), "broker_id": (0, 1)}), _ROUTE_OF_A, lasting=True, server=True,
+    ),
+    _many(
+        "a broker's connection closed", ("register", _REGISTERED), ("lose", {"address": ("10.0.0.1:1", "10.0.0.2:1")}), _ROUTE_OF_A,
+        lasting=True, server=True,
+    ),
+    _many(
+        "a version that a broker has", ("register", _REGISTERED),
+        ("has_to_register", {"address": ("10.0.0.1:1", "10.0.0.2:1"), "version": (1, 2)}), lasting=True, server=True,
+    ),
+    _many(
+        "write permission in a name server", ("register", _REGISTERED), ("permit_writes", {"permitted": (False, True), "name": _BROKERS}),
+        _ROUTE_OF_A, lasting=True, server=True,
+    ),
+    _many(
+        "a topic that a name server forgets", ("register", {"topics": ({"R": (4, 4, 6), "S": (4, 4, 6)},), "cluster": _CLUSTERS}),
+        ("delete_route", {"topic": ("R",), "cluster": (None, "cluster", "nobody")}), ("route", {"topic": ("R", "S")}),
+        lasting=True, server=True,
+    ),
+    _many(
+        "brokers and clusters", ("register", _REGISTERED),
+        ("register", {"name": _BROKERS, "address": ("10.0.0.3:1",), "cluster": _CLUSTERS}), ("cluster", {}), lasting=True, server=True,
+    ),
+    _many(
+        "a value that a name server keeps", ("put_value", {"key": ("k", "täg"), "value": ("v", "")}),
+        ("put_value", {"key": ("k2", "k"), "value": ("w",)}), ("values", {"space": ("space", "nothing")}), lasting=True, server=True,
+    ),
 )  # fmt: skip
 """All but those at boundaries, which the table of boundaries gives (`phrases`)."""
 
@@ -243,15 +370,20 @@ class Seen:
         self.counts.update(features)
 
 
-def program(seen: Seen, pool: Sequence[Phrase]) -> list[Step]:
+def program(seen: Seen, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> list[Step]:
     """A program of a few phrases."""
     before, steps = "", list[Step]()
-    for _ in range(seen.chance.randint(1, MOST_PHRASES)):
+    for _ in range(seen.chance.randint(1, most)):
         one = seen.rarest(pool, lambda phrase: _features(phrase, before), lambda phrase: phrase.worth)  # noqa: B023 - called at once
         seen.note(_features(one, before))
         steps += [(name, _values(seen, one.name, number, values)) for number, (name, values) in enumerate(one.steps)]
         before = one.name
     return steps
+
+
+def filling(seen: Seen, large: Sequence[Phrase], pool: Sequence[Phrase]) -> list[Step]:
+    """A program of which something is as large as a message may be, and what may come behind it."""
+    return [*program(seen, large, 1), *program(seen, pool, 1)]
 
 
 def lasts(steps: Iterable[Step]) -> bool:

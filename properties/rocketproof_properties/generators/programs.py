@@ -16,59 +16,28 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from rocketproof_profiles import PROFILES
+from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
 
 from ..catalogue import conditions as about
+from ..steps.names import is_anybodys
 from ..steps.vocabulary import Step
-from . import pool, requests
+from . import pool, requests, settings
 from .draws import examples
+from .settings import ALONE, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED
 from .strategies import PROGRAMS
-from .wire import HEADERS, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
+from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
 WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
 """The steps that a client can do, of those that simulated clusters perform too."""
-
-LONGEST_WAIT: Final = 2500
-"""Milliseconds that a step may let pass: enough for the first delay level."""
-
-
-FUTURE: Final = "a start in the future"
-CONFIGURED: Final[Mapping[str, Mapping[str, str]]] = {
-    "no automatic groups": {"autoCreateSubscriptionGroup": "false"},
-    "no write permission": {"brokerPermission": "4"},
-    "no transactional messages": {"rejectTransactionMessage": "true"},
-    "no trace": {"traceOn": "false"},
-    FUTURE: {"startAcceptSendRequestTimeStamp": "4102444800000"},
-    "no automatic topics": {"autoCreateTopicEnable": "false"},
-}
-"""Settings of a running broker that some programs need, by what they are called. The last one leaves a mark: once it was off, the
-template gives no topics until the broker is started anew."""
-
-ALONE: Final = "small files"
-"""Programs that fill files up to their last bytes: nothing else is sent meanwhile."""
-SMALL_FILE: Final = 65_536
-NARROW: Final = "no cluster topic"
-ENDED: Final = "a process that ends"
-"""Programs behind which the broker's process is killed, and starts again: what was acknowledged has to be there, and each has the broker
-for itself. What nothing can read again is stored here and nowhere else: the messages of other programs would go with it."""
-STARTED: Final[Mapping[str, Mapping[str, str]]] = {
-    ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": "16777216"},
-    ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
-    "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
-    "synchronous replication": {"brokerRole": "SYNC_MASTER"},
-    "no template": {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
-    NARROW: {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3"},
-}
-"""Settings that some programs need a broker to be started with."""
 
 CONCURRENT, REQUESTS, POOL = "concurrent requests", "requests", "what was not seen yet"
 
 
 @dataclass(frozen=True)
 class Program:
-    """`source` is where it comes from: a condition of the catalogue's programs, or a name above. `needs` names a row of CONFIGURED or
-    STARTED."""
+    """`source` is where it comes from: a condition of the catalogue's programs, or a name above. `needs` is what `settings`
+    has words for."""
 
     number: int
     source: str
@@ -98,7 +67,7 @@ class Program:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {**CONFIGURED, **STARTED}[self.needs] if self.needs else {}
+        return settings.settings_of(self.needs)
 
     def data(self) -> dict[str, Any]:
         return {"number": self.number, "source": self.source, "needs": self.needs, "steps": [[name, args] for name, args in self.steps]}
@@ -107,7 +76,8 @@ class Program:
 @dataclass(frozen=True)
 class Choice:
     """What programs to make. `configure`: settings of a running broker may be changed; `start`: brokers can be started with others; `end`:
-    they can be killed and started again; `waits`: programs may let seconds pass; `plain`: chance alone draws from the pool."""
+    they can be killed and started again; `waits`: programs may let seconds pass; `plain`: chance alone draws from the pool; `drawn`: some
+    have settings that are drawn."""
 
     profile: str
     count: int
@@ -119,6 +89,7 @@ class Choice:
     waits: bool = True
     concurrent: bool = True
     plain: bool = False
+    drawn: bool = True
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -134,8 +105,22 @@ def generate(choice: Choice) -> list[Program]:
         seed = random.Random(f"{choice.seed}/{source}/{needs}").randrange(2**31)
         made += [Program(0, source, tuple(one), needs) for one in _drawn(source, choice, count, seed)]
     made += _pooled(choice, choice.count - len(made))
+    made = [replace(one, steps=(*one.steps, *_routes(one.steps))) if one.needs == READ_ONLY and choice.name_server else one for one in made]
+    made = [replace(one, steps=_sparing(one.steps, PROFILES[choice.profile])) for one in made]
     random.Random(choice.seed).shuffle(made)
     return [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(made, 1)]
+
+
+def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
+    """The steps without those by which an administrator would change a topic that all programs share, where one can, and those of one that
+    are answered twice: at once, and with what is missing; and nobody waits for an answer that never comes."""
+    if not profile.remarks_update:
+        steps = tuple(one for one in steps if one[0] != "topic" or not {"without", "altered"} & one[1].keys()) or _SOMETHING
+    if not profile.guards_topics:
+        steps = tuple(one for one in steps if one[0] not in ("topic", "delete") or not is_anybodys(one[1].get("topic", "A"))) or _SOMETHING
+    if profile.leaves_unknown:
+        steps = tuple((name, {**args, "one_way": True}) if name == "unknown" else (name, args) for name, args in steps)
+    return steps
 
 
 def _shares(choice: Choice) -> dict[tuple[str, str], int]:
@@ -144,8 +129,10 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
     rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
     rows += [(about.REGISTERED, "")] if choice.name_server else []
     for needs in choice.needs[1:]:
-        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ENDED: []}.get(needs, [(about.SENT if needs in STARTED else REQUESTS, needs)])
-    rows += [(s, n) for s, n in ((TEMPLATES, _NO_TOPICS), (QUEUES, _NO_TOPICS), (TEMPLATES, _NO_TEMPLATE)) if n in choice.needs]
+        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ENDED: [], LARGE: []}.get(
+            needs, [(about.SENT if needs in STARTED else REQUESTS, needs)]
+        )
+    rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in choice.needs]
     shares = Counter[tuple[str, str]]()
     for number in range(choice.count // 2):
         shares[rows[number % len(rows)]] += 1
@@ -156,25 +143,37 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     """So many programs of the pool, under each configuration in turn, most under none."""
     profile = PROFILES[choice.profile]
     seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
-    parts = [one for one in pool.phrases(profile) if choice.name_server or not one.server]
+    parts = [one for one in pool.phrases(profile) if (choice.name_server or not one.server) and (choice.waits or not one.waits)]
+    parts = [one for one in parts if choice.concurrent or not one.concurrent]
     safe = [one for one in parts if not one.unread and not one.large]
+    large = [one for one in parts if not one.unread and one.large]
     ended = [one for one in parts if not one.lasting]
-    turns = [each for needs in choice.needs[1:] if needs not in (ALONE, ENDED) for each in ("", needs)] or [""]
+    named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ENDED, LARGE)]
+    turns = [each for needs in (*named, *_drawn_settings(choice)) for each in ("", needs)] or [""]
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
+    rare = {every // 2: LARGE, 0: ENDED}
     made = []
     for number in range(count):
-        needs = ENDED if ENDED in choice.needs and not number % every else turns[number % len(turns)]
-        steps = pool.program(seen, ended if needs == ENDED else safe)
+        needs = one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
+        steps = pool.filling(seen, large, safe) if needs == LARGE else pool.program(seen, ended if needs == ENDED else safe)
         while needs == ENDED and pool.lasts(steps):
             steps = pool.program(seen, ended)
         made.append(Program(0, POOL, (*steps, *(_END if needs == ENDED else ())), needs))
     return made
 
 
+def _drawn_settings(choice: Choice) -> list[str]:
+    if not choice.drawn:
+        return []
+    chance = random.Random(f"{choice.seed}/settings")
+    return settings.drawn(chance, PROFILES[choice.profile], choice.count, configure=choice.configure, start=choice.start)
+
+
 _EVERY_END, _FEWEST_ENDS = 50, 5
-"""One program of the pool in so many ends a process, as it takes long; but not fewer than these in a run."""
+"""One program of the pool in so many ends a process, and one has large messages, as both take long; but not fewer than these in a run."""
 _END: Final[tuple[Step, ...]] = (("send", {"topic": "B"}), ("crash", {}))
-_NO_TOPICS, _NO_TEMPLATE = "no automatic topics", "no template"
+_SOMETHING: Final[tuple[Step, ...]] = (("send", {}),)
+_MOST_ROUTES: Final = 3
 
 
 _CONDITIONS = (
@@ -213,6 +212,12 @@ def _dated(steps: Sequence[Step]) -> list[Step]:
     return [*steps, *(("earliest", {"topic": topic, "queue": queue}) for topic, queue in sent)]
 
 
+def _routes(steps: Sequence[Step]) -> list[Step]:
+    """Questions for the routes of the first topics that steps make or change."""
+    made = dict.fromkeys(args.get("topic", "A") for name, args in steps if name in ("topic", "send"))
+    return [("route", {"topic": topic}) for topic in [*made][:_MOST_ROUTES]]
+
+
 def _looked_up(steps: Sequence[Step]) -> list[Step]:
     """Behind each registration the routes of what it may have changed."""
     return [one for step in steps for one in (step, ("route", {"topic": "A"}), ("route", {"topic": "B"}))]
@@ -230,4 +235,4 @@ def _on_the_wire(steps: Sequence[Step], choice: Choice) -> list[Step]:
             continue
         if name in WIRED:
             made.append((name, {key: value for key, value in args.items() if key not in ("leave", "broker")}))
-    return made or [("send", {})]
+    return made or [*_SOMETHING]

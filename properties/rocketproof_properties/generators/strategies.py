@@ -179,7 +179,9 @@ PROGRAMS: Mapping[str, Programs] = {
     ),
     about.DELAYED: Programs(weighted((5, _delayed), (1, _plain_send), (1, _time)), _STORE),
     about.HALF_ONES: Programs(weighted((4, _half), (1, _plain_send), (1, _time)), _STORE),
-    about.HALF_DELAYED: Programs(step("send", topic=("A", "B"), properties=mixed(_HALVES, _LEVELS), queue=(0, 1)), _STORE, most=5),
+    about.HALF_DELAYED: Programs(
+        weighted((4, step("send", topic=("A", "B"), properties=mixed(_HALVES, _LEVELS), queue=(0, 1))), (1, _time)), _STORE, most=5
+    ),
     about.AT_LIMIT: Programs(step("send", topic=("%RETRY%g", "%RETRY%h"), times=(0, 15, 16, 17), queue=(0, 1, 3)), _STORE),
     about.SENT_BACK: Programs(
         weighted((2, _to_send_back), (3, step("back", record=st.integers(0, 9), level=(0, 1, 18), **_GROUP)), (2, _time)), _STORE
@@ -194,6 +196,8 @@ PROGRAMS: Mapping[str, Programs] = {
     about.TOO_LARGE: Programs(
         step("send", size=(10, 100, 300, 390, 400, 500)), Setting(settings={"mapped_file_size_commit_log": 512, "max_message_size": LIMIT})
     ),
+    about.DRAWN: Programs(step("send", queue=(-1,), nums=(1, 4, 8)), _STORE, most=8),
+    about.REFUSED: Programs(step("send", queue=(0, 0, 1), properties=({}, {"TAGS": "t"}, {"p": "v" * 32_768})), _STORE, most=8),
     about.THROWN: Programs(
         weighted((1, _hooks), (1, step("store", state=("full", "good"))), (4, step("send", body=(None, None, "a"), one_way=(False, True)))),
         _STORE,

@@ -15,6 +15,8 @@ from .draws import Steps, step, weighted
 
 TEMPLATES, QUEUES = "templates of every kind", "queues of every number"
 HEADERS, RETRIED = "headers of every kind", "retry topics of every kind"
+LONGEST_WAIT: Final = 2500
+"""Milliseconds that a step may let pass: enough for the first delay level."""
 
 
 _planned = step(

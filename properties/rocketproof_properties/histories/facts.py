@@ -69,7 +69,9 @@ class Facts:
     def settings(self) -> Settings:
         """Those that rules are decided under: the size limit, and no release before 4.9; a case says where a profile differs."""
         found = self.history
-        return settings_of({"max_message_size": found.max_message_size, "limits_record": found.limits_record, "before_49": False})
+        return settings_of(
+            {"max_message_size": found.max_message_size, "limits_record": found.limits_record, "before_49": False, "below_zero": False}
+        )
 
     # Requests
 

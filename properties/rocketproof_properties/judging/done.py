@@ -1,22 +1,19 @@
-"""What programs did: requests by kind and answer, which follow each other, boundaries, settings, actions of the specification; and from
-what came once, how much there may be that never came.
-
-If of many requests some are the only ones of their kind, the next request is of a kind never seen about as often as a request was one of
-those (Good and Turing); and there are at least so many more kinds as the square of those seen once, over twice those seen twice (Chao).
-"""
+"""What programs did: requests by kind and answer, which follow each other, boundaries, settings, actions of the specification."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES
 
+from ..estimates import unseen
 from ..generators.boundaries import BOUNDARIES, SIDES, Sent, met
 from ..generators.pool import requests
+from ..generators.settings import settings_of
 from ..runs.parsed import ParsedHistory
 from ..runs.recording import body_of
 
@@ -53,6 +50,15 @@ class Done:
         return found
 
     @property
+    def values(self) -> Counter[tuple[str, str]]:
+        """Each setting that programs needed and its value, and how many programs had it."""
+        found: Counter[tuple[str, str]] = Counter()
+        for needs, programs in self.settings.items():
+            for pair in settings_of(needs).items():
+                found[pair] += programs
+        return found
+
+    @property
     def never(self) -> dict[str, int]:
         """What programs promised and none did, with the number of programs."""
         there = {*self.boundaries, *((OPERATION, op) for op, _ in self.answers)}
@@ -66,6 +72,7 @@ class Done:
             "boundaries": {one.name: {SIDES[side]: self.boundaries[one.name, SIDES[side]] for side in one.sides} for one in BOUNDARIES},
             "pairs": len(self.pairs),
             "settings": {needs or "none": times for needs, times in sorted(self.settings.items())},
+            "values": _nested(self.values),
             "actions": dict(sorted(self.actions.items())),
             "once": sorted(" ".join(kind) for kind, times in kinds.items() if times == 1),
             "unseen": unseen(kinds),
@@ -78,13 +85,6 @@ def _nested(counter: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     for (one, other), times in sorted(counter.items()):
         found.setdefault(one, {})[other] = times
     return found
-
-
-def unseen(kinds: Mapping[Any, int]) -> dict[str, float]:
-    """How often the next one is of a kind that never came, and how many such kinds there are at least."""
-    once, twice = (sum(times == number for times in kinds.values()) for number in (1, 2))
-    share = once / max(1, sum(kinds.values()))
-    return {"share": round(share, 5), "kinds": round(once * (once - 1) / (2 * (twice + 1)), 1)}
 
 
 def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:

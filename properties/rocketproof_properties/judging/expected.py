@@ -13,13 +13,13 @@ from typing import Final, Literal
 
 from rocketproof_model.specification.bounds import is_given_up
 from rocketproof_profiles import PROFILES, lineage
-from rocketproof_protocol.codes import SUCCESS
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..catalogue import CASES
 from ..catalogue import conditions as about
-from ..catalogue.claim import SEEDS, WITH_CASES, Case
+from ..catalogue.claim import SEEDS, Case
 from ..generators.boundaries import unread
 from ..runs.exchanges import Rebuilt, silenced
 from ..runs.parsed import ParsedHistory
@@ -27,7 +27,6 @@ from ..steps.parts import Capability
 from .done import measured
 
 Expected = Literal["holds", "violated", "open"]
-BASE: Final = "P49"
 ENOUGH: Final = 30
 """Programs of a condition after which a known violation that none of them shows has vanished."""
 
@@ -56,10 +55,10 @@ ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
 
 @cache
 def cases(profile: str) -> tuple[Case, ...]:
-    """The cases about histories: a profile's own, then those of the nearest profile that has any, then those of P49 that it refines."""
-    nearest = next(name for name in lineage(profile) if name in WITH_CASES)
+    """The cases about histories: a profile's own, then those of each profile that it refines, up to P49 or an earlier seed."""
     found: list[Case] = []
-    for name in dict.fromkeys((profile, nearest, *(() if nearest in SEEDS else (BASE,)))):
+    names = lineage(profile)
+    for name in names[: 1 + min(names.index(seed) for seed in SEEDS if seed in names)]:
         named = {(case.claim, case.condition) for case in found}
         found += [case for case in CASES if case.kind == "history" and case.profile == name and (case.claim, case.condition) not in named]
     return tuple(found)
@@ -99,16 +98,20 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
                 found |= {about.DELAYED, about.HALF_ONES}
             if asked.topic.startswith(RETRY_PREFIX) and is_given_up(asked.reconsume_times, exchange.limit, beyond=beyond):
                 found.add(about.AT_LIMIT)
+            if asked.queue_id < 0:
+                found.add(about.DRAWN)
             if asked.topic == SCHEDULE:
                 found.add(about.BY_NAME)
+            if asked.kind == "send" and exchange.code == MESSAGE_ILLEGAL:
+                found.add(about.REFUSED)
             if FIXED_SIZE + sum(len(body or b"") for body in asked.bodies) + len(asked.topic) + 8 > limit:
                 found.add(about.TOO_LARGE)
         elif asked.kind == "send_back":
             found |= {about.SENT_BACK, about.GIVEN_UP}
             if exchange.code == 0 and asked.group in silent:
                 found.add(about.NO_RETRY)
-        elif asked.kind == "other" and asked.one_way:
-            found.add(about.UNKNOWN)
+        if asked.one_way and (asked.kind == "other" or exchange.code == REQUEST_CODE_NOT_SUPPORTED):
+            found.add(about.UNKNOWN)  # P40 serves no ends of transactions
     for sent in measured(parsed, profile):
         found |= unread(sent)
     if parsed.ended:

@@ -20,7 +20,7 @@ from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..catalogue.conditions import UNREAD
-from ..generators.programs import ALONE, FUTURE, NARROW
+from ..generators.settings import ALONE, settings_of
 from ..replay.comparison import Difference
 from ..replay.decided import kept, rules_of
 from ..replay.differences import differences
@@ -37,8 +37,9 @@ from .shared import Touched, judge_topics, touched
 Judge = Literal["specification", "claims", "reference"]
 EXPANDED: Final = Bound(100_000)
 """States that the specification's judge may look at in each part of a program."""
-UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
-"""What the specification has no word for: files that are full, a time before which nothing is served, other numbers of queues."""
+UNSPECIFIED: Final = frozenset({"clusterTopicEnable", "brokerTopicEnable", "defaultTopicQueueNums", "startAcceptSendRequestTimeStamp"})
+"""Settings that the specification does not describe: a time before which nothing is served, other numbers and rights of the broker's own
+topics. Nor does it know that files are full (ALONE)."""
 SHARED: Final = "topics that programs share"
 """Where a verdict about all programs together comes from."""
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
@@ -73,7 +74,8 @@ class Judged:
     """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
     explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `kept` are the rules that alone decide
-    something of it which is as it should be; `asked` are the kinds of its requests, `deleted` the topics that it had deleted.
+    something of it which is as it should be; `asked` are the kinds of its requests, `deleted` the topics that it had deleted, `anew` those
+    of them that it may have used again.
 
     `faults` are those of the connection; `unconfirmed` verdicts rest on such a fault alone, and are none before the same comes
     again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one. `done`: what it did.
@@ -97,6 +99,7 @@ class Judged:
     kept: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
+    anew: frozenset[str] = frozenset()
     faults: tuple[Fault, ...] = ()
     unconfirmed: list[Verdict] = field(default_factory=list)
     wanted: Counter[str] = field(default_factory=Counter)
@@ -128,12 +131,12 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
     found.asked = frozenset(one.op for one in parsed.asked)
-    found.deleted = parsed.deleted | parsed.cleaned
+    found.deleted, found.anew = parsed.deleted | parsed.cleaned, parsed.deleted
     found.faults = faults(parsed)
     found.wanted = Counter(one.op for one in parsed.asked if not one.one_way)
     found.answered = sum(one.closed == "ok" for one in parsed.asked)
     used: list[Judge] = []
-    if "specification" in judges and parsed.program.needs not in UNSPECIFIED:
+    if "specification" in judges and _is_specified(parsed.program.needs):
         used.append("specification")
         _by_specification(parsed, profile, found)
         found.shared = touched(parsed, path)
@@ -146,6 +149,10 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     found.by = tuple(used)
     found.done = did(parsed, profile, found.actions)
     return found
+
+
+def _is_specified(needs: str) -> bool:
+    return needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs))
 
 
 def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> None:

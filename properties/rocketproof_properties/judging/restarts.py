@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ..runs.parsed import ParsedHistory
 from .judging import Judged, Verdict
+from .known import why_not
 
 STATE: Final = "restart"
 STOPPED, KILLED = "stopped and started", "killed and started"
@@ -85,8 +86,8 @@ def _differing(one: Any, other: Any) -> str:
     return f"{other!r}, and was {one!r}"
 
 
-def judge(parsed: ParsedHistory, path: Path) -> Judged:
-    """Judge what was seen."""
+def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
+    """Judge what was seen, by what is known of the profile."""
     state = parsed.states[STATE]
     judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
     if state["before"].get("missed") or state["after"].get("missed"):
@@ -99,8 +100,10 @@ def judge(parsed: ParsedHistory, path: Path) -> Judged:
     for property_, sentence in SENTENCES.items():
         if of[property_] is None:
             continue
-        judged.claims[property_] = (property_ not in found, "holds", "")
+        reason = why_not(property_, profile)
+        judged.claims[property_] = (property_ not in found, "violated" if reason else "holds", "")
         if property_ in found:
-            judged.verdicts.append(Verdict("claims", property_, f"{sentence}: {found[property_]} ({state['how']})"))
+            text = f"{sentence}: {found[property_]} ({state['how']})"
+            judged.verdicts.append(Verdict("claims", property_, text, known=bool(reason), reason=reason))
     judged.exercised = frozenset(name for name in SENTENCES if of[name] or name in found)
     return judged

@@ -24,7 +24,7 @@ from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
 from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
 from rocketproof_traces.checker.part import Finding
-from rocketproof_traces.checker.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of
+from rocketproof_traces.checker.parts import UNREADABLE, Part, Survey, commits, default_of, part_of
 from rocketproof_traces.checker.steps import Bound
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
@@ -94,7 +94,7 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
         return replace(one, process=f"{one.process} of {path.stem}", opened=times[one.opened], closed=closed)
 
     def counts(one: Operation) -> bool:
-        if one.op not in OF_A_PART or "topic" not in one.fields or names.is_mine(one.topic):
+        if one.op not in JUDGED or "topic" not in one.fields or names.is_mine(one.topic):
             return commits(one)
         unread = one.reason == UNREADABLE and one.closed is not None and one.code not in OK
         return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there

@@ -106,9 +106,9 @@ def judge_log(path: Path, profile: str) -> Judged:
     """Judge a log, or what an audit said or a start showed, that was written down. Raises TraceError for a file that is not a history."""
     parsed = load(path)
     if storefiles.STATE in parsed.states:
-        return storefiles.judge(parsed, path)
+        return storefiles.judge(parsed, path, profile)
     if restarts.STATE in parsed.states:
-        return restarts.judge(parsed, path)
+        return restarts.judge(parsed, path, profile)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)

@@ -26,7 +26,8 @@ class Target:
     `where` is an address such as `127.0.0.1:10911`, or `apache:4.9.4` (a release, started), `served` (the implementation, over TCP),
     `inprocess` (the same without), or the TOML file of a target of one's own. `profile` is what it is judged by; `P49` for an address
     unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, else only while it is open.
-    `needs` is a configuration that `validate` has programs for, such as `no write permission`: the brokers get its settings.
+    `needs` is a configuration that `validate` has programs for, such as `no write permission` or `regionId=eu, traceOn=false`: the brokers
+    get its settings.
 
         with rocketproof.Target("127.0.0.1:10911", profile="P494") as target:
             client = target.client()
@@ -55,15 +56,15 @@ class Target:
         """Reach the broker, or start it. Raises RocketproofError if that fails."""
         from ..deployments.choose import choose_named
         from ..deployments.deployment import Setup
-        from ..generators.programs import CONFIGURED, STARTED
+        from ..generators.settings import CONFIGURED, STARTED, at_start, is_known, while_running
         from ..runs.configured import configured
         from ..validation.ownprograms import Suite
 
-        needs = known("configuration", self._needs, (*CONFIGURED, *STARTED)) if self._needs else ""
+        needs = self._needs if is_known(self._needs) else known("configuration", self._needs, (*CONFIGURED, *STARTED))
         target = choose_named(self.where, self.profile)
         with ExitStack() as stack:
-            running = stack.enter_context(target.open(Setup(settings=STARTED.get(needs, {}))))
-            stack.enter_context(configured(running, CONFIGURED.get(needs, {})))
+            running = stack.enter_context(target.open(Setup(settings=at_start(needs))))
+            stack.enter_context(configured(running, while_running(needs)))
             folder = self._histories or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof")))
             folder.mkdir(parents=True, exist_ok=True)
             self._suite = Suite(running, target.profile, folder, self._nameserver, needs)

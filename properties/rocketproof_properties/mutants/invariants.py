@@ -18,6 +18,7 @@ from rocketproof_model.weakest import kept
 from rocketproof_profiles import NameClass
 
 Formula = Callable[[Specification], Expr]
+_PUT: Final = ("put", "versioned", "persisted", "unlocked")
 REFUSED: Final[tuple[NameClass, ...]] = ("blank", "illegal", "long", "forbidden")
 
 
@@ -110,8 +111,11 @@ INVARIANTS: Final[dict[str, Formula]] = {
     "an order topic is in the table as it is in the file": _topics(
         lambda s, b, t: implies(s.up[b], s.config[b, t].order == s.file[b, t].order)
     ),
-    "the table's version is the file's, or a request is about to write it": _brokers(
-        lambda s, b: implies(s.up[b], (s.version[b] == s.file_version[b]) | exists(s.Producer, lambda p: _at(s, p, b, "versioned")))
+    "where nobody changes settings, the table's version is the file's, or a request is about to write it": _brokers(
+        lambda s, b: implies(
+            s.up[b] & ~const(int(s.scope.configures), Bool),
+            (s.version[b] == s.file_version[b]) | exists(s.Producer, lambda p: _at(s, p, b, "versioned")),
+        )
     ),
     "a broker that does not run has nothing in memory": _brokers(_empty),
     "the second way is for retry topics": _requests(lambda s, row: implies(row.fallback, s.of_class(row.topic, "retry"))),
@@ -122,11 +126,11 @@ INVARIANTS: Final[dict[str, Formula]] = {
         if s.scope.store
         else const(1, Bool)
     ),
-    "a topic that a request has put is there": _brokers(
-        lambda s, b: forall(s.Producer, lambda p: implies(_at(s, p, b, "put", "versioned", "persisted", "unlocked"), _known(s, p, b)))
+    "where nobody deletes topics, one that a request has put is there": _brokers(
+        lambda s, b: forall(s.Producer, lambda p: implies(_at(s, p, b, *_PUT) & ~const(int(s.scope.deletes), Bool), _known(s, p, b)))
     ),
-    "a topic is not created and announced before it is there": _topics(
-        lambda s, b, t: s.config[b, t].known | ((s.creations[b, t] == 0) & (s.announcements[b, t] == 0))
+    "where nobody deletes topics, one is not created and announced before it is there": _topics(
+        lambda s, b, t: const(int(s.scope.deletes), Bool) | s.config[b, t].known | ((s.creations[b, t] == 0) & (s.announcements[b, t] == 0))
     ),
     "sends that are not limited are not counted": _producers(lambda s, p: implies(s.given("sends") == 0, s.sent[p] == 0)),
     "updates that are not limited are not counted": lambda s: implies(s.given("update_budget") < 0, s.updates == 0),

@@ -33,8 +33,8 @@ PATCHES: dict[str, Patch] = {
     "M-02": [Text(_ILLEGAL_QUEUE, "max(config.write_queue_nums, config.read_queue_nums)", "config.write_queue_nums")],
     "M-03": [Text(_ILLEGAL_QUEUE, "max(", "min(")],
     "M-04": [Text(_ILLEGAL_QUEUE, "return queue_id >=", "return queue_id < 0 or queue_id >=")],
-    "M-05a": [Text(_QUEUE_ID, "config.write_queue_nums", "config.read_queue_nums")],
-    "M-05b": [Text(_QUEUE_ID, "config.write_queue_nums", "max(config.read_queue_nums, config.write_queue_nums)")],
+    "M-05a": [Text(_QUEUE_ID, "random, config.write_queue_nums", "random, config.read_queue_nums")],
+    "M-05b": [Text(_QUEUE_ID, "random, config.write_queue_nums", "random, max(config.read_queue_nums, config.write_queue_nums)")],
     "M-06": [Text(_RANDOM, "absolute(remainder(random.int32(), RANDOM_MODULUS))", "absolute(random.int32())")],
     "M-07": [Text(_RANDOM, "remainder(random.int32(), RANDOM_MODULUS)", "random.int32() % RANDOM_MODULUS")],
     # The checks

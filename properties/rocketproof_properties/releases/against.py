@@ -8,13 +8,14 @@ shows each is where the next round goes on.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from ..deployments.deployment import Target, TargetError
 from ..generators.programs import Choice, Program, generate
+from ..generators.settings import STARTED
 from ..generators.shrink import simpler_steps
 from ..replay.comparison import Difference
 from ..runs.runner import Bounds
@@ -36,13 +37,15 @@ ROUNDS: Final = 4
 """How often smaller programs are tried."""
 MOST: Final = 20
 """Differences whose programs are made smaller, the most frequent ones."""
+PORTION: Final = 250
+"""Programs that both targets have performed before anybody asks whether what was seen is enough."""
 TRIED, TRIED_ALONE = 16, 4
 """Smaller programs of one difference in a round, and of those for which a broker may have to be started anew."""
 
 
 @dataclass(frozen=True)
 class AgainstRequest:
-    """What to do: programs on the target `first`, and on `second`, which is compared with it."""
+    """What to do: programs on the target `first`, and on `second`, which is compared with it. `until`: a difference that is enough."""
 
     first: Target
     second: Target
@@ -52,12 +55,13 @@ class AgainstRequest:
     workers: int = 4
     seconds: float | None = None
     rounds: int = ROUNDS
+    until: Callable[[Differing], bool] | None = None
 
 
 @dataclass
 class Differing:
     """What two targets do otherwise: the smallest program so far, in how many it was seen, and whether it came again, None where its
-    program was not done again. `also`: what else differs by the same cause."""
+    program was not done again. `also`: what else differs by the same cause; `at`: the programs up to the first one that showed it."""
 
     cause: Cause
     count: int
@@ -66,6 +70,7 @@ class Differing:
     histories: tuple[Recorded, Recorded]
     again: bool | None = None
     also: tuple[str, ...] = ()
+    at: int = 0
 
     @property
     def shown(self) -> set[str]:
@@ -100,6 +105,8 @@ class AgainstReport(Ran):
     first: str
     second: str
     differing: list[Differing] = field(default_factory=list)
+    enough: Differing | None = None
+    """The difference that was waited for, which may be told under another one with the same cause."""
 
     @property
     def exit_code(self) -> int:
@@ -149,12 +156,17 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
 def _search(made: AgainstReport, both: Sequence[Stage], request: AgainstRequest, progress: Progress) -> None:
     """Fill the report: what differs, then with smaller programs."""
     found: dict[Cause, Differing] = {}
-    for program, pair in _performed(both, _programs(request), progress):
-        made.programs += 1
-        made.requests += sum(len(one.history.asked) for one in pair)
-        made.compared += all(one.tells for one in pair)
-        for difference in _differences(pair):
-            _note(found, Differing(cause_of(difference, pair[0].history), 1, program, difference, pair))
+    for portion in _portions(_programs(request), PORTION if request.until is not None else 0):
+        for program, pair in _performed(both, portion, progress):
+            made.programs += 1
+            made.requests += sum(len(one.history.asked) for one in pair)
+            made.compared += all(one.tells for one in pair)
+            for difference in _differences(pair):
+                _note(found, Differing(cause_of(difference, pair[0].history), 1, program, difference, pair, at=made.programs))
+        if request.until is not None:
+            made.enough = min(filter(request.until, found.values()), key=lambda one: one.at, default=None)
+        if both[0].bounds.over or made.enough is not None:
+            break
     made.differing = sorted(found.values(), key=lambda one: -one.count)
     for number in range(request.rounds):
         if both[0].bounds.over or not _round(both, made.differing[:MOST], number, progress):
@@ -183,11 +195,21 @@ def _programs(request: AgainstRequest) -> list[Program]:
     """General ones, those that tell switches, those that leave out fields, and batches of every size, numbered."""
     offers = request.first.offers & request.second.offers
     configure, start = Capability.CONFIGURE in offers, Capability.START in offers
-    choice = Choice(request.first.profile, request.programs, request.seed, configure=configure, start=start, concurrent=False)
+    choice = Choice(request.first.profile, request.programs, request.seed, configure=configure, start=start, concurrent=False, drawn=False)
     general = generate(choice)
     made = [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
     made += left_out(max(8, request.programs // 8), request.seed, len(made) + 1)
     return [*made, *(edges(max(8, request.programs // 25), request.seed, len(made) + 1) if start else ())]
+
+
+def _portions(programs: Sequence[Program], size: int) -> Iterator[Sequence[Program]]:
+    """All at once for a size of 0, else so many at a time; those that need brokers of their own come last."""
+    if not size:
+        yield programs
+        return
+    ordered = sorted(programs, key=lambda one: (one.source == EDGES, one.needs if one.needs in STARTED else ""))
+    for at in range(0, len(ordered), size):
+        yield ordered[at : at + size]
 
 
 def _performed(
@@ -209,7 +231,8 @@ def _note(found: dict[Cause, Differing], new: Differing) -> None:
     """Keep the smallest program of a cause, and count."""
     known = found.get(new.cause)
     if known is None or new.size < known.size:
-        found[new.cause] = replace(new, count=new.count + (known.count if known is not None else 0))
+        at, count = (known.at, known.count) if known is not None else (new.at, 0)
+        found[new.cause] = replace(new, count=new.count + count, at=at)
     else:
         known.count += 1
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record as records
 from rocketproof_protocol.flags import COMMIT
-from rocketproof_protocol.properties import DELAY
+from rocketproof_protocol.properties import DELAY, REAL_TOPIC
 from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
-from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
 
 from ..replay import comparison
 from ..replay.cases import Answer
@@ -192,12 +192,20 @@ def _records(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
         first, second = here.get(key), there.get(key)
         if first is None or second is None:
             where = f"the record of message {key[0]} in {key[1]}"
-            yield Difference("content", "a record" if first else "none", "a record" if second else "none", where)
+            one_, other_ = (_there(key[1], found) for found in (first, second))
+            yield Difference("content", one_, other_, where)
             continue
         where = f"the record at {first[0]} ({_named(one, key[1])}, queue {first[1].get('queueId', 0)})"
         for each in _SAME.record("", first[1], second[1]):
             name = each.field
             yield replace(each, field=f"property {name.removeprefix('props.')}" if name.startswith("props.") else name, where=where)
+
+
+def _there(topic: str, found: tuple[int, dict[str, Any]] | None) -> str:
+    """That there is a record; of one in a topic that all programs share also where it came from."""
+    if found is None:
+        return "none"
+    return f"a record in {topic}, for {found[1]['props'].get(REAL_TOPIC, topic)}" if topic in SYSTEM_TOPICS else "a record"
 
 
 def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, int], tuple[int, dict[str, Any]]]:

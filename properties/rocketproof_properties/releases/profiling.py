@@ -162,7 +162,7 @@ def saved(folder: Path) -> list[Recorded]:
 def _programs(request: ProfileRequest, target: Target) -> list[Program]:
     """The general programs and the witnesses, numbered."""
     configure, start = Capability.CONFIGURE in target.offers, Capability.START in target.offers
-    general = generate(Choice(request.base, request.programs, request.seed, configure=configure, start=start))
+    general = generate(Choice(request.base, request.programs, request.seed, configure=configure, start=start, drawn=False))
     return [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
 
 

@@ -35,7 +35,7 @@ def search(profile: str, programs: int, seed: int, folder: Path, progress: Progr
     kept = [row for row in rows() if row["profile"] != profile]
     mine = [row for row in rows() if row["profile"] == profile]
     old = [program(row, number) for number, row in enumerate(mine, 1)]
-    general = generate(Choice(profile, programs, seed, configure=True, start=True, waits=False, concurrent=False))
+    general = generate(Choice(profile, programs, seed, configure=True, start=True, waits=False, concurrent=False, drawn=False))
     drawn = [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(general, len(old) + 1)]
     recorded = stage.record([*old, *drawn], progress)
     by_size = sorted((one for one in recorded.values() if one.tells), key=lambda one: one.size)

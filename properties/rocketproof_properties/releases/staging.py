@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from ..deployments.deployment import Deployment, Setup, Target
 from ..deployments.staging import in_turn
-from ..generators.programs import ALONE, CONFIGURED, STARTED, Program
+from ..generators.programs import Program
+from ..generators.settings import ALONE, at_start, stages, while_running
 from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
@@ -93,11 +94,10 @@ class Stage:
         groups: dict[str, list[Program]] = {}
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
-        every = [("", *CONFIGURED), *((needs,) for needs in STARTED)]
-        stages = [found for stage in every if (found := tuple(needs for needs in stage if needs in groups))]
-        setups = [Setup(settings=STARTED.get(stage[0], {})) for stage in stages]
+        staged = stages(groups)
+        setups = [Setup(settings=at_start(stage[0])) for stage in staged]
         with closing(in_turn(self.target, setups)) as targets:
-            for stage, running in zip(stages, targets, strict=False):
+            for stage, running in zip(staged, targets, strict=False):
                 for needs in stage:
                     with self._runner(running, needs) as runner:
                         yield runner, groups[needs]
@@ -106,7 +106,7 @@ class Stage:
 
     @contextmanager
     def _runner(self, running: Deployment, needs: str) -> Iterator[Runner]:
-        settings = CONFIGURED.get(needs, {})
+        settings = while_running(needs)
         origin = {
             "target": {"name": self.target.name, "version": self.target.version},
             "profile": self.target.profile,

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from ..generators.programs import CONFIGURED, Program
+from ..generators.programs import Program
+from ..generators.settings import can_be_had
 
 FILE: Final = Path(__file__).with_name("witnesses.json")
 SOURCE: Final = "witness of a switch"
@@ -32,6 +33,6 @@ def program(row: dict[str, Any], number: int = 0) -> Program:
 
 def witnesses(first: int, *, configure: bool, start: bool) -> list[Program]:
     """All different programs that a target can perform, numbered from `first` on."""
-    able = [row for row in rows() if not row["needs"] or (configure if row["needs"] in CONFIGURED else start)]
+    able = [row for row in rows() if can_be_had(row["needs"], configure=configure, start=start)]
     different = {json.dumps([row["steps"], row["needs"]]): row for row in able}
     return [program(row, number) for number, row in enumerate(different.values(), first)]

@@ -7,7 +7,7 @@ places are each side's own, only counted.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,11 +212,33 @@ def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
     try:
         found = fastjson.loads(data or b"{}")
         queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in found.get("queueDatas", [])]
-        brokers = [
-            [str(row["brokerName"]), row.get("cluster"), sorted(row["brokerAddrs"].items())]
-            for row in found.get("brokerDatas", [])
-            if mine(str(row["brokerName"]))
-        ]
-        return {"queueDatas": sorted(queues), "brokerDatas": sorted(brokers)}
+        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(found.get("brokerDatas", []), mine)}
     except (ValueError, AttributeError, TypeError, KeyError):
         return _NO_JSON
+
+
+def clusters(data: bytes | None, mine: Callable[[str], bool]) -> Any:
+    """What two name servers' tables of clusters have to share: the brokers and the clusters whose names are `mine`."""
+    try:
+        found = fastjson.loads(data or b"{}")
+        named = {name: sorted(brokers) for name, brokers in found["clusterAddrTable"].items() if mine(name)}
+        return {"clusterAddrTable": named, "brokerAddrTable": _brokers(found["brokerAddrTable"].values(), mine)}
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return _NO_JSON
+
+
+def fields(data: bytes | None, names: Iterable[str]) -> Any:
+    """The values that an object of JSON has under these names, None for one that it lacks."""
+    try:
+        found = fastjson.loads(data or b"{}")
+        return {name: found.get(name) for name in names}
+    except (ValueError, AttributeError):
+        return _NO_JSON
+
+
+def _brokers(rows: Iterable[Any], mine: Callable[[str], bool]) -> list[Any]:
+    return sorted(
+        [str(row["brokerName"]), row.get("cluster"), str(row.get("enableActingMaster", "")), sorted(row["brokerAddrs"].items())]
+        for row in rows
+        if mine(str(row["brokerName"]))
+    )

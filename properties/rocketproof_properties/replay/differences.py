@@ -15,7 +15,7 @@ from rocketproof_protocol.flags import COMMIT
 
 from ..runs.parsed import Other, ParsedHistory
 from .comparison import Difference
-from .orders import Item, orders
+from .orders import Item, asked_first, orders
 from .program import DELAY_STEP, ENTRY, NEXT_OFFSET, Reference
 
 _SHORTEST_DELAY: Final = 900
@@ -38,6 +38,8 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
         possible += orders(history, born, ends)
         missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
         found = [one for one in found if not _is_less(one, missing)]
+    if any(one.held is not None for one in history.asked):
+        possible.append(asked_first(history))
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
     for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
         if not list(Reference(history, profile, items, until=until, last=last).compare()):

@@ -17,8 +17,11 @@ _DISKS = re.compile(r"\[CL:.*?\]")
 _SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
 _ID = re.compile(r"[0-9A-F]{32}(,[0-9A-F]{32})*")
+_FOUND_AT = re.compile(r"(look message by offset failed to check the topic name)\d+")
 _BARE = re.compile(r"java(\.\w+)+")
 _NULL = "java.lang.NullPointerException"
+_NULL_ALONE = re.compile(r'Cannot invoke ".*" because .* is null', re.DOTALL)
+"""The error's text without its class, as some processors of 5.x answer it."""
 _NULL_POINTER = re.compile(rf"({re.escape(_NULL)}).*", re.DOTALL)
 
 
@@ -28,8 +31,9 @@ def remark(text: str | None) -> str | None:
         return None
     thrown = _FRAME.fullmatch(text)
     masked = text if thrown is None else thrown.group(1)
-    masked = _NULL_POINTER.sub(r"\1", masked, count=1) if masked.startswith(_NULL) else masked
+    masked = _NULL_POINTER.sub(r"\1", masked, count=1) if masked.startswith(_NULL) else _NULL_ALONE.sub(_NULL, masked)
     masked = _PORT.sub(r"\1*", masked)
+    masked = _FOUND_AT.sub(r"\1*", masked)
     masked = _SERVES.sub(r"\1*\2", masked)
     return _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), masked)
 

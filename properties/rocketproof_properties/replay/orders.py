@@ -36,6 +36,12 @@ def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
         yield _overtaken(history, items)
 
 
+def asked_first(history: ParsedHistory) -> Sequence[Item]:
+    """The order in which everything was asked: a pull that might have been held was answered at once."""
+    found = sorted(history.items, key=lambda one: one.seq)
+    return list[Item](found)
+
+
 def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
     """The orders in which each request is served in one piece."""
 

@@ -30,11 +30,13 @@ from rocketproof_impl.remoting.headers import parse_request_header
 from rocketproof_impl.store import record as records
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
-from rocketproof_protocol import codes
+from rocketproof_protocol import codes, fastjson
+from rocketproof_protocol.flags import PULL_SUSPENDS
+from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import HALF_TOPIC
 
 from ..deployments.simulated import SimulatedConnection
-from ..generators.programs import ALONE, CONFIGURED
+from ..generators.settings import ALONE, while_running
 from ..runs import looks
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
@@ -45,7 +47,7 @@ from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
 from ..steps.vocabulary import plain
 from . import comparison, masks
-from .cases import Answer, here
+from .cases import SENDS, Answer, here
 from .comparison import Comparison, Difference, message_data
 from .driver import SECONDS
 from .middle import begin_log_at
@@ -59,6 +61,8 @@ _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRoot
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
 _WITHIN: Final = re.compile(r"^(extFields|group|route|topicConfig|)\.")
+_PATIENT: Final = 0.9
+"""Of the time that a pull may be held, as clocks differ a little."""
 _TIMESTAMP: Final = "timestamp"
 _TIMERS: Final = "timerWheelEnable"
 NEXT_OFFSET: Final = "next offset"
@@ -73,6 +77,8 @@ ENDS: Final = ("max_offset", "pull", "earliest")
 OF_DISPATCH: Final = (*ENDS, "progress")
 """Requests whose answers say how far a broker has dispatched."""
 ENTRY: Final = "the broker's entry"
+_TOLD: Final = ("cluster", "other")
+"""Requests to a name server with a body in the answer that is compared."""
 ANSWER: Final = "answer"
 """The field of a difference that is only a lost answer."""
 
@@ -111,7 +117,7 @@ class Reference:
         self.names = self.history.names
         kept = sorted(self.history.records.items())
         decoded = {
-            at: records.decode(d, exact=self.profile.exact_properties)
+            at: records.decode(d, exact=self.profile.exact_properties, hosts_by_flag=self.profile.hosts_by_flag)
             for at, d in kept
             if records.size_and_magic(d)[1] != records.BLANK_MAGIC
         }
@@ -143,7 +149,7 @@ class Reference:
 
     def _configured(self) -> Mapping[str, str]:
         """The settings that were changed when the broker ran already."""
-        return CONFIGURED.get(self.history.program.needs, {})
+        return while_running(self.history.program.needs)
 
     @property
     def broker(self) -> Broker:
@@ -294,6 +300,8 @@ class Reference:
     def _ours(self, asked: Asked) -> dict[str, str]:
         """The request's fields with our places instead of the target's."""
         fields = here(asked.fields, self.places)
+        if asked.held is not None:  # in the order of the items its time is over, or there is something
+            fields["sysFlag"] = str(int(fields["sysFlag"]) & ~PULL_SUSPENDS)
         if asked.op == "end_transaction":
             offset, place = fields["tranStateTableOffset"], asked.fields.get("commitLogOffset", "")
             fields["tranStateTableOffset"] = self.halves.get((place, offset)) or self.halves.get(("", offset), offset)
@@ -301,6 +309,9 @@ class Reference:
 
     def _answered(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
         recorded = _answer_of(asked)
+        longest = int(asked.fields["suspendTimeoutMillis"]) if asked.held is not None and recorded.code == codes.PULL_NOT_FOUND else 0
+        if asked.held is not None and asked.held < _PATIENT * longest:
+            yield Difference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
         if found is not None and not self._is_comparable(asked, recorded, found):
             return
         if found is not None and recorded.code != found.code:
@@ -320,7 +331,19 @@ class Reference:
         ):
             one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
             differences += comparison.values("route", one, other)
+        if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
+            differences += self._told(asked, found)
         yield from _within(differences, str(asked), asked.seq)
+
+    def _told(self, asked: Asked, found: Command) -> Iterator[Difference]:
+        """What a name server says in a body about what is the program's own."""
+        theirs = body_of(asked.answer)
+        if asked.op == "cluster":
+            one, other = (comparison.clusters(data, self.names.is_mine) for data in (theirs, found.body))
+            yield from comparison.values("clusters", one, other)
+        else:
+            other = fastjson.loads(found.body or b"{}")
+            yield from comparison.values("body", comparison.fields(theirs, other), other)
 
     def _earliest(self, asked: Asked, theirs: int, ours: int) -> Iterator[Difference]:
         """The target has to answer with the time at which it stored what is the queue's first message here, -1 for none and soon after that
@@ -358,12 +381,13 @@ class Reference:
         return any(theirs.isdecimal() and int(theirs) < int(ours.get(name, 0)) for name, theirs in recorded.fields.items())
 
     def _made_by_others(self, asked: Asked) -> bool:
-        """Whether another program may have made the topic: the system's own where it is not forbidden, and without name checks all that
-        get no prefix."""
+        """Whether another program may have made the topic: the system's own, and without name checks all that get no prefix. That a send
+        is forbidden does not depend on it: the broker makes such a topic by itself."""
         topic = asked.fields.get("topic", "")
         if self.names.is_mine(topic) or topic in self.first:
             return False
-        return not self.profile.check_names or (self.names.is_shared(topic) and topic not in self.profile.forbidden)
+        forbidden = int(asked.value["code"]) in SENDS and topic in self.profile.forbidden
+        return not self.profile.check_names or (self.names.is_shared(topic) and not forbidden)
 
     def _asks_again(self, asked: Asked) -> bool:
         """Whether the same client asks for the same route next."""
@@ -455,7 +479,8 @@ class Reference:
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
             # The half message, which was born with it: a client's own flag may say of any message that it is a commit.
             half = stored.get(ours.prepared_transaction_offset)
-            if half is not None and half[0] != at and half[1].topic == HALF_TOPIC and half[1].born_timestamp == ours.born_timestamp:
+            born_with_it = half is not None and half[0] != at and half[1].born_timestamp == ours.born_timestamp
+            if half is not None and born_with_it and (_is_half(half[1]) or found.prepared_transaction_offset == half[0]):
                 other["preparedTxOffset"] = half[0]
             elif ours.prepared_transaction_offset and found.prepared_transaction_offset:
                 other["preparedTxOffset"] = found.prepared_transaction_offset
@@ -547,6 +572,11 @@ def _asked(look: Mapping[str, Any]) -> str:
     """A question in words."""
     said = [f"{name} {value}" for name, value in look["args"].items() if name != "topic"]
     return " ".join([str(look["name"]), "of", str(look["args"].get("topic", "a group")), *said])
+
+
+def _is_half(message: Message) -> bool:
+    """Whether this is a half message, be it one with a delay (HAZ-39), which is stored among those that wait."""
+    return HALF_TOPIC in (message.topic, message.properties.get(REAL_TOPIC))
 
 
 def _born(hosts: dict[Host, Host], found: Message, ours: Message, where: str) -> Iterator[Difference]:

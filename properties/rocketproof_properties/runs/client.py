@@ -23,8 +23,8 @@ from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .recording import Recording, answer_data, call_data, wall, worded
 from .waiting import until
 
-PATIENCE: Final = 6.0
-"""Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
+PATIENCE: Final = 8.0
+"""Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk, or between looks at the pulls that it holds."""
 REFUSED: Final = 0.5
 """Seconds to try for a connection that is refused."""
 LATE: Final = 0.02
@@ -121,7 +121,7 @@ class Client:
                 return None
             began = time.monotonic()
             answer = line.ask(command, PATIENCE)
-            self._slowest = max(self._slowest, time.monotonic() - began)
+            self._slowest = max(time.monotonic() - began, self._slowest / 2)
         except ConnectFailed as error:
             self.lost += 1
             self._recording.add("fail", self.process, call.op, {"error": str(error), "at": wall()})
@@ -177,8 +177,9 @@ class Client:
         self._context.known += [Stored(place, offset, half, visible, topic) for place in found]
 
     def _write_strays(self, key: str) -> None:
+        """Write down what nobody waited for; what a broker asks or tells its clients by itself is no answer."""
         line = self._lines.get(key)
-        for answer in line.strays if line is not None else ():
+        for answer in [one for one in line.strays if one.is_response] if line is not None else ():
             of = self._asked.get((key, answer.opaque))
             self._recording.add("info", self.process, STRAY, {"of": of, **answer_data(answer)})
         if line is not None:

@@ -175,7 +175,9 @@ class _Rebuilding:
             data = _json(asked)
             self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", RETRY_MAX_TIMES))
         elif asked.op == "update_topic":
-            self.counts[asked.fields["topic"]] = int(asked.fields["readQueueNums"]), int(asked.fields["writeQueueNums"])
+            read, write = (asked.fields.get(name, "") for name in ("readQueueNums", "writeQueueNums"))
+            # 4.5.2 answers before it has looked
+            self.counts[asked.fields["topic"]] = (int(read), int(write)) if read.isdecimal() and write.isdecimal() else None
         elif asked.op == "delete_topic":
             self.counts[asked.fields["topic"]] = None
 

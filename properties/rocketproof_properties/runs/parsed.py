@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_protocol.codes import SYSTEM_BUSY
+from rocketproof_protocol.flags import PULL_SUSPENDS
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.operations import STRAY, Call, paired
@@ -37,6 +38,7 @@ class Asked:
     strays: list[Mapping[str, Any]] = field(default_factory=list)
     end: int = 0
     millis: int = 0
+    ended: int = 0
 
     @property
     def fields(self) -> Mapping[str, str]:
@@ -46,6 +48,17 @@ class Asked:
     @property
     def one_way(self) -> bool:
         return bool(self.value["oneWay"])
+
+    @property
+    def held(self) -> int | None:
+        """How long a pull waited that a broker may hold until there is something to answer (ms); None for others."""
+        flags = self.fields.get("sysFlag", "") if self.op == "pull" and self.closed == "ok" else ""
+        return self.ended - self.millis if flags.isdecimal() and int(flags) & PULL_SUSPENDS else None
+
+    @property
+    def served(self) -> int:
+        """The event that says when it was served: a pull that was held is served anew when it is answered."""
+        return self.seq if self.held is None else self.end
 
     @property
     def code(self) -> int | None:
@@ -154,6 +167,7 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
             one = asked[begun.seq] = Asked(begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000)
             if ended is not None:
                 one.closed, one.answer, one.end = ended.type, ended.value, ended.seq
+                one.ended = (ended.time or 0) // 1_000_000
         elif found.type == "state":
             parsed.states[found.op] = found.value
             parsed.looks.append((found.process, found.op, found.value))
@@ -161,8 +175,9 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
             strays.append(found)
         elif found.type != "invoke":
             parsed.items.append(Other(found.seq, found.op, found.value))
-    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.seq)
-    parsed.concurrent = any(not one.closed or one.end > after.seq for one, after in itertools.pairwise(parsed.asked))
+    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.served if isinstance(one, Asked) else one.seq)
+    served = [one for one in parsed.asked if one.held is None]
+    parsed.concurrent = any(not one.closed or one.end > after.seq for one, after in itertools.pairwise(served))
     for stray in strays:
         of = asked.get(stray.value.get("of", -1))
         if of is None:

@@ -21,7 +21,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
 from rocketproof_protocol.properties import TAGS
-from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments.connection import Connection
@@ -175,13 +175,15 @@ def _settings(answer: Command) -> dict[str, str]:
     return {name.strip().replace("maped", "mapped"): "".join(value).strip() for name, *value in lines if name.strip()}
 
 
-Levels = Sequence[int | None]
-"""The next offsets of the delay levels' queues, None for one that is not known."""
+LATE: Final = (*((SCHEDULE, level) for level in range(DELAY_LEVELS)), (HALF_TOPIC, 0))
+"""The queues of all programs in which delayed messages wait, or to which they may be delivered (HAZ-39)."""
+Ends = Sequence[int | None]
+"""The next offsets of the queues in `LATE`, None for one that is not known."""
 
 
-def schedule_offsets(reader: Reader) -> Levels:
-    """Where the delay levels' queues end now. What others have left there lies before."""
-    return [reader.next_offset(SCHEDULE, level, refused=0) for level in range(DELAY_LEVELS)]
+def late_ends(reader: Reader) -> Ends:
+    """Where the queues in `LATE` end now. What others have left there lies before."""
+    return [reader.next_offset(topic, queue, refused=0) for topic, queue in LATE]
 
 
 def read_back(
@@ -189,15 +191,15 @@ def read_back(
     names: Names,
     topics: Iterable[str],
     places: Sequence[int],
-    before: Levels | None,
+    before: Ends | None,
     born: range,
     sent_back: int = 0,
     groups: Collection[str] = (),
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The values of the state events. `before`: the delay levels' next offsets at the start, None if nothing was delayed.
+    """The values of the state events. `before`: where the queues in `LATE` ended at the start, None if nothing was delayed.
 
     `born`: the times of birth of this program's messages, by which they are known among those of others. A queue is read when it has
-    what the acknowledged records say, which a broker may take a moment to dispatch; the levels' queues also when all are there that were
+    what the acknowledged records say, which a broker may take a moment to dispatch; those in `LATE` also when all are there that were
     `sent_back`, whose answers name no place. Where answers were lost, `unread` has what was asked in vain, and how often it was.
     """
     time.sleep(_SETTLING)
@@ -229,7 +231,7 @@ def read_back(
             queues.append([topic, queue, end, found])
     pulled = "pull" not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
     if before is not None:
-        pulled &= _levels(reader, before, records, born, len(places) + sent_back)
+        pulled &= _late(reader, before, records, born, len(places) + sent_back)
     faults, missed = reader.take()
     pulled &= not missed
     if faults or missed:
@@ -279,20 +281,18 @@ def _looks(
         yield "looks", {"looks": first, "twice": twice, "moved": moved, "changed": changed}
 
 
-def _levels(reader: Reader, before: Levels, records: dict[int, bytes], born: range, expected: int) -> bool:
-    """Whether all that the delay levels have got could be pulled, when `expected` of the program's records are there or after a while."""
+def _late(reader: Reader, before: Ends, records: dict[int, bytes], born: range, expected: int) -> bool:
+    """Whether all that the delay levels have got could be pulled, when `expected` records of the program are there or after a while."""
 
     def pulled() -> bool:
         whole = True
-        for level, start in enumerate(before):
-            end = reader.next_offset(SCHEDULE, level, refused=0)
-            if start is None or end is None:
-                whole = False
-                continue
-            past = min(end, start + MOST_RECORDS)
-            whole &= past == end
-            # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others then.
-            whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
+        for (topic, queue), start in zip(LATE, before, strict=True):
+            end = reader.next_offset(topic, queue, refused=0)
+            past = 0 if start is None or end is None else min(end, start + MOST_RECORDS)
+            found = [] if start is None else list(_kept(reader.pull(topic, queue, start, past), records))
+            if topic == SCHEDULE:  # up to 4.6 the half topic is in no table until something makes it, and is not pulled from
+                # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others.
+                whole &= start is not None and past == end and len(found) >= past - start
         return whole
 
     return _awaited(pulled, lambda _: sum(born_of(data) in born for data in records.values()) >= expected)

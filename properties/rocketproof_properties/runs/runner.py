@@ -29,7 +29,7 @@ from ..steps.call import Context
 from ..steps.names import Names
 from .client import SETTLING, Client, perform
 from .looks import consumption, look_around
-from .readback import SECONDS, Levels, Reader, clean_up, read_back, schedule_offsets
+from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
 from .recording import Recording
 from .waiting import until
 
@@ -71,14 +71,14 @@ class Bounds:
 
 @dataclass
 class ProgramRun:
-    """A program under way. `before`: the delay levels' next offsets at its begin, None where nothing is delayed."""
+    """A program under way. `before`: where what is delayed would come, at its begin, None where nothing is."""
 
     program: Program
     context: Context
     recording: Recording
     clients: dict[int, Client]
     path: Path
-    before: Levels | None
+    before: Ends | None
 
     def close(self) -> None:
         for client in self.clients.values():
@@ -124,6 +124,7 @@ class Runner:
         known = reader.settings()
         if known is None:
             raise Gone(f"{reader.broker} at {deployment.brokers[reader.broker]} did not tell its settings: {reader.faults[-1]}")
+        self.told = known
         self.settings = {**known, **self._given}
         self._origin = {**self._source, "brokers": dict(deployment.brokers), "settings": self.settings}
         self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if self.clean else {}
@@ -217,7 +218,7 @@ class Runner:
         reader = self.reader(broker)
         reader.take()
         delays = any(name == "back" or "DELAY" in _text(args) for name, args in program.steps)
-        before = schedule_offsets(reader) if delays else None
+        before = late_ends(reader) if delays else None
         return ProgramRun(program, context, recording, clients, path, before)
 
     def end(self, under_way: ProgramRun) -> None:

@@ -122,6 +122,7 @@ class Run:
         if found != expected:
             raise Finding(self._explained(action, args, found, expected), self)
         self.offers.taken[action.name] += 1
+        self.offers.pairs.update((earlier.action, action.name) for earlier in self.moves[-2:-1])
         self.states.append(found)
         return True
 

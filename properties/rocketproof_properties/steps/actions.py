@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK
+from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, READ, ROLLBACK, WRITE
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from .vocabulary import Step
@@ -49,5 +49,26 @@ def _update_topic(names: Sequence[str], body: int, *, t: int, read: int, write: 
     return "topic", {"topic": names[t], "read": read, "write": write, "perm": perm}
 
 
-STEPS: Final[Mapping[str, Callable[..., Step]]] = {"request": _request, "update_topic": _update_topic}
+def _delete_topic(names: Sequence[str], body: int, *, t: int) -> Step:
+    del body
+    return "delete", {"topic": names[t]}
+
+
+def _switch_creation(names: Sequence[str], body: int, *, on: bool) -> Step:
+    del names, body
+    return "configure", {"line": f"autoCreateTopicEnable={str(on).lower()}"}
+
+
+def _permit(names: Sequence[str], body: int, *, readable: bool, writable: bool) -> Step:
+    del names, body
+    return "configure", {"line": f"brokerPermission={(READ if readable else 0) | (WRITE if writable else 0)}"}
+
+
+STEPS: Final[Mapping[str, Callable[..., Step]]] = {
+    "request": _request,
+    "update_topic": _update_topic,
+    "delete_topic": _delete_topic,
+    "switch_creation": _switch_creation,
+    "permit": _permit,
+}
 """For the actions that ask something: the step, from the topics' names, the bytes of a body, and the action's values but who asks whom."""

@@ -9,9 +9,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS
 
 _LONG = re.compile(r"([!-~])\1{23,}")
+
+
+def is_system_topic(name: str) -> bool:
+    """Whether every broker has a topic of its own by this name, or may have."""
+    return name in SYSTEM_TOPICS or name.startswith(SYSTEM_PREFIX)
+
+
+def is_anybodys(name: str) -> bool:
+    """Whether programs cannot have a topic of this name each for itself, whatever the broker is called: it is a system topic's, or
+    blank."""
+    return is_system_topic(name) or not name.strip()
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,7 @@ class Names:
                 return head + self.group(name.removeprefix(head))
         if name == "DefaultCluster":
             return self.cluster
-        return name if self.is_shared(name) or not name.strip() else self._fresh(name)
+        return name if is_anybodys(name) or self.is_shared(name) else self._fresh(name)
 
     def group(self, name: str) -> str:
         return self._fresh(name)
@@ -53,7 +64,7 @@ class Names:
 
     def is_shared(self, topic: str) -> bool:
         """Whether programs share the topic: it is the broker's own."""
-        return topic == TEMPLATE or topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in self.own or topic == self.cluster
+        return is_system_topic(topic) or topic in self.own or topic == self.cluster
 
     def is_mine(self, topic: str) -> bool:
         bare = topic

@@ -11,12 +11,13 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rocketproof_impl.java import utf8
+from rocketproof_impl.java import string_hash, utf8
 from rocketproof_impl.message import properties_text
+from rocketproof_impl.registered import compressed
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, ROLLBACK
+from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS, ROLLBACK
 from rocketproof_protocol.properties import PGROUP
 from rocketproof_protocol.topics import TEMPLATE
 
@@ -196,19 +197,24 @@ def delete(context: Context, to: str, *, topic: str = "A") -> Call:
     return Call("delete_topic", to, codes.DELETE_TOPIC_IN_BROKER, {"topic": context.names.topic(topic)})
 
 
-def group(context: Context, to: str, *, group: str = "g", queues: int = 1, retries: int = 16) -> Call:
-    data = {"groupName": context.names.group(group), "retryQueueNums": queues, "retryMaxTimes": retries}
+def group(
+    context: Context, to: str, *, group: str = "g", queues: int = 1, retries: int = 16, more: Mapping[str, object] | None = None
+) -> Call:
+    """`more` are further fields of a group's, such as `consumeEnable`; those that are not there have the broker's defaults."""
+    data = {"groupName": context.names.group(group), "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
     return Call("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
 def delete_group(context: Context, to: str, *, group: str = "g") -> Call:
-    fields = {"groupName": context.names.group(group), "removeOffset": "true"}
+    fields = {"groupName": context.names.group(group), context.profile.clean_offsets: "true"}
     return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, fields)
 
 
-def delete_route(context: Context, to: str, *, topic: str = "A") -> Call:
+def delete_route(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> Call:
+    """The topic's queues of all brokers go, or those of the brokers of a cluster that nobody else is in."""
     del to
-    return Call("delete_route", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic)})
+    of = {} if cluster is None else {"clusterName": context.names.group(cluster)}
+    return Call("delete_route", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **of})
 
 
 def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
@@ -240,10 +246,13 @@ def pull(
     tags: str | None = "*",
     version: int = 0,
     commit: int | None = None,
+    hold: int | None = None,
 ) -> Call:
-    """At most so many records of a queue from an offset on, by somebody who does not wait for more. Without `tags` they are those that the
-    group's heartbeat has subscribed to, in this version at least; `commit` says how far the group is."""
+    """At most so many records of a queue from an offset on, by somebody who waits for more as long as `hold` says (ms), or not at all.
+    Without `tags` they are those that the group's heartbeat has subscribed to, in this version at least; `commit` says how far the group
+    is."""
     flags = (0 if tags is None else PULL_SUBSCRIBES) | (0 if commit is None else PULL_COMMITS_OFFSET)
+    flags |= 0 if hold is None else PULL_SUSPENDS
     fields = {
         "consumerGroup": context.names.group(group),
         "topic": context.names.topic(topic),
@@ -252,7 +261,7 @@ def pull(
         "maxMsgNums": str(most),
         "sysFlag": str(flags),
         "commitOffset": str(commit or 0),
-        "suspendTimeoutMillis": "0",
+        "suspendTimeoutMillis": str(hold or 0),
         "subscription": tags or "",
         "subVersion": str(version),
         "expressionType": "TAG",
@@ -303,20 +312,22 @@ def heartbeat(context: Context, to: str, *, group: str | None = None) -> Call:
     return Call("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
 
 
-def consumer(context: Context, to: str, *, group: str = "g", topic: str = "A", version: int = 1) -> Call:
-    """A consumer's sign of life: its group, and the one topic that it has subscribed to."""
+def consumer(
+    context: Context, to: str, *, group: str = "g", topic: str = "A", version: int = 1, tag: str = "", model: str = "CLUSTERING"
+) -> Call:
+    """A consumer's sign of life: its group, and the one topic that it has subscribed to, with all tags or one."""
     subscribed = {
         "topic": context.names.topic(topic),
-        "subString": "*",
+        "subString": tag or "*",
         "subVersion": version,
         "expressionType": "TAG",
-        "tagsSet": [],
-        "codeSet": [],
+        "tagsSet": [tag] if tag else [],
+        "codeSet": [string_hash(tag)] if tag else [],
     }
     row = {
         "groupName": context.names.group(group),
         "consumeType": "CONSUME_PASSIVELY",
-        "messageModel": "CLUSTERING",
+        "messageModel": model,
         "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
         "subscriptionDataSet": [subscribed],
         "unitMode": False,
@@ -349,8 +360,10 @@ def register(
     address: str = "10.0.0.1:1",
     topics: Mapping[str, tuple[int, int, int]] | None = None,
     version: int = 1,
+    packed: bool = False,
+    cluster: str = "cluster",
 ) -> Call:
-    """A broker that is not there registers, on a connection of its own."""
+    """A broker that is not there registers, on a connection of its own; `packed` in the compressed form, as one of a release before 5.0."""
     del to
     own = context.names.address(address)
     table = {
@@ -369,8 +382,9 @@ def register(
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
         "filterServerList": [],
     }
-    fields = _of_broker(context, name, broker_id, own) | {"haServerAddr": own, "compressed": "false", "bodyCrc32": "0"}
-    return Call("other", NAME_SERVER, codes.REGISTER_BROKER, fields, json.dumps(body).encode(), line=own)
+    form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": "0"}
+    data = compressed(body) if packed else json.dumps(body).encode()
+    return Call("other", NAME_SERVER, codes.REGISTER_BROKER, _of_broker(context, name, broker_id, own, cluster) | form, data, line=own)
 
 
 def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> Call:
@@ -379,11 +393,40 @@ def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: 
     return Call("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(context, name, broker_id, own), line=own)
 
 
-def _of_broker(context: Context, name: str, broker_id: int, address: str) -> dict[str, str]:
+def has_to_register(
+    context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1", version: int = 1
+) -> Call:
+    """A broker that is not there asks whether the name server has another version of its topics than it."""
+    del to
+    own = context.names.address(address)
+    data = json.dumps({"timestamp": BORN, "counter": version}).encode()
+    return Call("other", NAME_SERVER, codes.QUERY_DATA_VERSION, _of_broker(context, name, broker_id, own), data, line=own)
+
+
+def permit_writes(context: Context, to: str, *, name: str = "broker-x", permitted: bool = False) -> Call:
+    """An administrator takes the write permission from all queues of a broker that is not there, or gives it back."""
+    del to
+    code = codes.ADD_WRITE_PERM_OF_BROKER if permitted else codes.WIPE_WRITE_PERM_OF_BROKER
+    return Call("other", NAME_SERVER, code, {"brokerName": context.names.group(name)})
+
+
+def put_value(context: Context, to: str, *, space: str = "space", key: str = "k", value: str = "v") -> Call:
+    """An administrator gives the name server a value to keep."""
+    del to
+    fields = {"namespace": context.names.group(space), "key": key, "value": value}
+    return Call("other", NAME_SERVER, codes.PUT_KV_CONFIG, fields)
+
+
+def values(context: Context, to: str, *, space: str = "space") -> Call:
+    del to
+    return Call("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": context.names.group(space)})
+
+
+def _of_broker(context: Context, name: str, broker_id: int, address: str, cluster: str = "cluster") -> dict[str, str]:
     return {
         "brokerName": context.names.group(name),
         "brokerAddr": address,
-        "clusterName": context.names.group("cluster"),
+        "clusterName": context.names.group(cluster),
         "brokerId": str(broker_id),
     }
 

@@ -69,6 +69,9 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "route": _asks("a client asks the name server for a route", requests.route),
     "register": _asks("a broker that is not there registers, on a connection of its own", requests.register),
     "unregister": _asks("a broker that is not there takes itself out", requests.unregister),
+    "has_to_register": _asks("a broker that is not there asks whether its topics are of another version", requests.has_to_register),
+    "permit_writes": _asks("an administrator takes a broker's write permission in a name server, or gives it", requests.permit_writes),
+    "put_value": _asks("an administrator gives the name server a value to keep", requests.put_value),
     # Who only looks
     "max_offset": _asks("somebody asks for the next offset of a queue", requests.max_offset),
     "min_offset": _asks("somebody asks for the first offset of a queue", requests.min_offset),
@@ -85,6 +88,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "consumer": _asks("a consumer says that it is there, and what it has subscribed to", requests.consumer),
     "leave": _asks("a consumer takes itself out of its group", requests.leave),
     "cluster": _asks("somebody asks the name server for the brokers that it knows", requests.cluster),
+    "values": _asks("somebody asks the name server for the values that it keeps", requests.values),
     # What is done otherwise
     "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
     "meet": _does("all clients wait for each other"),

@@ -21,7 +21,7 @@ from rocketproof_model import Instance
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
 
 from .base import Deviation, Seen
@@ -58,6 +58,16 @@ class Job:
 
 
 @dataclass
+class Deleted:
+    """A queue whose topic was deleted: what `outlived` is, how many of its records count no longer, and whether the broker still has it,
+    which the specification has yet to find."""
+
+    outlived: int
+    forgotten: int
+    there: bool
+
+
+@dataclass
 class Counters:
     """What is counted over the run, not kept by anybody."""
 
@@ -66,6 +76,7 @@ class Counters:
     sent: dict[int, int] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
     refreshed: set[int] = field(default_factory=set)
+    deleted: dict[tuple[int, int, int], Deleted] = field(default_factory=dict)
     crashes: int = 0
     losses: int = 0
     updates: int = 0
@@ -145,6 +156,11 @@ def seen(cluster: ScopeCluster) -> Seen:
         _observe_broker(cluster, b, found)
         if scope.store:
             _observe_store(cluster, b, found)
+    if scope.configures:
+        settings = cluster.node(0).settings
+        found["auto_create_now"] = settings.auto_create_topic_enable
+        found["broker_readable_now"] = bool(settings.broker_permission & READ)
+        found["broker_writable_now"] = bool(settings.broker_permission & WRITE)
     for p in range(scope.producers):
         _observe_client(cluster, p, found)
     return found
@@ -221,9 +237,13 @@ def _observe_store(cluster: ScopeCluster, b: int, found: Seen) -> None:
     store = node.broker.store if node.broker else None
     for t, name in enumerate(cluster.names):
         for q in range(cluster.s.scope.queues):
-            _put(found, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store else 0)
-            _put(found, "records", (b, t, q), log.records.get((name, q), 0))
-            _put(found, "entries", (b, t, q), store.max_offset(name, q) if store else 0)
+            deleted = cluster.count.deleted.get((b, t, q))
+            hidden = deleted is not None and deleted.there
+            _put(found, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store and not hidden else 0)
+            _put(found, "records", (b, t, q), 0 if hidden else log.records.get((name, q), 0) - (deleted.forgotten if deleted else 0))
+            _put(found, "entries", (b, t, q), store.max_offset(name, q) if store and not hidden else 0)
+            if cluster.s.scope.deletes:
+                _put(found, "outlived", (b, t, q), deleted.outlived if deleted else 0)
     full: int = constants["file_size"]
 
     def units(position: int) -> tuple[int, int]:

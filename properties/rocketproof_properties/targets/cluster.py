@@ -32,7 +32,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from ..steps.actions import ANSWERS, STEPS
 from ..steps.sizes import stored_length
 from ..steps.vocabulary import plain
-from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, registers, seen
+from .abstraction import BLANK, CAP, UNIT, Deleted, Job, ScopeCluster, registers, seen
 from .base import Deviation, ModelTarget, Seen, decoded, serving
 from .start import earlier_table, template, topic_name
 
@@ -50,7 +50,7 @@ class SimulatedTarget(ModelTarget):
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = _stops
         self.parts = ScopeCluster(specification, instance, self.cluster, [topic_name(c, t) for t, c in enumerate(scope.topics)])
-        self._registering: dict[int, Task[None]] = {}
+        self._registering: dict[int, Task[Any]] = {}
         for b in range(scope.brokers):
             self.cluster.add(self._settings(b), start=False)
             self._write_table(b)
@@ -145,13 +145,18 @@ class SimulatedTarget(ModelTarget):
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Three things are narrower than the specification: nobody connects to a broker that does not run, the dispatcher goes through
-        the log in its order, and who has registered a topic alone goes on when the name server has answered."""
+        """What is narrower than the specification: nobody connects to a broker that does not run, the dispatcher goes through the log in
+        its order, and who has registered a topic alone goes on when the name server has answered. Of deletions see `_finds` and `_whole`.
+        """
         values = decoded(action, args)
         if action.name in ("request", "send", "retry"):
             return self.parts.node(values["b"]).broker is not None
         if action.actor == HANDLER:
-            return not registers(self._job(values["p"]))
+            return not registers(self._job(values["p"])) and self._finds(action.name, self._job(values["p"]))
+        if action.name == "outlive":
+            return (values["b"], values["t"], values["q"]) in self._outliving()
+        if action.name == "delete_topic":
+            return self._whole(**values)
         if action.name != "dispatch":
             return True
         store = self.parts.broker(values["b"]).store
@@ -159,6 +164,22 @@ class SimulatedTarget(ModelTarget):
             if message.transaction in (KIND_NOT, COMMIT):
                 return (message.topic, message.queue_id) == (self.parts.names[values["t"]], values["q"])
         return False
+
+    def _finds(self, action: str, job: Job) -> bool:
+        """Who is about to store looks the topic up once more at that moment, and then it is known whether its queue has outlived it."""
+        if action not in _STORING or not self.s.scope.deletes:
+            return True
+        there = self.parts.names[job.topic] in self.parts.broker(job.broker).topics.table
+        return there and all((b, t) != (job.broker, job.topic) for b, t, _ in self._outliving())
+
+    def _outliving(self) -> set[tuple[int, int, int]]:
+        return {key for key, deleted in self.parts.count.deleted.items() if deleted.there}
+
+    def _whole(self, b: int, t: int) -> bool:
+        """The queues that go have no entry, or all: of a record that is dispatched after the deletion the specification knows nothing."""
+        now = seen(self.parts)
+        queues = [(b, x, q) for x, q in self._gone(b, t)]
+        return all(now["entries", *at] in (0, now["records", *at]) for at in queues)
 
     def _other(self, **values: Any) -> None:
         self._resume(**values)
@@ -219,8 +240,7 @@ class SimulatedTarget(ModelTarget):
             self._count(self.parts.count.announcements, job.broker, job.topic)
         handler = job.handler
         if handler is not None and handler.at is not None:
-            # What was found the specification remembers in scopes with updates only: elsewhere the table still has it.
-            if isinstance(handler.at.carries, TopicConfig) and (self.s.scope.updates or handler.at.name == "built"):
+            if isinstance(handler.at.carries, TopicConfig) and self._remembers(handler.at.name):
                 job.at_hand = handler.at.carries
             if job.left_failed:
                 job.fallback = True
@@ -238,6 +258,12 @@ class SimulatedTarget(ModelTarget):
         elif handler is not None and handler.done.done:
             raise Deviation(f"the request of client {p} ended without an answer: the specification answers every request")
         job.appended += self.parts.log(job.broker).total - total
+
+    def _remembers(self, place: str) -> bool:
+        """Whether the specification remembers what was found: only where nobody changes topics the table still has it."""
+        if place == "inherit":
+            return self.s.scope.deletes
+        return self.s.scope.changes or place == "built"
 
     @staticmethod
     def _count(counts: dict[tuple[int, int], int], b: int, t: int) -> None:
@@ -351,12 +377,47 @@ class SimulatedTarget(ModelTarget):
             if waiting is not None and not waiting.done.done:
                 self.cluster.scheduler.time_out(waiting)
 
-    def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
-        name, given = STEPS["update_topic"](self.parts.names, 0, t=t, read=read, write=write, perm=perm)
+    def _administer(self, action: str, b: int, **values: Any) -> None:
+        """An administrator's request, which the broker has to grant. Raises Deviation."""
+        name, given = STEPS[action](self.parts.names, 0, **values)
         answer = self.cluster.call(plain(name, **given), self.parts.node(b).name, client="administrator")
         if answer.code != codes.SUCCESS:
-            raise Deviation(f"the update is answered {answer.code} ({answer.remark}): the specification allows it")
+            raise Deviation(f"{action} is answered {answer.code} ({answer.remark}): the specification allows it")
+
+    def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
+        self._administer("update_topic", b, t=t, read=read, write=write, perm=perm)
         self.parts.count.updates += self.constants["update_budget"] >= 0
+
+    def _do_delete_topic(self, b: int, t: int) -> None:
+        before = seen(self.parts)
+        self._administer("delete_topic", b, t=t)
+        count = self.parts.count
+        count.updates += self.constants["update_budget"] >= 0
+        count.creations[b, t] = count.announcements[b, t] = 0
+        store = self.parts.broker(b).store
+        for x, q in self._gone(b, t):
+            topic, offset = self.parts.names[x], before["offset", b, x, q]
+            if offset:
+                there = f"{topic}-{q}" in store.topic_queue_table
+                all_of_it = self.parts.log(b).records[topic, q]
+                count.deleted[b, x, q] = Deleted(offset, all_of_it - (offset if there else 0), there)
+
+    def _gone(self, b: int, t: int) -> list[tuple[int, int]]:
+        """The queues that go with a topic: its own, and those of topics that the broker does not have."""
+        table = self.parts.broker(b).topics.table
+        return [(x, q) for x, name in enumerate(self.parts.names) if x == t or name not in table for q in range(self.s.scope.queues)]
+
+    def _do_outlive(self, b: int, t: int, q: int) -> None:
+        deleted = self.parts.count.deleted[b, t, q]
+        deleted.outlived, deleted.there = 0, False
+
+    def _do_switch_creation(self, b: int, on: bool) -> None:
+        self._administer("switch_creation", b, on=on)
+
+    def _do_permit(self, b: int, readable: bool, writable: bool) -> None:
+        """The broker answers when its registration has arrived."""
+        name, given = STEPS["permit"](self.parts.names, 0, readable=readable, writable=writable)
+        self._registering[b] = self.cluster.calling(plain(name, **given), self.parts.node(b).name, client="administrator")
 
     def _do_crash(self, b: int) -> None:
         if self.parts.node(b).broker is None:
@@ -396,6 +457,9 @@ class SimulatedTarget(ModelTarget):
 
     def seen(self) -> Seen:
         return seen(self.parts)
+
+
+_STORING = ("store", "roll", "acknowledge_lost", "divide_by_zero")
 
 
 def _stops(task: Task[Any], pause: Pause) -> bool:

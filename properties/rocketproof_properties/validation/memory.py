@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import failures
-from ..generators.programs import CONFIGURED, ENDED, STARTED, Program
+from ..generators.programs import Program
+from ..generators.settings import ENDED, can_be_had, is_known
 from ..output import counted
 from .report import ValidationReport
 
@@ -33,15 +34,18 @@ def programs(rows: Sequence[Any]) -> list[Program]:
             made = Program(0, str(row["source"]), steps, str(row["needs"]))
         except (KeyError, TypeError, ValueError):
             continue
-        if steps and (not made.needs or made.needs in CONFIGURED or made.needs in STARTED):
+        if steps and is_known(made.needs):
             found.append(made)
     return found[:MOST]
 
 
 def numbered(remembered: Sequence[Program], after: int, *, configure: bool, start: bool, end: bool = False) -> list[Program]:
     """Those that the target can perform, with the numbers behind those of the others."""
-    able = [one for one in remembered if not one.needs or (end if one.needs == ENDED else start if one.needs in STARTED else configure)]
-    return [replace(one, number=after + place) for place, one in enumerate(able, 1)]
+
+    def able(needs: str) -> bool:
+        return (end or needs != ENDED) and can_be_had(needs, configure=configure, start=start)
+
+    return [replace(one, number=after + place) for place, one in enumerate((one for one in remembered if able(one.needs)), 1)]
 
 
 def told(report: ValidationReport, remembered: Sequence[Program]) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 from rocketproof_impl.remoting.command import VERSION, Command
 
 from ..deployments.deployment import Deployment
-from ..generators.programs import CONFIGURED, Program
+from ..generators.programs import Program
+from ..generators.settings import while_running
 from ..judging.judging import Judged, judge_file
 from ..runs.runner import Bounds, ProgramRun, Runner
 from ..steps.call import Call
@@ -32,7 +33,7 @@ class Suite:
         self.profile, self._needs = profile, needs
         running.name_server = name_server or running.name_server
         origin = {"target": {"name": running.name}, "profile": profile}
-        self._runner = Runner(running, folder, origin, Bounds(1), mark(), CONFIGURED.get(needs), numbers=itertools.count(1))
+        self._runner = Runner(running, folder, origin, Bounds(1), mark(), while_running(needs), numbers=itertools.count(1))
 
     def client(self) -> SuiteClient:
         """A client with fresh names and a history of its own."""

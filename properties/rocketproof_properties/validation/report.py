@@ -33,7 +33,7 @@ from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport
 
-VERSION: Final = 1
+VERSION: Final = 2
 HISTORIES: Final = "histories"
 SMALLEST: Final = "smallest"
 UNSERVED: Final = "requests that are not served"
@@ -303,19 +303,19 @@ def read(folder: Path, option: str = "--again") -> dict[str, Any]:
 
 
 def document(folder: Path, name: str, schema: str, version: int, option: str) -> dict[str, Any]:
-    """A JSON file that validate has left in the folder that the option names. Raises InputError if there is none of this schema."""
+    """A JSON file that validate has left in the folder that the option names. Raises InputError if there is none of this schema, or if
+    it is of another version."""
     try:
         found = json.loads((folder / name).read_text("utf-8"))
-        if found["schema"] != schema:
+        if found["schema"] != schema or not isinstance(found["version"], int):
             raise ValueError
     except OSError:
         raise InputError(f"{option} {folder}: there is no {name}; give the folder of a run of validate") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{option} {folder}: its {name} is none of validate; give another folder") from None
-    if found["version"] > version:
-        raise InputError(
-            f"{option} {folder}: its {name} has version {found['version']}, this one reads up to {version}; update rocketproof"
-        )
+    if found["version"] != version:
+        mend = "update rocketproof" if found["version"] > version else "let this one validate the target anew"
+        raise InputError(f"{option} {folder}: its {name} has version {found['version']}, this rocketproof reads {version}; {mend}")
     return dict(found)
 
 

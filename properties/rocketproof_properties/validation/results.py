@@ -56,7 +56,7 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
         yield _witness(witness, profile)
     if data.get("transport", {}).get("counts"):  # a report that was written before there were faults of the connection has none
         yield _transport(data["transport"], profile)
-    for faults in data.get("faults") or ():  # a report that was written before there were any has none
+    for faults in data["faults"]:
         yield from _faults(faults, profile)
 
 

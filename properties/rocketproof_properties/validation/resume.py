@@ -22,7 +22,7 @@ from .report import read as read_report
 from .results import REPORT
 
 SCHEMA: Final = "rocketproof-validation-run"
-VERSION: Final = 1
+VERSION: Final = 2
 RUN: Final = "run.json"
 ASIDE: Final = "interrupted"
 _TAIL: Final = 4096  # bytes that the last event of a history fits into

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
+from ..estimates import unseen_text
 from ..faults.found import FaultTests
 from ..generators.boundaries import BOUNDARIES, SIDES
-from ..judging.done import unseen
+from ..judging.done import Done
 from ..output import Page, TableRow, counted
 from ..witnesses.known import Performed
 from .causes import by_cause
@@ -224,16 +225,19 @@ def _print_done(report: ValidationReport, page: Page) -> None:
     if left:
         more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
         _folded(f"not met: {', '.join(left[:_SHOWN])}{more}", page)
-    once, estimate = sum(times == 1 for times in done.kinds.values()), unseen(done.kinds)
-    came = f"{once} of {len(done.kinds)} kinds of requests and pairs came once"
-    new = f"one request in {_in(estimate['share'])} is of a new kind, and at least {estimate['kinds']:.0f} kinds were not seen"
-    _folded(f"{came}: {new}", page, 0)
+    if done.values:
+        _folded(_said_settings(done), page, 0)
+    _folded(unseen_text(done.kinds, "requests and pairs", "request"), page, 0)
     for what, programs in done.never.items():
         _folded(f"promised by {counted(programs, 'program')} and never done: {what}", page, style="yellow")
 
 
-def _in(share: float) -> str:
-    return f"{1 / share:,.0f}" if share else "very many"
+def _said_settings(done: Done) -> str:
+    """How many programs had other settings than a broker's own, and which."""
+    programs = sum(times for needs, times in done.settings.items() if needs)
+    names = sorted({name for name, _ in done.values})
+    told = ", ".join(f"{name} {sum(times for (of, _), times in done.values.items() if of == name)}" for name in names)
+    return f"{counted(programs, 'program')} with {counted(len(done.values), 'value')} of {counted(len(names), 'setting')}: {told}"
 
 
 def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:

@@ -15,7 +15,8 @@ from rocketproof_profiles import PROFILES
 
 from ..generators.boundaries import unread
 from ..generators.pool import requests
-from ..generators.programs import ENDED, Program
+from ..generators.programs import Program
+from ..generators.settings import ENDED
 from ..generators.shrink import shrink as smaller
 from ..generators.shrink import simpler_steps
 from ..judging.judging import Judge, Verdict, judge_file

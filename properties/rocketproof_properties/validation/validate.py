@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +20,9 @@ from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import attempted
 from ..faults import campaign
 from ..faults.found import FaultTests
-from ..generators.programs import ALONE, CONFIGURED, ENDED, STARTED, Choice, Program, generate
+from ..generators import settings
+from ..generators.programs import Choice, Program, generate
+from ..generators.settings import ALONE, ENDED, LARGE, at_start, while_running
 from ..judging.judging import Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
@@ -45,6 +47,8 @@ Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
 """Seconds for making one finding's program smaller, unless given."""
 MOST_SHRUNK: Final = 10
+EARLY: Final = 4
+"""One in so many programs behind which a process ends comes before all others."""
 CTRL_C: Final = "Ctrl-C"
 """What a report says that was stopped by hand."""
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
@@ -117,6 +121,10 @@ class _Validation:
         self.stage: list[Judged] = []
         self.remembered = tried_first(request)
         self.enough = False
+        self.gone = ""
+        """Why programs of a broker that is gone were left out, if any were."""
+        self.ignored: set[str] = set()
+        """Settings of which a broker did not tell the value that it was given."""
         self.unserved: frozenset[str] | None = None
         self.report = ValidationReport(
             {
@@ -159,6 +167,7 @@ class _Validation:
             made.stopped = f"{type(error).__name__}: {error}"
             self._finish()
             raise
+        made.stopped = made.stopped or self.gone
         if not made.stopped and self.bounds.over and not made.findings and not self.enough:
             made.stopped = f"--time {self.request.seconds}"
         self._finish()
@@ -182,43 +191,50 @@ class _Validation:
         groups: dict[str, list[Program]] = {}
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
-        stages = [("", *CONFIGURED), *((needs,) for needs in STARTED)]
         for needs in [needs for needs, group in groups.items() if all(one.number in self.over for one in group)]:
             self._gather(self._recorded(groups.pop(needs)))
-        stages = [found for stage in stages if (found := tuple(needs for needs in stage if needs in groups))]
-        setups = [Setup(settings=STARTED.get(stage[0], {})) for stage in stages]
+        stages = stages_of(groups)
+        setups = [Setup(settings=at_start(next(iter(stage)))) for stage in stages]
         with closing(attempted(self.target, setups)) as targets:
-            for stage, running in zip(stages, targets, strict=False):
+            for number, (stage, running) in enumerate(zip(stages, targets, strict=False), 1):
+                first, last = next(iter(stage)), number == len(stages)
                 if isinstance(running, TargetError):
-                    self._left_out(stage[0], running, len(groups[stage[0]]))
+                    self._left_out(first, running, len(groups[first]), last=last)
                     continue
                 try:
-                    for needs in stage:
+                    for needs, group in stage.items():
                         if not self.bounds.over:
-                            self._group(needs, groups[needs], running)
-                    self._restarts(STOPPED, stage[0], running)
-                    self._logs(stage[0], running)
-                    self._restarts(KILLED, stage[0], running)  # behind the files: a killed broker makes queues of deleted topics anew
-                except NotBack as problem:
-                    self._not_back(problem, stage[0])
-                    raise
+                            self._group(needs, group, running)
+                    self._restarts(STOPPED, first, running)
+                    self._logs(first, running)
+                    self._restarts(KILLED, first, running)  # behind the files: a killed broker makes queues of deleted topics anew
+                except (Gone, NotBack) as problem:
+                    if isinstance(problem, NotBack):
+                        self._not_back(problem, first)
+                    if last or (isinstance(problem, Gone) and first != ENDED):
+                        raise
+                    self.gone = self.gone or str(problem)
+                    if not self.enough:
+                        self.bounds.ended.clear()
                 self.stage.clear()
                 if self.bounds.over:
                     return
 
-    def _left_out(self, needs: str, problem: TargetError, programs: int) -> None:
+    def _left_out(self, needs: str, problem: TargetError, programs: int, *, last: bool) -> None:
         """A target that does not start with some settings is judged without them, and one that does not start at all is none."""
-        if not needs or not self.report.judged:
+        if not needs or (last and not self.report.judged):
             raise problem
-        with_ = ", ".join(f"{name}={value}" for name, value in STARTED[needs].items())
+        with_ = ", ".join(f"{name}={value}" for name, value in at_start(needs).items())
         text = f"{counted(programs, 'program')} on a broker with {needs} ({with_}) are left out, since it does not start so: {problem}"
         verdict = Verdict("reference", f"start.{needs.replace(' ', '_')}", text)
-        self.report.findings.append(ValidationFinding(verdict, Program(0, needs, (), needs), "", programs))
+        if all(one.verdict.property != verdict.property for one in self.report.findings):
+            self.report.findings.append(ValidationFinding(verdict, Program(0, needs, (), needs), "", programs))
 
     def _not_back(self, problem: NotBack, needs: str) -> None:
-        """A broker that does not start again ends the run, and is what was found."""
+        """A broker that does not start again is what was found, and the last that its programs do. Others have brokers of their own."""
         verdict = Verdict("reference", "start.again", str(problem), rules=("REC-02",))
-        self.report.findings.append(ValidationFinding(verdict, Program(0, needs, tuple(problem.steps), needs), ""))
+        if all(one.verdict.property != verdict.property for one in self.report.findings):
+            self.report.findings.append(ValidationFinding(verdict, Program(0, needs, tuple(problem.steps), needs), ""))
 
     def _recorded(self, programs: Sequence[Program]) -> list[Judged]:
         """Those of the programs that an interrupted run has recorded, judged."""
@@ -235,14 +251,16 @@ class _Validation:
 
     def _group(self, needs: str, programs: Sequence[Program], running: Deployment) -> None:
         """The programs of one configuration."""
-        with configured(running, CONFIGURED.get(needs, {})), ExitStack() as at_the_end:
+        with configured(running, while_running(needs)), ExitStack() as at_the_end:
             running.name_server = self.request.name_server or running.name_server
             origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
             folder = self.request.folder / HISTORIES
             clean = Capability.START in self.target.offers
             not_served = self._unserved(running)
-            runner = Runner(running, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean, not_served)
+            runner = Runner(running, folder, origin, self.bounds, self.mark, while_running(needs), self.numbers, clean, not_served)
             at_the_end.callback(runner.close)
+            if runner.told:
+                self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.told.get(name) != value}
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[Judged]()
             programs = [found for one in programs if one.number not in self.over and (found := one.without(not_served)).steps]
@@ -272,11 +290,21 @@ class _Validation:
                 both = sorted((*earlier, *judged), key=lambda one: one.program)
                 try:
                     if whole:
-                        self._confirmation(runner).confirm(both, self.programs)
+                        with self._going_on():
+                            self._confirmation(runner).confirm(both, self.programs)
                 finally:
                     new = self._gather(both)
                 if whole:
                     self._shrink(runner, new, renew if needs == ENDED else None)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """What was seen is tried again, although it is enough and no further program is wanted."""
+        if self.enough:
+            self.bounds.ended.clear()
+        yield
+        if self.enough:
+            self.bounds.ended.set()
 
     def _unserved(self, running: Deployment) -> frozenset[str]:
         """The steps whose requests the target does not serve: a finding each, and in no program."""
@@ -316,7 +344,7 @@ class _Validation:
         runner.close()
         if runner.deployment is not first:
             runner.deployment.close()
-        fresh = self.target.open(Setup(settings=STARTED[needs]))
+        fresh = self.target.open(Setup(settings=at_start(needs)))
         at_the_end.callback(fresh.close)
         runner.settle(fresh)
 
@@ -335,8 +363,10 @@ class _Validation:
     def _stored(self, store: Path, broker: str, needs: str, programs: Sequence[Judged]) -> None:
         did = set().union(*(one.conditions for one in programs))
         deleted = sorted(set().union(*(one.deleted for one in programs)))
+        anew = sorted(set().union(*(one.anew for one in programs)))
         origin = {
             "deleted": deleted,
+            "anew": anew,
             "programs": sorted(int(one.path.stem) for one in programs if one.path.stem.isdecimal()),
             "target": dict(self.report.target),
             "profile": self.target.profile,
@@ -410,9 +440,29 @@ class _Validation:
         self.report.seconds = self.before + time.monotonic() - self.began
         judge_accepted(self.report, self.request.accepted)
         self.report.notes += filter(None, [memory.told(self.report, self.remembered)])
+        if self.ignored:
+            self.report.notes.append(
+                f"settings that the broker does not tell as it was given them, and may ignore: {', '.join(sorted(self.ignored))}"
+            )
         name_causes(self.report.findings, self.request.folder, self.report.profile)
-        report.write(self.report, self.request.folder)
-        drafts.write(self.report, self.request.folder)
+        _write(self.report, self.request.folder)
+
+
+def _write(made: ValidationReport, folder: Path) -> None:
+    """The report, and drafts for the project that makes the broker. Raises InputError."""
+    report.write(made, folder)
+    drafts.write(made, folder)
+
+
+def stages_of(groups: Mapping[str, Sequence[Program]]) -> list[dict[str, Sequence[Program]]]:
+    """What is performed on one target after the other: the programs of each configuration. Some of those behind which a process ends come
+    first, and those with the largest messages behind them: they take long, and what they show nobody should have to wait for."""
+    found = sorted(({needs: groups[needs] for needs in stage} for stage in settings.stages(groups)), key=lambda stage: LARGE not in stage)
+    ended = groups.get(ENDED, ())
+    early = len(ended) // EARLY if "" in groups else 0
+    if early:
+        found = [{ENDED: ended[:early]}, *(one if ENDED not in one else {ENDED: ended[early:]} for one in found)]
+    return [stage for stage in found if stage]
 
 
 def looks(program: Program) -> bool:
@@ -449,7 +499,7 @@ def again(
     )
     made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
     made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-    made.faults = [FaultTests.read(row) for row in old.get("faults") or ()]
+    made.faults = [FaultTests.read(row) for row in old["faults"]]
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")
@@ -468,8 +518,7 @@ def again(
     made.findings[:0] = [*filter(None, map(_of_no_history, old.get("findings") or ()))]
     name_causes(made.findings, folder, made.profile)
     judge_accepted(made, entries)
-    report.write(made, folder)
-    drafts.write(made, folder)
+    _write(made, folder)
     return made
 
 

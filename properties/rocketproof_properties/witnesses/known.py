@@ -270,6 +270,7 @@ WITNESSES: Final = (
         consequence=_stays_off,
         also=frozenset({Capability.CONFIGURE}),
     ),
+    KnownHazard("HAZ-03", "LIV-08", "skew", "auto-create off, TBW102 from the file"),
     KnownHazard("HAZ-04", "INV-14", "creation", "auto-create off, TBW102 from the file"),
     KnownHazard("HAZ-06", "INV-52", "store", "read-only broker"),
     KnownHazard("HAZ-07", "INV-13", "creation", "auto-create on", claims=("INV-09",)),

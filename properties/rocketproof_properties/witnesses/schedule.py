@@ -31,7 +31,12 @@ REFUSED: Final[Mapping[str, str]] = {
     "start": "where a producer's round robin begins is its own",
 }
 """What cannot be brought about, and why."""
-NEEDED: Final[Mapping[str, Capability]] = {"crash": Capability.KILL, "restart": Capability.RESTART}
+NEEDED: Final[Mapping[str, Capability]] = {
+    "crash": Capability.KILL,
+    "restart": Capability.RESTART,
+    "switch_creation": Capability.CONFIGURE,
+    "permit": Capability.CONFIGURE,
+}
 """What of a target an action needs beside its address."""
 
 

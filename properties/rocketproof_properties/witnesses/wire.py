@@ -183,9 +183,21 @@ class WireReplay:
     _do_expire = _do_accept_registration
 
     def _do_update_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int, **values: Any) -> None:
-        name, given = STEPS["update_topic"](self._names, 0, t=t, **values)
+        self._administer("update_topic", f"changes {self._names[t]}", b, t=t, **values)
+
+    def _do_delete_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int) -> None:
+        self._administer("delete_topic", f"deletes {self._names[t]}", b, t=t)
+
+    def _do_switch_creation(self, before: dict[str, Any], then: dict[str, Any], b: int, on: bool) -> None:
+        self._administer("switch_creation", f"switches auto-creation {'on' if on else 'off'}", b, on=on)
+
+    def _do_permit(self, before: dict[str, Any], then: dict[str, Any], b: int, **values: Any) -> None:
+        self._administer("permit", "changes brokerPermission", b, **values)
+
+    def _administer(self, action: str, does: str, b: int, **values: Any) -> None:
+        name, given = STEPS[action](self._names, 0, **values)
         answer = self._client.call(self.running.brokers[self.brokers[b]], plain(name, **given), _CALL)
-        self.log.append(f"an administrator changes {self._names[t]} on {self.brokers[b]}: {self._word(answer.code)}")
+        self.log.append(f"an administrator {does} on {self.brokers[b]}: {self._word(answer.code)}")
         _same("the answer to the administrator", self._word(answer.code), "SUCCESS")
 
     def _do_crash(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:

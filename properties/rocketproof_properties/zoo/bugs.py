@@ -23,7 +23,8 @@ class Bug:
     `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
     words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`.
     `faults`: the kinds of faults of the machine that it takes. A hazard among the `shows` is that whose witness of the model shows it,
-    which a validation replays."""
+    which a validation replays. `against`: no profile describes the two releases, so that they are compared, and a finding is what differs.
+    """
 
     id: str
     issue: str
@@ -35,6 +36,7 @@ class Bug:
     says: str = ""
     profile: str = ""
     faults: tuple[str, ...] = ()
+    against: bool = False
 
     @property
     def category(self) -> str:
@@ -43,18 +45,23 @@ class Bug:
 
     @property
     def how(self) -> str:
-        """How it is found: by search, with the programs of a validation; by faults of the machine under load; by a witness, which the
-        model's search has found and a validation replays; or by a script alone."""
+        """How it is found: by search, with the programs of a validation, or with these beside the release that has it not; by faults of the
+        machine under load; by a witness, which the model's search has found and a validation replays; or by a script alone."""
         if not self.shows:
             return "script"
+        if self.against:
+            return "against"
         if self.faults:
             return "faults"
         return "witness" if all(pattern.startswith(HAZARD) for pattern in self.shows) else "search"
 
     def fits(self, found: Verdict) -> bool:
         """Whether a finding may be the bug."""
-        named = any(fnmatchcase(found.property, pattern) for pattern in self.shows)
-        return named and re.search(self.says, f"{found.text} {found.condition}") is not None
+        return self.matches(found.property, f"{found.text} {found.condition}")
+
+    def matches(self, name: str, text: str) -> bool:
+        """Whether what is called so, in these words, may be the bug."""
+        return any(fnmatchcase(name, pattern) for pattern in self.shows) and re.search(self.says, text) is not None
 
     def record(self) -> dict[str, Any]:
         return {

@@ -4,6 +4,7 @@ or with faults of the machine under load, of the kinds that the bug takes."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from ..choices import InputError
 from ..deployments.apache import Apache, profile_of
 from ..faults.found import FaultTests
 from ..judging.judging import Judged
+from ..releases.against import AgainstReport, AgainstRequest, Differing, against
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, validate
 from ..witnesses.known import WITNESSES
@@ -65,6 +67,10 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         raise InputError(f"{bug.id} --on {on}: no release that can be started is known to be so; leave out --on to read about it")
     if bug.how == "script":
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
+    if bug.how == "against":
+        both = Apache(bug.good), Apache(release)
+        asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, rounds=0, until=partial(_differs, bug))
+        return compared(bug, on, release, folder, against(asked, progress))
     target = Apache(release, profile=bug.profile or profile_of(bug.good or bug.bad))
     if bug.faults:
         faults = ValidationRequest(
@@ -91,9 +97,22 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
     return judged(bug, on, release, folder, validate(request, progress))
 
 
+def _differs(bug: Bug, one: Differing) -> bool:
+    """Whether what two releases do otherwise may be the bug."""
+    return bug.matches(one.cause.about, f"{one.difference.where} {one.cause}")
+
+
+def compared(bug: Bug, on: On, release: str, folder: Path, report: AgainstReport) -> Searched:
+    """What a comparison with the first release without it says of a bug."""
+    found = report.enough
+    others = tuple(dict.fromkeys(one.cause.about for one in report.differing if not _differs(bug, one)))
+    first, programs = (found.cause.about, found.at) if found is not None else (None, report.programs)
+    return Searched(bug, on, release, first, others, programs, report.seconds, folder, stopped=report.stopped)
+
+
 def _shown(bug: Bug, program: Judged) -> list[str]:
-    """The properties by which a program may show a bug, known violations among them."""
-    return [one.property for one in program.verdicts if bug.fits(one)]
+    """The properties by which a program may show a bug, known violations among them, and what is to come again before it counts."""
+    return [one.property for one in (*program.verdicts, *program.unconfirmed) if bug.fits(one)]
 
 
 def _struck(bug: Bug, faults: FaultTests) -> list[str]:
@@ -105,7 +124,7 @@ def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationRepor
     """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
     found = [one.verdict for one in report.findings]
     shown = [one.property for one in found if bug.fits(one)]
-    shown += [name for judged_ in report.judged for name in _shown(bug, judged_)]
+    shown += [one.property for judged_ in report.judged for one in judged_.verdicts if bug.fits(one)]
     shown += [name for faults in report.faults for name in _struck(bug, faults)]
     performed = [one for one in report.witnesses if one.reproduced is not None]
     shown += [one.hazard for one in performed if one.reproduced and one.hazard in bug.shows]

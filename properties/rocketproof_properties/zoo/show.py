@@ -12,6 +12,7 @@ from .search import Searched
 
 _FOUND: Final[Mapping[str, str]] = {
     "search": "by the programs of a validation",
+    "against": "by the programs of a validation, beside the release that has it not",
     "faults": "by a validation with faults ({}) under load",
     "witness": "by a witness of the model that a validation replays",
     "script": "by a script that is written for it, or not yet",

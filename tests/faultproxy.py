@@ -66,7 +66,6 @@ MILD: Final[Mapping[Fault, float]] = {
 _ONE_WAY: Final = (Fault.CLOSE_BEFORE, Fault.CLOSE_AFTER, Fault.REFUSED)
 _FLAG: Final = 2  # the bit of a header's flag that says: one-way
 _GARBAGE: Final = b"\xff\xfe HTTP/1.1 502 Bad Gateway\r\n\r\n"
-_SLOW: Final = 0.03
 _PIECES: Final = 5
 _PAUSE: Final = 0.004
 _LATER: Final = 0.02
@@ -77,7 +76,8 @@ class FaultProxy:
     """A proxy on a free port of 127.0.0.1; `rates` has each fault's share of the requests, `at` the fault of the n-th one, from 1, `of`
     that of all requests with a code.
 
-    The first `after` requests pass as they are. `happened` counts what was done.
+    The first `after` requests pass as they are. A `slow` answer comes so many seconds late. `renamed`: texts in the bodies of answers, each
+    with what comes instead, such as the addresses of brokers that are behind proxies, too. `happened` counts what was done.
     """
 
     def __init__(
@@ -89,10 +89,14 @@ class FaultProxy:
         of: Mapping[int, Fault] | None = None,
         seed: int = 0,
         after: int = 0,
+        slow: float = 0.03,
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         host, _, port = address.rpartition(":")
         self._upstream = host, int(port)
         self._rates, self._at, self._of, self._after = dict(rates or {}), dict(at or {}), dict(of or {}), after
+        self._renamed = {old.encode(): new.encode() for old, new in (renamed or {}).items()}
+        self.slow = slow
         self._chance = random.Random(seed)
         self._lock = threading.Lock()
         self._requests = 0
@@ -132,6 +136,16 @@ class FaultProxy:
                 return None
             self.happened[found] += 1
             return found
+
+    def passed(self, frame: bytes, answer: Command) -> bytes:
+        """The frame of an answer as it goes on to the client."""
+        body = answer.body or b""
+        if not any(old in body for old in self._renamed):
+            return frame
+        for old, new in self._renamed.items():
+            body = body.replace(old, new)
+        answer.body = body
+        return encode(answer)
 
     def changed(self, answer: Command) -> None:
         """Another value in one field of an answer, a text that is no number, no such field; or another code, or a garbled body."""
@@ -245,9 +259,10 @@ class _Pair:
 
     def _answers(self) -> None:
         for frame in _frames(self._server):
-            fault = self._faults.pop(decode(frame[4:]).opaque, None)
+            answer = decode(frame[4:])
+            fault = self._faults.pop(answer.opaque, None)
             if not self._silent:
-                self._answer(frame, fault)
+                self._answer(self._proxy.passed(frame, answer), fault)
 
     def _answer(self, frame: bytes, fault: Fault | None) -> None:
         if fault is Fault.LATER:
@@ -268,7 +283,7 @@ class _Pair:
             case Fault.SILENT:
                 pass
             case Fault.SLOW:
-                time.sleep(_SLOW)
+                time.sleep(self._proxy.slow)
                 self._send(frame)
             case Fault.DRIBBLE:
                 size = max(1, len(frame) // _PIECES)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from rocketproof_profiles import PROFILES
+
 Run = Callable[..., Any]
 
 MODEL = str(Path(__file__).parents[2] / "model" / "examples" / "two_phase_commit.py")
@@ -20,7 +22,7 @@ BAD = {
     "unknown option": (["check", "--enginee", "all"], "Did you mean --engine?"),
     "unheard-of option": (["check", "--xyzzy"], "See: rocketproof check --help"),
     "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
-    "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; the nearest of 11 are P550, P540"),
+    "unknown profile": (["check", "--profile", "P50"], f"unknown profile 'P50'; the nearest of {len(PROFILES)} are P550, P540, P520"),
     "a size without a value": (["check", MODEL, "--set", "rms"], "--set rms is no size; give NAME=VALUE"),
     "an unknown size": (["graph", MODEL, "--set", "rmss=4"], "rmss is no size and no constant"),
     "a size twice": (["check", MODEL, "--set", "rms=4", "--set", "rms=5"], "gives rms twice"),

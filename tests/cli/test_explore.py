@@ -232,7 +232,7 @@ def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) ->
     program.write_text("", "utf-8")
     finding = {"property": "send.queueOffset", "text": "9 and not 1", "history": "histories/1.ndjson", "file": "programs/finding-1.py"}
     gone = {**finding, "history": "histories/2.ndjson", "file": "programs/finding-2.py"}
-    data = {"schema": "rocketproof-validation", "version": 1, "profile": "P494", "findings": [finding, gone]}
+    data = {"schema": "rocketproof-validation", "version": 2, "profile": "P494", "findings": [finding, gone]}
     (report / "report.json").write_text(json.dumps(data), "utf-8")
     assert rocketproof("explore", str(program), "--html", "one.html").code == 0
     made = document(tmp_path / "one.html")

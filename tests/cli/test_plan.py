@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.checks.plan import Request, expectation, plan
 from rocketproof_properties.choices import InputError
 
@@ -65,7 +66,7 @@ def test_engines_that_do_not_decide_are_named(catalogue: ModuleType) -> None:
     ("request_", "words"),
     [
         (Request(properties=("D-11",)), "unknown property 'D-11'; use D-1"),
-        (Request(profiles=("P94",)), "unknown profile 'P94'; the nearest of 11 are P494"),
+        (Request(profiles=("P94",)), f"unknown profile 'P94'; the nearest of {len(PROFILES)} are P494"),
         (Request(scope="smal"), "unknown scope 'smal'; use small, tiny, huge"),
         (Request(engine="explict"), "unknown engine 'explict'; use explicit"),
         (Request(condition="borken"), "unknown condition 'borken'"),

@@ -17,7 +17,10 @@ from rocketproof_protocol import codes
 PAGE = HOUSE / "properties" / "docs" / "porting.md"
 OTHERWISE = {"back": codes.CONSUMER_SEND_MSG_BACK, "end": codes.END_TRANSACTION}
 """Steps that become a request only after another one."""
-SERVED_BY_NAME_SERVER = {"register", "unregister", "route", "cluster", "delete_route"}
+SERVED_BY_NAME_SERVER = {
+    *("register", "unregister", "route", "cluster", "delete_route"),
+    *("has_to_register", "permit_writes", "put_value", "values"),
+}
 
 SIMULATED = {"progress", "commit"}
 """Steps that are asked of the simulated cluster only."""

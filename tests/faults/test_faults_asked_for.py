@@ -58,12 +58,15 @@ def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, t
 @pytest.mark.parametrize(
     ("claim", "kind", "broken", "kept"),
     [
-        ("start", "power", ("P45", "P494", "P533", "P510"), ("P540",)),
+        ("start", "power", ("P45", "P494", "P533", "P511", "P540"), ("P550",)),
         ("topic lost", "power", ("P40", "P533"), ("P540",)),
         ("topic lost", "kill", (), ("P40", "P533", "P540")),
-        ("delivered", "disk", ("P494", "P520", "P510"), ("P533", "P540")),
+        ("delivered", "disk", ("P494", "P520", "P511"), ("P533", "P540")),
         ("confirmed", "disk", ("P494", "P533", "P520"), ("P540",)),
         ("delayed", "power", ("P49", "P492"), ("P494", "P533", "P540")),
+        ("consume queue", "power", ("P494", "P533"), ("P540",)),
+        ("next offset", "power", ("P494", "P533"), ("P540",)),
+        ("consume queue", "kill", (), ("P494", "P533")),
         ("lost", "power", (), ("P40", "P540")),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_profiles import PROFILES
 from rocketproof_properties import hazards
 from rocketproof_properties.cli import run
 from rocketproof_properties.hazards import HAZARDS
@@ -136,7 +137,7 @@ def test_the_json_has_the_steps_with_their_facts(tmp_path: Path) -> None:
         (["4"], f"unknown hazard '4'; the nearest of {len(HAZARDS)} are HAZ-04"),
         (["the skew of queues"], f"unknown hazard 'the skew of queues'; there are {len(HAZARDS)}, such as HAZ-01, "),
         (["HAZ-31", "--profile", "P49"], "HAZ-31 does not show in P49; use --profile P45 or P40"),
-        (["--profile", "P4"], "unknown profile 'P4'; the nearest of 11 are P49, P45, P40"),
+        (["--profile", "P4"], f"unknown profile 'P4'; the nearest of {len(PROFILES)} are P49, P45, P40"),
         (["--json", "nowhere/file.json"], "there is no folder nowhere"),
     ],
 )

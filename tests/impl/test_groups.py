@@ -111,3 +111,17 @@ def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> Non
     assert disk.files[MAIN] == content
     assert disk.files[MAIN + ".bak"] == content
     assert set(SYSTEM_GROUPS) <= set(groups.table)
+
+
+@behaviour("DLQ-02")
+def test_a_deleted_group_leaves_the_file_and_nobody_else_does() -> None:
+    disk = SimulatedDisk()
+    groups = manager(disk)
+    for name in ("G", "H"):
+        groups.find(name)
+    before = disk.files[MAIN]
+    groups.delete("nobody")
+    assert (disk.files[MAIN], groups.data_version.counter) == (before, 2)
+    groups.delete("G")
+    assert json.loads(disk.files[MAIN])["subscriptionGroupTable"].keys() == groups.table.keys() == {*SYSTEM_GROUPS, "H"}
+    assert groups.data_version.counter == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from simulated import FakeChannel, present
 
 from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
+from rocketproof_impl.registered import compressed, decompressed
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, decode_route, encode_route
 from rocketproof_impl.simulator.scheduler import SimulatedClock
-from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data, version_to_data
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data, table_to_data, version_to_data
 from rocketproof_protocol import codes
 
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
@@ -58,6 +60,30 @@ def check_tables(server: NameServer) -> None:
 
 
 # Registration
+
+
+@behaviour("NS-02")
+def test_a_compressed_registration_is_what_the_plain_one_is(server: NameServer) -> None:
+    """Of a topic the compressed form has no flags and no order."""
+    body = {"topicConfigSerializeWrapper": table_to_data({"T": T}, DataVersion(5, 2)), "filterServerList": ["10.0.0.9:9"]}
+    told = decompressed(compressed(body))
+    assert table_from_data(told["topicConfigSerializeWrapper"]) == ({"T": T}, DataVersion(5, 2))
+    assert told["filterServerList"] == ["10.0.0.9:9"]
+    fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A, "compressed": "true"}
+    server.receive(channel := FakeChannel(), Command(codes.REGISTER_BROKER, fields, compressed(body), opaque=1))
+    assert [answer.code for answer in channel.written] == [codes.SUCCESS]
+    assert brokers_of(server) == ["broker-a"]
+
+
+@behaviour("NS-02")
+@pytest.mark.parametrize("keep", [0, 1, 20])
+def test_a_compressed_registration_that_ends_too_early_is_an_error(keep: int, server: NameServer) -> None:
+    body = {"topicConfigSerializeWrapper": table_to_data({"T": T}, DataVersion(5, 2)), "filterServerList": list[str]()}
+    whole = zlib.decompress(compressed(body))
+    fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A, "compressed": "true"}
+    server.receive(channel := FakeChannel(), Command(codes.REGISTER_BROKER, fields, zlib.compress(whole[:keep]), opaque=1))
+    assert [answer.code for answer in channel.written] == [codes.SYSTEM_ERROR]
+    assert not brokers_of(server)
 
 
 @behaviour("NS-01", "NS-02")

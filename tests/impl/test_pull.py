@@ -326,6 +326,16 @@ def test_a_pull_waits_for_a_message() -> None:
     assert len(stand.channel.written) == 1
 
 
+def test_a_pull_that_waits_says_how_far_the_consumer_is_when_it_comes_and_not_again() -> None:
+    stand = Consumer()
+    stand.fill("A")
+    stand.beginning(**WAITING | {"sysFlag": 7, "commitOffset": 1})
+    assert stand.broker.offsets.query("cg", "T", 0) == 1
+    stand.broker.offsets.commit("cg", "T", 0, 5)
+    stand.fill("B")
+    assert (bodies(stand.channel.written[-1]), stand.broker.offsets.query("cg", "T", 0)) == ([b"B"], 5)
+
+
 def test_a_pull_waits_for_its_own_queue_and_tags() -> None:
     stand = Consumer()
     stand.fill("A")

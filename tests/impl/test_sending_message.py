@@ -7,10 +7,11 @@ from marks import behaviour, every, later
 from sending import NULL_POINTER, Stand, send_request, thrown
 from simulated import fields_of
 
-from rocketproof_impl.broker.queue_id import random_queue_id
+from rocketproof_impl.broker.queue_id import queue_id_of, random_queue_id
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.topic import MULTI_TAG
+from rocketproof_impl.topic import MULTI_TAG, TopicConfig
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import MULTI_TAGS
 from rocketproof_protocol.properties import WAIT
@@ -56,6 +57,15 @@ def test_later_brokers_draw_below_the_modulus(drawn: int, queue_id: int) -> None
     random = Drawing(drawn)
     assert random_queue_id(random, 4, signed=False) == queue_id
     assert random.asked == [99_999_999]
+
+
+@pytest.mark.parametrize(("drawn", "queue_id"), [(5, 1), (-5, -1), (-99_999_998, -2), (-99_999_999, 0), (-(2**31), -1)])
+@behaviour("SEND-22")
+def test_a_queue_below_0_is_drawn_where_the_sign_is_kept(drawn: int, queue_id: int) -> None:
+    random, topic = Drawing(drawn), TopicConfig("T", 4, 4)
+    assert queue_id_of(-1, topic, random, PROFILES["P491"]) == queue_id
+    assert queue_id_of(-1, topic, random, PROFILES["P45"]) == abs(queue_id)
+    assert queue_id_of(3, topic, random, PROFILES["P491"]) == 3
 
 
 @pytest.mark.parametrize("signed", [True, False])

@@ -28,6 +28,19 @@ def test_behind_a_record_that_cannot_be_read_dispatch_goes_on_at_the_end_of_the_
     assert stand.store.max_offset("TopicTest", 0) == 2  # behind what fills the queue up to its index
 
 
+@behaviour("REC-04")
+def test_what_fills_a_queue_up_to_its_first_entry_is_no_message() -> None:
+    """A real 5.1.0 that starts on such a queue says that it begins at 0, and that nothing was stored there."""
+    stand = Stand("P510")
+    stand.put(message(body=b"x" * (4 * 1024 * 1024 + 1)))  # refused, and takes an offset all the same
+    stand.put(message())
+    stand.store.dispatch()
+    assert stand.store.min_offset("TopicTest", 0) == 1
+    stand = stand.reopen()
+    assert stand.store.min_offset("TopicTest", 0) == 0
+    assert [stand.store.get_message("TopicTest", 0, index) is None for index in range(2)] == [True, False]
+
+
 @behaviour("REC-04", "HAZ-50")
 def test_behind_lengths_that_do_not_add_up_dispatch_goes_on_as_far_beyond_the_log() -> None:
     """What comes until the log is that long has no entry, and the first look behind it falls into a record."""

@@ -232,3 +232,12 @@ def test_a_topic_is_registered_by_a_request_that_the_name_server_may_not_know(na
     assert cluster.call(asked, "name server").code == code
     cluster.scheduler.complete(cluster.broker().registration.register_periodically())
     assert cluster.call(asked, "name server").code == 0
+
+
+@pytest.mark.parametrize(("profile", "named", "code"), [(EARLIER, "G", 0), (LATER, "G", 26), (LATER, None, 1)])
+def test_an_offset_of_a_group_that_there_is_not(profile: str, named: str | None, code: int) -> None:
+    """A topic that is not named is an error before the group is looked for."""
+    topic = {} if named is None else {"topic": "T"}
+    answer = Stand(profile).call(15, None, consumerGroup="G", **topic, queueId=0, commitOffset=0)
+    assert answer.code == code
+    assert code != 1 or str(answer.remark).startswith(NULL)

@@ -1,12 +1,15 @@
-"""The suite is as good as what it notices: ten planted faults, each by an item whose sentence says what is wrong; without one, nothing."""
+"""The suite is as good as what it notices: ten planted faults, each by an item whose text says what is wrong; without one, nothing.
+
+Which program shows a fault changes with the generators; what is asked for here does not.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from pathlib import Path
+from typing import Final
 
 import pytest
-from planted import PLANTED, kept, masked
 from seeded import SeededFault
 
 from rocketproof_properties.suite import items, shared
@@ -15,6 +18,26 @@ pytest_plugins = ["pytester"]
 assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"
 
 PROGRAMS = 160
+PLANTED: Final = {
+    "M-01": ("CHK-10", r"the guard that refuses: 'legal queue id' of accept_queue"),
+    "M-15a": ("CHK-02", r"illegal characters?"),
+    "M-18": ("CHK-03", r"code is \[1, .* is forbidden\.\"\], and the reference implementation has \[16,"),
+    "M-24": ("TCM-15", r"perm is 7, and the reference implementation has 6"),
+    "M-29": ("specification.topics", r"recorded topic \(read [1-9].* the specification has topic \(read 0,"),
+    "M-67": ("INV-03", r"expected 0, found 1 .* wants none, and gets 0 SUCCESS"),
+    "M-76a": ("SEND-25", r'property WAIT is "true", and the reference implementation has null'),
+    "M-85a": ("INV-41", r"expected \d+, found -\d+ \(INV-41\.stored\)"),
+    "M-87": ("INV-43", r"expected true, found false \(INV-43\.host\)"),
+    "M-105": ("INV-48", r"expected above 0, found 0 \(INV-48\.chain\)"),
+}
+"""By the fault, the item that has to notice it, and what it has to say of it."""
+FRAME: Final = (
+    r"expected under P494: holds; contradicted in \d+ of \d+ programs",
+    r"what differs: \S",
+    r"the shortest program that shows it, [12] requests?:",
+    r"history: \S+ page: \S+ program: \S+ run it alone: python \S+ BROKER$",
+)
+"""What each text has, in this order."""
 Run = Callable[..., pytest.RunResult]
 
 
@@ -36,23 +59,25 @@ def on(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def said(found: pytest.RunResult, item: str) -> str:
-    """The text of an item's failure."""
+    """The text of an item's failure, on one line: where lines end depends on how long a place is."""
     lines = found.outlines
     begin = next(n for n, line in enumerate(lines) if _begins(line) and f" rocketproof::{item} " in line)
     end = next(n for n in range(begin + 1, len(lines)) if lines[n].startswith(("===", "---")) or _begins(lines[n]))
-    return "\n".join(lines[begin + 1 : end])
+    return " ".join(" ".join(lines[begin + 1 : end]).split())
 
 
 def _begins(line: str) -> bool:
     return line.startswith("_") and " rocketproof::" in line
 
 
-@pytest.mark.parametrize(("fault", "item"), PLANTED.items(), ids=PLANTED)
-def test_a_planted_fault_fails_an_item_whose_sentence_says_what_is_wrong(on: Run, fault: str, item: str) -> None:
+@pytest.mark.parametrize(("fault", "item", "wrong"), [(fault, *text) for fault, text in PLANTED.items()], ids=PLANTED)
+def test_a_planted_fault_fails_an_item_whose_text_says_what_is_wrong(on: Run, fault: str, item: str, wrong: str) -> None:
     found = on(fault)
     assert found.ret == pytest.ExitCode.TESTS_FAILED
-    text = masked(said(found, item))
-    assert text.split() == kept(fault, text).split()  # where lines end depends on how long a place is
+    text = said(found, item)
+    assert text.startswith(f"{item} ")
+    assert re.search(wrong, text), text
+    assert re.search(".*".join(FRAME), text), text
 
 
 def test_without_a_fault_no_item_fails(on: Run) -> None:
@@ -61,8 +86,3 @@ def test_without_a_fault_no_item_fails(on: Run) -> None:
     outcomes = found.parseoutcomes()
     assert outcomes["passed"] > 35 and set(outcomes) == {"passed", "skipped"}
     assert found.stdout.str().count("VIOLATED") == 0  # a word of -v
-
-
-def test_each_fault_has_a_snapshot() -> None:
-    names = {path.name for path in Path(__file__).with_name("snapshots").glob("suite-*.txt")}
-    assert names == {f"suite-{fault}.txt" for fault in PLANTED}

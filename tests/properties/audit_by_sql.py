@@ -25,7 +25,7 @@ from rocketproof_traces.stored.walk import Walk
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
     "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "refuses_inner": False, "topic_limit": 127,
-    "plain_halves": True, "before_47": False, "before_49": True,
+    "plain_halves": True, "before_47": False, "before_49": True, "below_zero": True,
 }  # fmt: skip
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
@@ -72,7 +72,7 @@ SQL = {
         "INV-46.stored": "topicClass = 'schedule' and not delayLevel > 0",
         "INV-45.queue": f"{DELAY} and queueId <> delayLevel - 1",
         "INV-45.level": f"{DELAY} and delayLevel > $max_delay_level",
-        "INV-45.topic": f"{DELAY} and (realClass = 'none' or realQueueId < 0)",
+        "INV-45.topic": f"{DELAY} and (realClass = 'none' or (realQueueId < 0 and not $below_zero))",
         "INV-45.half": f"{DELAY} and realClass = 'half'",
         "INV-45.applied": f"delayLevel > 0 and {COUNTED} and topicClass in ('ordinary', 'own') and realClass = 'none'",
         "INV-47.stored": "topicClass = 'dead' and reconsumeTimes < if(maxReconsumeTimes < 0, retryMaxTimes, maxReconsumeTimes)",
@@ -98,8 +98,8 @@ SQL = {
         "INV-34.again": f"next.queueOffset = 0 and queueOffset + {NUMBER} <> 0",
     },
     "queue": {
-        "INV-30.sign": "queueId < 0 and not ($before_49 and (not known or queueId > -writeQueueNums))",
-        "INV-30.drawn": "queueId < 0 and $before_49 and (not known or queueId > -writeQueueNums)",
+        "INV-30.sign": "queueId < 0 and not ($below_zero and (not known or queueId > -writeQueueNums))",
+        "INV-30.drawn": "queueId < 0 and $below_zero and (not known or queueId > -writeQueueNums)",
         "INV-30.stored": "known and queueId >= greatest(readQueueNums, writeQueueNums)",
         "INV-31.stored": "known and queueId >= writeQueueNums",
         "INV-32.stored": "known and queueId >= readQueueNums",

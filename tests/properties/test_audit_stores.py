@@ -23,7 +23,7 @@ from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.audits import command
 from rocketproof_properties.deployments.probe import ask
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import PREPARED
+from rocketproof_protocol.flags import COMMIT, PREPARED
 from rocketproof_traces.pools import on_processes
 
 DATA = Path(__file__).parents[1] / "data"
@@ -64,15 +64,20 @@ def written(root: Path, profile: str, fill: Callable[[str], object], **settings:
     asyncio.run(go())
 
 
-def send(
-    address: str, topic: str, body: bytes = b"body", *, queue: int = 0, flags: int = 0, times: int = 0, queues: int = 4, **properties: str
-) -> int:
+def send(address: str, topic: str, body: bytes = b"body", **given: Any) -> int:
     """The code of the answer."""
+    code = _sent(address, topic, body, **given).code
+    assert code is not None
+    return code
+
+
+def _sent(
+    address: str, topic: str, body: bytes = b"body", *, queue: int = 0, flags: int = 0, times: int = 0, queues: int = 4, **properties: str
+) -> Command:
+    """The answer."""
     text = properties_text(properties, trailing=False)
     header = SendMessageRequestHeader("producers", topic, "TBW102", queues, queue, flags, 1_600_000_000_000, 7, text, times, False, 16)
-    answer = ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
-    assert answer.code is not None
-    return answer.code
+    return ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
 
 
 def everyday(address: str) -> None:
@@ -106,6 +111,17 @@ def test_the_recorded_store(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_index_leads_to_records_as_large_as_they_may_be(tmp_path: Path) -> None:
+    """One whose body is of the largest size is longer than 4 MiB."""
+
+    def fill(address: str) -> None:
+        for number, size in enumerate((1, 4_194_303, 1)):
+            assert send(address, "Orders", bytes(size), UNIQ_KEY=f"U{number}") == 0
+
+    written(tmp_path / "store", "P533", fill, mapped_file_size_commit_log=1 << 24)
+    assert counts(tmp_path / "store", "P533") == {}
+
+
 def _too_large(address: str) -> None:
     """HAZ-22: acknowledged, and nothing is stored of it but blanks."""
     assert send(address, "Orders", b"fits") == 0
@@ -121,6 +137,16 @@ def _prepared(address: str) -> None:
 def _half_and_delayed(address: str) -> None:
     """HAZ-39."""
     assert send(address, "Orders", TRAN_MSG="true", PGROUP="producers", DELAY="2") == 0
+
+
+def _half_and_delayed_committed(address: str) -> None:
+    """HAZ-39: what ends it names its place, behind the other delayed messages."""
+    assert send(address, "Orders") == 0
+    fields = _sent(address, "Orders", TRAN_MSG="true", PGROUP="producers", DELAY="2").ext_fields or {}
+    place = str(int(fields["msgId"][16:], 16))
+    end = {"producerGroup": "producers", "tranStateTableOffset": fields["queueOffset"], "commitLogOffset": place}
+    end |= {"commitOrRollback": str(COMMIT), "fromTransactionCheck": "false"}
+    assert ask(address, Command(codes.END_TRANSACTION, end)).code == 0
 
 
 def _no_queues(address: str) -> None:
@@ -149,6 +175,7 @@ HAZARDS = {
     "HAZ-12": (_prepared, "P494", {"TRX-05.stored": 1}),
     "HAZ-12 in P40": (_prepared, "P40", {}),
     "HAZ-39": (_half_and_delayed, "P494", {"INV-45.half": 1}),
+    "HAZ-39, committed": (_half_and_delayed_committed, "P494", {"INV-45.half": 2}),
     "HAZ-07": (_no_queues, "P494", {"INV-13.stored": 1}),
     "HAZ-31": (_dead_letter, "P40", {"HAZ-31.stored": 1}),
     "a dead letter in P494": (_dead_letter, "P494", {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_properties.campaign import run as running
 from rocketproof_properties.campaign.run import Wanted, parts, shards
 from rocketproof_properties.campaign.shard import Came, Shard, perform
+from rocketproof_properties.campaign.show import render
 from rocketproof_properties.campaign.totals import Totals
 from rocketproof_properties.checks.plan import Task
 from rocketproof_properties.checks.programs import tasks
@@ -71,6 +73,16 @@ def test_outcomes_survive_json(few: list[Task]) -> None:
         came = perform(Shard.read(json.loads(json.dumps(Shard(part, 1, 0, 20).data()))))
         assert came.shown
         assert Came.read(json.loads(json.dumps(came.data()))) == came
+
+
+def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
+    few: list[Task], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = parts(few)[0]
+    came = perform(Shard(part, 3, 0, 12))
+    assert sum(came.pairs.values()) == came.steps - came.programs  # the first step of a program follows none
+    render(running.run(wanted(tmp_path), few, here, quiet))
+    assert re.search(r"\d+ of \d+ kinds of steps after a step came once: one step in ", " ".join(capsys.readouterr().out.split()))
 
 
 def test_the_parts_share_the_programs_in_turn(few: list[Task]) -> None:

@@ -30,7 +30,15 @@ OTHERS: list[dict[str, Any]] = [
         "check_names": False,
         "refuses_inner": True,
     },
-    {"max_message_size": 140, "stores_wait": True, "max_delay_level": 2, "topic_limit": 255, "plain_halves": False, "before_49": False},
+    {
+        "max_message_size": 140,
+        "stores_wait": True,
+        "max_delay_level": 2,
+        "topic_limit": 255,
+        "plain_halves": False,
+        "before_49": False,
+        "below_zero": False,
+    },
     {"stores_parsed": False, "max_delay_level": 4, "topic_limit": 9, "before_47": True},
 ]
 

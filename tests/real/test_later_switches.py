@@ -205,7 +205,7 @@ def left(ask: Asking) -> list[str]:
     """The ids that are left of the broker; a name server of 5.x takes its time."""
     until = time.monotonic() + 10
     while True:
-        ((_, _, addresses),) = route(ask("route", topic="D").body, lambda name: name.endswith("-z"))["brokerDatas"]
+        ((*_, addresses),) = route(ask("route", topic="D").body, lambda name: name.endswith("-z"))["brokerDatas"]
         if len(addresses) == 1 or time.monotonic() > until:
             return [number for number, _ in addresses]
         time.sleep(0.05)

@@ -10,6 +10,7 @@ from rocketproof_properties.replay.cases import Answer
 from rocketproof_properties.replay.comparison import Comparison
 
 HERE, THERE = (f"7F00000100002A9F{place:016X}" for place in (100, 300))
+NULL = "java.lang.NullPointerException, f(x.py:1)"
 MADE_UP, OTHER = "C000020265A94E0E2F2A68626D850000", "C000020265A94E0E2F2A68626D850001"
 
 
@@ -53,5 +54,25 @@ def test_a_place_in_a_property_is_each_sides_own_only_where_places_are() -> None
 def test_routes_share_queues_and_the_addresses_of_brokers_that_are_known_by_name() -> None:
     body = b'{"brokerDatas":[{"brokerAddrs":{0:"h:1"},"brokerName":"mine","cluster":"c"}],"queueDatas":[{"brokerName":"x","perm":6}]}'
     assert comparison.route(body, str.isupper) == {"brokerDatas": [], "queueDatas": [[("perm", 6)]]}
-    assert comparison.route(body, str.islower)["brokerDatas"] == [["mine", "c", [("0", "h:1")]]]
+    assert comparison.route(body, str.islower)["brokerDatas"] == [["mine", "c", "", [("0", "h:1")]]]
     assert comparison.route(b"nothing", str.islower) == "no JSON"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found", "same"),
+    [
+        ('Cannot invoke "java.lang.Integer.intValue()" because the return value of "Header.getPerm()" is null', NULL, True),
+        (f"{NULL}: Cannot invoke it because it is null, A.b(A.java:1)", NULL, True),
+        ("Cannot invoke it", NULL, False),
+        (None, NULL, False),
+    ],
+)
+def test_a_null_is_the_same_error_with_its_class_and_without(recorded: str | None, found: str, same: bool) -> None:
+    assert masks.same_remark(recorded, found) is same
+
+
+@pytest.mark.parametrize(
+    ("data", "found"), [(b'{"a":1,"c":2}', {"a": 1, "b": None}), (b"?", "no JSON"), (b"[]", "no JSON"), (None, {"a": None, "b": None})]
+)
+def test_what_a_name_server_says_in_a_body_is_compared_whatever_it_is(data: bytes | None, found: object) -> None:
+    assert comparison.fields(data, ("a", "b")) == found

@@ -35,7 +35,7 @@ SAVED: list[Any] = [
      "findings": [{**EVENT, "refused": REFUSED, "prefix": [1], "steps": ["s"]}]},
     {"profile": "P49", "histories": {"ok": 1}, "findings": [{**EVENT, **REFUSED, "history": "h", "kind": "k", "file": "f", "line": 2}],
      "unknown": [], "verdicts": [{"history": "h", "part": None, "verdict": "ok", "explained": 1}]},
-    {"schema": "rocketproof-validation", "version": 1, "tool": "1", "target": {"name": "n"}, "profile": "P494", "began": "", "seconds": 1.0,
+    {"schema": "rocketproof-validation", "version": 2, "tool": "1", "target": {"name": "n"}, "profile": "P494", "began": "", "seconds": 1.0,
      "verdicts": [{"id": "i", "sentence": "s", "condition": "", "expected": "holds", "tried": 1, "broken": 0, "agrees": True}],
      "findings": [FINDING], "witnesses": [], "faults": [], "lost": {}, "said": [], "stopped": "", "exit": 1},
 ]  # fmt: skip

@@ -14,9 +14,9 @@ from typing import Any
 from fault_mutants import of_fault
 from noticed import Noticed, guard, sets
 
-from rocketproof_model import Expr, ite, java_abs, maximum, minimum, rem
+from rocketproof_model import Bool, Expr, ite, java_abs, maximum, minimum, rem
 from rocketproof_model.language import const
-from rocketproof_model.mutation import dropped, negated, with_mutants
+from rocketproof_model.mutation import Mutant, dropped, negated, with_mutants
 from rocketproof_model.specification import FAULTS, Part, Specification, part
 from rocketproof_model.specification.arithmetic import clamped
 
@@ -217,11 +217,47 @@ def _store(s: Specification) -> list[Noticed]:
     ]
 
 
+def _deletions(s: Specification) -> list[Noticed]:
+    x, never, there = _Terms(s), const(0, Bool), const(1, Bool)
+    one: dict[str, Any] = {"settings": {"update_budget": 1}}
+    known: dict[str, Any] = {"usual": "violated", **one}
+    gone = "the name server takes away what a registration does not have"
+    forgets = Mutant("M-115", gone, "accept_registration", lambda u: ite(u.value.args[0], u.value, 0), sets="route.entries")
+    goes_on = Mutant("C-776", "every queue goes on where it was", "delete_topic", lambda u: u.target, sets="offset")
+    return [
+        Noticed(forgets, ("REA-164",), "holds", **one),
+        sets("C-773", "INV-18", "delete_topic", "version", s.version[x.b], "a topic that is deleted is no new version", **one),
+        sets("C-774", "AUX-95", "delete_topic", "config.known", there, "a topic that is deleted stays in the table", **known),
+        guard("C-775", "AUX-96", "outlive", "outlived", never, "no queue outlives its topic", **known),
+        Noticed(goes_on, ("AUX-99",), **known),
+        sets("C-777", "REA-165", "delete_topic", "outlived", 0, "a queue whose topic is deleted had no records", **one),
+        guard("C-778", "AUX-97", "miss_topic", "topic gone", never, "a topic that is gone is not missed", **known),
+        guard("C-779", "AUX-98", "miss_topic", "topic gone", dropped, "a topic that is there is missed", **one),
+        guard("C-781", "AUX-100", "outlive", "nothing since", dropped, "a queue goes on behind a new record too", **one),
+        guard("C-780", "REA-166", "delete_topic", "proper name", never, "no topic is deleted", **one),
+    ]
+
+
+def _settings(s: Specification) -> list[Noticed]:
+    x = _Terms(s)
+    template, known = x.template.perm, {"usual": "violated"}
+    row, there = s.config[x.b, s.scope.subject].perm, const(1, Bool)
+    return [
+        sets("C-782", "INV-18 AUX-101 AUX-103", "template_found", "config.perm", template, "TBW102 stays as it is", **known),
+        sets("C-783", "REA-167", "template_found", "config.perm", template, "TBW102 keeps INHERIT"),
+        sets("C-784", "AUX-102", "permit", "registration.perm", row, "a permission is registered as the topic has it"),
+        sets("C-785", "REA-168", "permit", "broker_writable_now", there, "no broker stops to write"),
+        sets("C-786", "INV-14 INV-15", "switch_creation", "auto_create_now", there, "auto-creation is never switched off", **known),
+    ]
+
+
 _MADE: dict[str, Callable[[Specification], list[Noticed]]] = {
     "creation": _creation,
     "names": _names,
     "small": _small,
     "restart": _restart,
+    "deletions": _deletions,
+    "settings": _settings,
     "store": _store,
 }
 SCOPES = (*_MADE, *FAULTS)

@@ -120,6 +120,32 @@ def test_a_server_that_speaks_something_else_is_left() -> None:
                 waiting.result(PATIENCE)
 
 
+@pytest.mark.parametrize(
+    ("notices_ends", "resets", "failure"),
+    [(True, False, SendFailed), (False, False, TimedOut), (True, True, SendFailed), (False, True, SendFailed)],
+)
+def test_who_waits_notices_the_end_of_a_connection_by_the_release_and_a_reset_always(
+    notices_ends: bool, resets: bool, failure: type[Exception]
+) -> None:
+    with listening_socket("127.0.0.1", 0) as made, Client(notices_ends=notices_ends) as client:
+        address, millis = f"127.0.0.1:{made.getsockname()[1]}", 300 if failure is TimedOut else 20_000
+        waiting = client.begin(address, Command(1), millis)
+        accepted, _ = made.accept()
+        with accepted:
+            assert accepted.recv(4096)
+            if resets:
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with pytest.raises(failure):
+            waiting.result(PATIENCE)
+        again = client.begin(address, Command(2), 20_000)
+        accepted, _ = made.accept()
+        with accepted:
+            assert accepted.recv(4096), "it is made again"
+            client.background.threads.loop.call_soon_threadsafe(client.network.close)
+            with pytest.raises(SendFailed):
+                again.result(PATIENCE)
+
+
 class Producerlike(Echo):
     """Serves what a broker asks a client."""
 

@@ -1,6 +1,6 @@
 """Small concurrent histories of what comes to lie elsewhere, and a second opinion about them that shares nothing with the judge's search.
 
-Delayed messages, half messages and their ends, messages given back or sent to be retried, dead letters, groups that are changed or deleted.
+Delayed messages, half messages and their ends, messages given back or sent to be retried, dead letters, deleted topics, changed groups.
 A random walk through the whole specification gives a history that it allows; a changed answer may make it one that it does not. The second
 opinion keeps all states that explain the events so far: the whole specification, every order of every step, nothing left out.
 
@@ -29,7 +29,7 @@ from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import State, initial
 from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification import Scope, Specification, constants, specify
-from rocketproof_model.specification.placing import SWITCHES
+from rocketproof_model.specification.placing import OF_STORES, SWITCHES
 from rocketproof_profiles import PROFILES, NameClass
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header
@@ -43,7 +43,7 @@ CODES = {
     "SUCCESS": 0, "SYSTEM_ERROR": 1, "NO_PERMISSION": 16, "TOPIC_NOT_EXIST": 17, "MESSAGE_ILLEGAL": 13, "SERVICE_NOT_AVAILABLE": 14,
     "SUBSCRIPTION_GROUP_NOT_EXIST": 26,
 }  # fmt: skip
-LOOKED_AT = ("up", "config.", "lock", "job.", "way.", "group.", "offset")
+LOOKED_AT = ("up", "config.", "lock", "job.", "way.", "group.", "offset", "outlived")
 SLOTS = 12  # requests, and what the broker stores by itself
 QUEUES = 8
 DEFAULTS = (1, 16, 1)
@@ -52,6 +52,8 @@ KINDS_OF = ("not", "prepared")
 ENDS = {"commit": 8, "rollback": 12}
 SIDES = ((1, 121, JAVA_INT[1]), (1, 121, JAVA_INT[0]))
 UNTOLD = 999_999
+CLEANER = -1
+"""Whoever deletes other topics, among the requests that are open, once one was deleted."""
 
 
 class TooLarge(Exception):
@@ -88,14 +90,15 @@ class Line:
 
 
 @cache
-def specification() -> Specification:
+def specification(*, deletes: bool) -> Specification:
     classes: tuple[NameClass, ...] = ("template", "ordinary", "retry", "ordinary", "forbidden", "forbidden")
     number = Int(*JAVA_INT)
     return specify(
         Scope(
             "placed", "placed", producers=SLOTS, topics=classes, queues=QUEUES, counts=Int(0, 8), numbers=Int(-1, 8), queue_ids=number,
-            draws=Int(0, 7), requests=True, routes=False, store=True, updates=True, placed=True, offsets=20, file_size=1000,
-            sizes=Int(1, 1), versions=20, sends=0, permissions=tuple(range(8)), defaults=("template", "ordinary", "retry"),
+            draws=Int(0, 7), requests=True, routes=False, store=True, updates=True, placed=True, deletes=deletes, offsets=20,
+            file_size=1000, sizes=Int(1, 1), versions=20, sends=0, permissions=tuple(range(8)),
+            defaults=("template", "ordinary", "retry"),
         )
     )  # fmt: skip
 
@@ -106,9 +109,10 @@ class Whole:
     def __init__(self, wishes: Sequence[Wish], profile: str, *, auto_groups: bool, most: int = 10**6) -> None:
         self.wishes, self.profile, self.most = wishes, PROFILES[profile], most
         self.group = (int(auto_groups), *DEFAULTS[1:])
-        self.spec = specification()
+        self.deletes = any(wish.op == "delete" for wish in wishes)
+        self.spec = specification(deletes=self.deletes)
         model = self.spec.model
-        given = {name: getattr(self.profile, name) for name in (*(one[0] for one in SWITCHES), "wants_origin")}
+        given = {name: getattr(self.profile, name) for name in (one[0] for one in (*SWITCHES, *OF_STORES))}
         self.instance = model.given(
             **constants(profile), **given, auto_create=True, template_read=8, template_write=8, sends=0, update_budget=-1
         )
@@ -237,17 +241,31 @@ class Whole:
         state, open_, own = whole
         for after in self.within(state):
             yield after, open_, own
-        for number in open_:
+        for after in self._deleted(state) if CLEANER in open_ else ():
+            yield after, open_, own
+        for number in open_ - {CLEANER}:
             yield self._administered(state, self.wishes[number]), open_ - {number}, own
         for one in own:
             p, topic, queue = one
-            begun = self.handling(state, p, job__phase="append", job__topic=topic, job__queue=queue, job__kind="not")
+            begun = self.handling(state, p, job__phase="append", job__topic=topic, job__queue=queue, job__write=QUEUES, job__kind="not")
             yield begun, open_, own - {one}
         for slot, offset in furthest.items():
             if state[slot] < offset:
                 yield self._with(state, {slot: state[slot] + 1}), open_, own
 
+    def _deleted(self, state: State) -> Iterator[State]:
+        """What may follow from a deletion: queues that outlive it go on; others delete topics, which takes all away that are gone."""
+        outlive, delete = self.functions["outlive"], self.functions["delete_topic"]
+        for topic, queue in product((*SEEN, HALF), range(QUEUES)):
+            if outlive.enabled(state, (0, topic, queue)):
+                yield self._with(outlive.effect(state, (0, topic, queue)), {})
+        gone = next((topic for topic in SEEN if self.config(state, topic) is None), None)
+        if gone is not None:
+            yield self._with(delete.effect(state, (0, gone)), {})
+
     def _administered(self, state: State, wish: Wish) -> State:
+        if wish.op == "delete":
+            return self._with(self.functions["delete_topic"].effect(state, (0, wish.topic)), {})
         if wish.op in ("group", "ungroup"):
             return self._with(state, self._grouped(wish.group if wish.op == "group" else self.group))
         update = self.functions["update_topic"]
@@ -269,8 +287,9 @@ class Whole:
         """The states after a request has begun; `before` are those that began before it."""
         state, open_, own = whole
         wish = self.wishes[number]
-        if wish.op in ("group", "ungroup", "update"):
-            return [(state, open_ | {number}, own)]
+        if wish.op in ("group", "ungroup", "update", "delete"):
+            cleaner = {CLEANER} if wish.op == "delete" else set()
+            return [(state, open_ | {number} | cleaner, own)]
         places: list[tuple[int, int]] = []
         if self.unjudged(number, told, answer):
             places = [(self.wishes[k].topic, self.queue_of(k)) for k in before if self.is_half(k) and self.wishes[k].op == "send"]
@@ -315,7 +334,7 @@ class Whole:
         """The answer that the broker gives in this state, None while it gives none."""
         state, open_, _ = whole
         wish = self.wishes[number]
-        if wish.op in ("group", "ungroup", "update"):
+        if wish.op in ("group", "ungroup", "update", "delete"):
             return None if number in open_ else (0, None, None)
         if self.value(state, "job.phase", number) != "answered":
             return None
@@ -465,13 +484,15 @@ class Whole:
             return {"fields": {}, "body": b64encode(json.dumps(data).encode()).decode()}
         if wish.op == "ungroup":
             return {"fields": {"groupName": GROUP}}
+        if wish.op == "delete":
+            return {"fields": {"topic": TOPICS[wish.topic]}}
         read, write, perm = wish.config
         return {"fields": {"topic": TOPICS[wish.topic], "readQueueNums": str(read), "writeQueueNums": str(write), "perm": str(perm)}}
 
 
 OPS = {
     "send": "send", "back": "send_back", "end": "end_transaction", "group": "update_group", "ungroup": "delete_group",
-    "update": "update_topic",
+    "update": "update_topic", "delete": "delete_topic",
 }  # fmt: skip
 
 
@@ -523,6 +544,15 @@ def regrouped(chance: random.Random, made: Sequence[Wish]) -> Wish:
     return chance.choice((backs, backs, retried))(chance, made)
 
 
+def deletions(chance: random.Random, made: Sequence[Wish]) -> Wish:
+    if made and chance.random() < 0.35:
+        back = any(one.op == "back" for one in made)
+        return Wish("delete", topic=chance.choice((OWN, RETRY, DEAD) if back else (OWN, OWN, RETRY)))
+    if chance.random() < 0.4:
+        return sent(chance)
+    return chance.choice((delayed, retried, backs))(chance, made)
+
+
 def everything(chance: random.Random, made: Sequence[Wish]) -> Wish:
     if chance.random() < 0.1:
         return Wish("update", topic=chance.choice((OWN, RETRY)), config=chance.choice(((1, 1, 6), (2, 2, 6), (2, 2, 4))))
@@ -530,7 +560,8 @@ def everything(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 KINDS = {
-    "delayed": delayed, "half messages": halves, "retries": retried, "send-backs": backs, "groups": regrouped, "everything": everything,
+    "delayed": delayed, "half messages": halves, "retries": retried, "send-backs": backs, "groups": regrouped, "deletions": deletions,
+    "everything": everything,
 }  # fmt: skip
 
 

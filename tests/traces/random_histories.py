@@ -1,7 +1,7 @@
 """Random small histories of every shape that the judge knows, as a broker written by hand brings them about.
 
-A walk is a broker's threads and its clients, chance saying who goes on. What becomes of a history after a break (a crash, other settings,
-a topic that is gone) is as it would be, though nobody judges it.
+A walk is a broker's threads and its clients, chance saying who goes on. What becomes of a history after a break (a crash, other settings)
+is as it would be, though nobody judges it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Shape:
     most: int = 3
     updates: float = 0.0
     asks: float = 0.0
+    deletes: float = 0.0
     batches: float = 0.0
     odd: float = 0.0
     lost: float = 0.1
@@ -54,6 +55,11 @@ SHAPES: dict[str, Shape] = {
     "updates": Shape(updates=0.35, requests=(3, 4), looks=0.1),
     "asks": Shape(asks=0.4, updates=0.1, requests=(3, 4, 5), looks=0.15),
     "retry": Shape(topics=(RETRY,), updates=0.1, requests=(2, 3, 4)),
+    "deletions": Shape(deletes=0.35, asks=0.05, requests=(3, 4, 5), looks=0.1, there=0.4),
+    "deletions of more": Shape(
+        deletes=0.3, topics=("T", "U", RETRY, " ", "x" * 128), defaults=(TEMPLATE, "U"), updates=0.1, requests=(3, 4), batches=0.2,
+        there=0.3,
+    ),
     "names": Shape(topics=NAMES, requests=(2, 3), updates=0.1, there=0.3),
     "batches": Shape(batches=0.6, asks=0.1, requests=(3, 4)),
     "lost": Shape(lost=0.6, requests=(2, 3, 4), asks=0.1, updates=0.05),
@@ -72,7 +78,7 @@ SHAPES: dict[str, Shape] = {
     "let in": Shape(there=1.0, queues=(5, 5, 0), counts=(1, 8, 8), asks=0.4, updates=0.3, requests=(3, 4, 5), most=4, looks=0.0, lost=0.2),
     "alike": Shape(batches=0.3, lost=1.5, queues=(0, 0, -1), requests=(4, 5), most=4, clock=("none", "mixed"), there=0.7, looks=0.02),
     "everything": Shape(
-        topics=("T", "T", "U", RETRY), defaults=(TEMPLATE, TEMPLATE, "U", CLUSTER), updates=0.15, asks=0.15, batches=0.15,
+        topics=("T", "T", "U", RETRY), defaults=(TEMPLATE, TEMPLATE, "U", CLUSTER), updates=0.15, asks=0.15, batches=0.15, deletes=0.08,
         odd=0.1, lost=0.2, looks=0.1, breaks=0.04, there=0.4, ordered=0.15, unsaid=0.2,
         clock=("none", "none", "long", "mixed"), requests=(3, 4),
     ),
@@ -153,6 +159,8 @@ class Walk:
             queue = chance.choice([q for q in (*shape.queues, 7) if q >= 0])
             fields["queueId"] = str(queue)
             return Wish("max_offset", value, Asked("max_offset", topic, queue=queue))
+        if (kind := kind - shape.deletes) < 0:
+            return Wish("delete_topic", value, Asked("delete_topic", topic))
         if (kind := kind - shape.breaks) < 0:
             return self._breaking(value)
         queue, numbers, default = chance.choice(shape.queues), chance.choice((1, 2, 2, 0, -1, 9)), chance.choice(shape.defaults)
@@ -198,7 +206,7 @@ class Walk:
         if kind == "unreadable":
             value["fields"] |= {"queueId": "0", "defaultTopic": TEMPLATE, "defaultTopicQueueNums": "1", "sysFlag": "0"}
             return Wish("send", value)
-        return Wish(kind, value)
+        return Wish(kind, value, Asked(kind, value["fields"]["topic"]) if kind == "delete_topic" else None)
 
     # What happens
 
@@ -271,10 +279,6 @@ class Walk:
             wish.least = self.reached.get((wish.asked.topic, wish.asked.queue), 0)
         if chance.random() < 0.06:
             wish.number = -2  # never gets there
-        if wish.op == "delete_topic" and wish.value["fields"]["topic"] in self.broker.topics:
-            place = self.broker.topics.index(wish.value["fields"]["topic"])
-            if all(job is None for job in self.state[3]):
-                self.state = ((*self.state[0][:place], None, *self.state[0][place + 1 :]), *self.state[1:])
         if wish.number >= 0:
             self.state = self.broker.opened(self.state, wish.number)
 
@@ -303,8 +307,8 @@ class Walk:
 
     def _answer(self, wish: Wish, one: Asked, said: tuple[Any, ...]) -> None:
         chance, value = self.chance, dict[str, Any]()
-        if one.op == "update_topic":
-            value = {"code": 0 if said[0] == "updated" else 1, "fields": {}}
+        if one.op in ("update_topic", "delete_topic"):
+            value = {"code": 1 if said[0] == "refused" else 0, "fields": {}}
         elif one.op == "topic_config":
             value = {"code": 17, "fields": {}} if said[0] is None else {"code": 0, "body": table_body(said[0])}
         elif one.op == "max_offset":

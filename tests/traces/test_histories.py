@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
@@ -306,12 +307,85 @@ def test_delayed_messages_come_back_by_themselves() -> None:
     assert verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 2)).verdict == "illegal"
 
 
-@pytest.mark.parametrize("op", ["delete_topic", "configure"])
-def test_a_part_ends_where_the_specification_has_no_word(op: str) -> None:
-    stop = call("a", op, {"to": "broker-a", "fields": {"topic": "T"}}, {"code": 0, "fields": {}})
+def test_a_part_ends_where_the_specification_has_no_word() -> None:
+    stop = call("a", "configure", {"to": "broker-a", "fields": {}}, {"code": 0, "fields": {}})
     found = verdict(*sent("a", 0), *stop, *sent("b", 9))
     assert (found.verdict, found.explained) == ("ok", 1)
     assert sum(found.out_of_reach.values()) == 2
+
+
+def deleted(topic: str = "T", code: int = 0, remark: str = "", by: str = "a") -> list[Line]:
+    return call(by, "delete_topic", {"to": "broker-a", "fields": {"topic": topic}}, {"code": code, "remark": remark, "fields": {}})
+
+
+@pytest.mark.behaviour("TCM-31", "INV-34")
+def test_the_queues_of_a_deleted_topic_begin_anew_or_go_on() -> None:
+    """A queue without an entry is not found, and goes on; each does one of the two."""
+    before = [*sent("a", 0), *sent("a", 0, queue=1), *sent("a", 1), *deleted()]
+    for after, expected in (((0, 1), "ok"), ((2, 3), "ok"), ((1,), "illegal"), ((3,), "illegal"), ((0, 3), "illegal"), ((2, 0), "illegal")):
+        found = verdict(*before, *(line for offset in after for line in sent("b", offset)))
+        assert found.verdict == expected, after
+        assert not found.out_of_reach
+    assert verdict(*before, *sent("b", 0), *sent("b", 1, queue=1)).verdict == "ok"
+    assert verdict(*before, *deleted(), *sent("b", 2), *deleted(), *sent("b", 3), *sent("b", 0, queue=1)).verdict == "ok"
+
+
+@pytest.mark.behaviour("TCM-31", "CHK-05")
+def test_a_deleted_topic_is_not_there_until_a_send_makes_it() -> None:
+    def looked(answer: dict[str, Any]) -> list[Line]:
+        return call("c", "topic_config", {"to": "broker-a", "fields": {"topic": "T"}}, answer)
+
+    body = b64encode(json.dumps({"readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "order": False}).encode()).decode()
+    gone, there = looked({"code": 17}), looked({"code": 0, "body": body})
+    assert verdict(*sent("a", 0), *there, *deleted(), *gone, *sent("a", 0), *there).verdict == "ok"
+    assert verdict(*sent("a", 0), *deleted(), *there).verdict == "illegal"
+    assert verdict(*sent("a", 0), *deleted(code=1), *gone).verdict == "illegal"
+
+
+@pytest.mark.behaviour("SEND-21", "HAZ-18")
+def test_a_send_may_find_its_topic_gone() -> None:
+    under_way: list[Line] = [("invoke", "b", "send", send())]
+    error: list[Line] = [("ok", "b", "send", {"code": 1, "remark": "java.lang.NullPointerException", "fields": {}})]
+    assert verdict(*sent("a", 0), *under_way, *deleted(), *error).verdict == "ok"
+    assert verdict(*sent("a", 0), *under_way, *error, *deleted()).verdict == "illegal"
+    stored: list[Line] = [("ok", "b", "send", place(0, 0))]
+    assert verdict(*sent("a", 0), *under_way, *deleted(), *stored).verdict == "ok"
+
+
+@pytest.mark.behaviour("TCM-31")
+@pytest.mark.parametrize(
+    ("topic", "profile", "refused"), [("TBW102", "P494", True), ("a b", "P494", True), ("a b", "P533", False), ("U", "P494", False)]
+)
+def test_only_topics_of_users_are_deleted(topic: str, profile: str, refused: bool) -> None:
+    code = 29 if profile == "P533" else 1
+    assert verdict(*deleted(topic, code), profile=profile).verdict == ("ok" if refused else "illegal")
+    assert verdict(*deleted(topic), profile=profile).verdict == ("illegal" if refused else "ok")
+
+
+@pytest.mark.behaviour("TCM-31")
+def test_a_broker_without_a_wheel_deletes_and_fails_behind_it() -> None:
+    failed = deleted(code=1, remark='Cannot invoke "org.apache.rocketmq.store.timer.TimerMessageStore.getTimerMetrics()"')
+    assert verdict(*sent("a", 0), *failed, *sent("a", 0), profile="P533").verdict == "ok"
+    assert verdict(*sent("a", 0), *failed, *sent("a", 0)).verdict == "illegal"
+
+
+@pytest.mark.behaviour("TCM-31")
+def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
+    """Nobody told how far they were."""
+    table = {"TBW102": (8, 8, 7), "T": (4, 4, 6)}
+    known = {name: {"readQueueNums": r, "writeQueueNums": w, "perm": p} for name, (r, w, p) in table.items()}
+    there: Line = ("state", "broker-a", "topics", {"topics": known})
+    for after, expected in (((0, 1), "ok"), ((8, 9), "ok"), ((9,), "illegal"), ((8, 0), "illegal")):
+        assert verdict(there, *sent("a", 7), *deleted(), *(x for o in after for x in sent("b", o))).verdict == expected, after
+    assert verdict(there, *deleted(), *sent("b", 7), *sent("b", 8)).verdict == "ok"
+    assert verdict(there, *deleted(), *sent("b", 7), *sent("b", 7)).verdict == "illegal"
+
+
+def test_how_far_a_queue_is_after_a_deletion_is_not_judged() -> None:
+    """Entries of before may follow."""
+    looked = call("a", "max_offset", {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}, {"code": 0, "fields": {"offset": "7"}})
+    found = verdict(*sent("a", 0), *deleted(), *looked)
+    assert (found.verdict, found.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
 
 
 def test_how_far_a_queue_is() -> None:

@@ -45,10 +45,11 @@ class Story:
         without: str = "",
         told: dict[str, str] | None = None,
         body: bytes = b"\0\0\0\x16" + bytes(18),
+        size: int = 1,
         **fields: Any,
     ) -> Story:
         asked = {name: value for name, value in (SEND | {"topic": "A"} | fields).items() if name != without}
-        body = body if op == "batch" else b"a"
+        body = body if op == "batch" else bytes(size)
         value = {"to": "broker-a", "code": 320 if op == "batch" else 310, "fields": asked, "version": 399, "oneWay": False}
         self._add("invoke", "client 0", op, value | {"bodySize": len(body), "body": b64encode(body).decode()})
         answer = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": "0" * 32}
@@ -61,6 +62,11 @@ class Story:
         asked = {name: value for name, value in asked.items() if name != without}
         self._add("invoke", "client 0", "send_back", {"to": "broker-a", "code": 36, "fields": asked, "version": 399, "oneWay": False})
         self._add("ok", "client 0", "send_back", {"code": code, "fields": {}})
+        return self
+
+    def delete(self, topic: str) -> Story:
+        self._add("invoke", "client 0", "delete_topic", {"to": "broker-a", "fields": {"topic": topic}})
+        self._add("ok", "client 0", "delete_topic", {"code": 0, "fields": {}})
         return self
 
     def topics(self, **topics: int) -> Story:
@@ -160,6 +166,18 @@ def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
     assert verdicts(20000, 0) == ["ok", "illegal"]
 
 
+@pytest.mark.behaviour("APP-06", "BACK-16")
+def test_a_message_whose_record_becomes_too_large_is_not_put_again_where_the_record_is_limited() -> None:
+    """Up to 4.9.3; near the limit both answers are right, and far from it one."""
+
+    def verdicts(profile: str, size: int) -> list[str]:
+        stories = [Story().send(0, 0, size=size) for _ in range(2)]
+        return [story.back(code).judged(profile).verdict for code, story in enumerate(stories)]
+
+    assert verdicts("P493", (4 << 20) - 200) == ["ok", "ok"]
+    assert verdicts("P493", 1 << 20) == verdicts("P494", (4 << 20) - 200) == ["ok", "illegal"]
+
+
 @pytest.mark.parametrize("named", ["TRUE", "true"])
 def test_a_batch_by_its_header_alone_is_left_out_also_where_records_lie_elsewhere(named: str) -> None:
     """Whether its body is one decides what is answered, and the judge does not read it."""
@@ -236,3 +254,25 @@ def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> No
         for offset in offsets:
             story.send(0, offset, properties=half)
         assert story.topics(A=4).judged().verdict == "ok"
+
+
+@pytest.mark.behaviour("TCM-31", "BACK-06", "BACK-07")
+def test_a_deleted_retry_topic_is_made_again_by_whoever_gives_a_message_back() -> None:
+    """The group stays, and so do its dead letters."""
+    story = Story().send(0, 0).back(0).delete("%RETRY%g").back(0)
+    assert story.topics(A=4, _RETRY_g=1).judged().verdict == "ok"
+    assert Story().send(0, 0).back(0).delete("%RETRY%g").topics(A=4, _RETRY_g=1).judged().verdict == "illegal"
+    assert Story().send(0, 0).back(0).delete("%RETRY%g").topics(A=4).judged().verdict == "ok"
+    buried = Story().send(0, 0).back(0, delayLevel="-1").delete("%DLQ%g")
+    assert buried.topics(A=4, _RETRY_g=1).judged().verdict == "ok"
+    assert buried.topics(A=4, _RETRY_g=1, _DLQ_g=1).judged().verdict == "illegal"
+
+
+@pytest.mark.behaviour("TCM-31", "CL-02")
+def test_a_delayed_message_comes_to_a_topic_that_is_gone() -> None:
+    """And takes an offset there: in a queue that begins anew, or in one that goes on. Queues of delay levels are never taken away."""
+    late = "DELAY\x011\x02"
+    for offset, expected in ((0, "ok"), (1, "ok"), (2, "ok"), (3, "illegal")):
+        story = Story().send(0, 0).send(0, 0, properties=late).delete("A").send(0, offset)
+        assert story.judged().verdict == expected
+    assert Story().send(0, 0, properties=late).delete("A").send(0, 0, properties=late).judged().verdict == "illegal"

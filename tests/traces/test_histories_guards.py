@@ -68,6 +68,7 @@ def sent(topic: str, queue: int = 0, numbers: int = 4, default: str = TEMPLATE) 
 
 FIELDS: dict[str, Callable[..., dict[str, str]]] = {
     "send": sent,
+    "delete_topic": lambda t: {"topic": t},
     "update_topic": lambda t, r, w, p: {"topic": t, "readQueueNums": str(r), "writeQueueNums": str(w), "perm": str(p)},
 }
 
@@ -76,6 +77,11 @@ def one(topic: str, code: int, *place: int, queue: int = 0, default: str = TEMPL
     """A single send and its answer."""
     place = place or ((0, 0) if code == 0 else ())
     return Told((("send", "c", topic, queue, 4, default), ("ok", "c", "send", code, *place)), **more)
+
+
+def deleted(topic: str, *before: tuple[Any, ...]) -> Told:
+    """Requests, and then the deletion of a topic that succeeds."""
+    return Told((*before, ("delete_topic", "a", topic), ("ok", "a", "delete_topic", 0)))
 
 
 HERE = {"T": (2, 2, 6)}
@@ -175,6 +181,9 @@ TELLS: dict[tuple[str, str], Told] = {
     ("refuse_in_store", "name too long for the store"): one("T", LIMIT, default=LONG, table=HERE, **P40),
     ("store", "accepted"): SKIPS,
     ("store", "name fits the store"): one(LONG, 0, table={LONG: (2, 2, 6)}, **P40),
+    ("delete_topic", "proper name"): deleted(BLANK),
+    ("miss_topic", "accepted"): deleted("T", ("send", "b", "T", 0), ("ok", "b", "send", BAD)),
+    ("miss_topic", "topic gone"): deleted("U", ("send", "b", "U", 0), ("ok", "b", "send", BAD)),
     ("update_topic", "proper name"): Told((("update_topic", "a", BLANK, 1, 1, 6), ("ok", "a", "update_topic", 0))),
 }
 
@@ -225,7 +234,7 @@ def test_a_deleted_guard_changes_a_verdict(place: tuple[str, str]) -> None:
 
 
 def test_every_guard_is_told_or_has_a_reason() -> None:
-    shape = Shape("P494", ("template", "retry", "long", "ordinary"), 2)
+    shape = Shape("P494", ("template", "retry", "long", "ordinary"), 2, deletes=True)
     actions = [a for a in machine(shape).spec.model.actions if a.actor in SERVED and a.name not in SIZES]
     guards = {(a.name, g.name) for a in actions for g in a.guards if not g.bound and g.name != "broker runs"}
     assert not TELLS.keys() & NO_HISTORY.keys()

@@ -100,6 +100,10 @@ class Broker:
                 yield moved(changed, number, ("done", "updated"))
             else:
                 yield moved(state, number, ("done", "refused"))
+        elif one.op == "delete_topic":
+            yield from self._deleted(state, number, one, t)
+        elif one.op == "clean":  # other topics are deleted
+            yield from without_a_queue(state, t)
         elif one.op == "topic_config":
             yield moved(state, number, ("done", table[t]))
         elif one.op == "max_offset":
@@ -110,6 +114,19 @@ class Broker:
             known = table[t]
             if known is not None:
                 yield moved((changed_at(table, t, (*known[:2], 6, known[3])), ends, holder, jobs), number, None)
+
+    def _deleted(self, state: State, number: int, one: Asked, t: int) -> Iterator[State]:
+        """The topic goes, then the queues of all that are gone, one after the other; a queue without an entry is not found."""
+        table, ends, holder, jobs = state
+        job = jobs[number]
+        if job is not None and job[0] == "cleaning":
+            yield moved(state, number, ("done", "deleted"))
+            for gone in range(len(table)):
+                yield from without_a_queue(state, gone)
+        elif self.kind(one.topic) in (("ordinary", "retry", "illegal", "long") if self.profile == "P533" else ("ordinary", "retry")):
+            yield moved((changed_at(table, t, None), ends, holder, jobs), number, ("cleaning",))
+        else:
+            yield moved(state, number, ("done", "refused"))
 
     def _handled(self, state: State, number: int, one: Asked, job: Job) -> Iterator[State]:
         table, ends, holder, jobs = state
@@ -126,14 +143,14 @@ class Broker:
         free = (table, ends, None, jobs)
         if phase == "arrived":
             code = self._refusal(one.topic, config)
-            yield end(code) if code else at("missing" if config is None else "checked")
+            yield end(code) if code else at("missing") if config is None else at("checked", made=config[:3])
         elif phase == "missing":
             if holder is None:
                 yield at("locked", (table, ends, number, jobs))
             if one.patient and (holder is not None or self.crowded):
                 yield at("failed")
         elif phase == "locked":
-            yield at("found" if config is not None else "template")
+            yield at("template") if config is None else at("found", made=config[:3])
         elif phase == "found":
             yield at("checked", free)
         elif phase == "template":
@@ -146,10 +163,9 @@ class Broker:
             else:
                 if one.default == TEMPLATE and not self.auto_create:
                     source = (*source[:2], 6, source[3])
-                yield at("inherit", (changed_at(table, d, source), ends, holder, jobs))
+                yield at("inherit", (changed_at(table, d, source), ends, holder, jobs), source[:3])
         elif phase == "inherit":
-            source = table[self.topics.index(one.default)]
-            assert source is not None
+            source = table[self.topics.index(one.default)] or (read, write, perm, False)  # deleted since
             if source[2] & 1:
                 wide = max(0, min(one.numbers, source[1]))
                 yield at("built", state, (wide, wide, source[2] - 1))
@@ -163,25 +179,27 @@ class Broker:
             yield at("failed", free)
         elif phase == "failed":
             if self.kind(one.topic) == "retry" and not second:
-                yield at("missing" if config is None else "checked", second=True)
+                yield at("missing", second=True) if config is None else at("checked", made=config[:3], second=True)
             else:
                 yield end(17)
         elif phase == "checked":
-            assert config is not None
-            yield at("here") if one.queue < max(config[0], config[1]) else end(1)
+            yield at("here") if one.queue < max(read, write) else end(1)
         elif phase == "here":
-            yield from self._stored(state, number, one, t)
+            yield from self._stored(state, number, one, t, write)
 
-    def _stored(self, state: State, number: int, one: Asked, t: int) -> Iterator[State]:
+    def _stored(self, state: State, number: int, one: Asked, t: int, had: int) -> Iterator[State]:
+        """`had`: the queues that the topic had to write to when it was looked up."""
         table, ends, holder, jobs = state
         config = table[t]
-        if one.queue < 0 and (config is None or config[1] == 0):
-            if config is not None:
-                yield moved(state, number, ("done", 1, None, None))
+        write = had if config is None else config[1]
+        if config is None:  # deleted since
+            yield moved(state, number, ("done", 1, None, None))
+        if one.queue < 0 and write == 0:
+            yield moved(state, number, ("done", 1, None, None))
         elif self.profile not in SWITCHED and self.kind(one.topic) == "long":
             yield moved(state, number, ("done", 13, None, None))
         else:
-            for queue in (one.queue,) if one.queue >= 0 else range(config[1] if config is not None else 0):
+            for queue in (one.queue,) if one.queue >= 0 else range(write):
                 next_ = counter(ends, t, queue)
                 after = (table, counted(ends, t, queue, next_ + one.count), holder, jobs) if one.counted else state
                 yield moved(after, number, ("done", 0, queue, next_ if one.counted else 0))
@@ -197,6 +215,8 @@ class Broker:
         """Whether a request is over, with the answer that came."""
         if job is None or job[0] != "done" or one.answer is None:
             return False
+        if one.op == "delete_topic":
+            return (job[1] == "deleted") == (one.answer[0] == 0)
         if one.op == "update_topic":
             return (job[1] == "updated") == (one.answer[0] == 0)
         if one.op == "topic_config":
@@ -219,9 +239,16 @@ def changed_at(table: tuple[Config | None, ...], t: int, config: Config | None) 
     return (*table[:t], config, *table[t + 1 :])
 
 
+def without_a_queue(state: State, t: int) -> Iterator[State]:
+    """What may become of a topic that is not there: one of its queues is taken away."""
+    table, ends, *rest = state
+    for queue in [q for topic, q, _ in ends if topic == t] if table[t] is None else []:
+        yield table, counted(ends, t, queue, 0), *rest
+
+
 def counter(ends: tuple[tuple[int, int, int], ...], t: int, queue: int) -> int:
     return next((n for topic, q, n in ends if (topic, q) == (t, queue)), 0)
 
 
 def counted(ends: tuple[tuple[int, int, int], ...], t: int, queue: int, n: int) -> tuple[tuple[int, int, int], ...]:
-    return tuple(sorted([*(e for e in ends if e[:2] != (t, queue)), (t, queue, n)]))
+    return tuple(sorted([*(e for e in ends if e[:2] != (t, queue)), *([(t, queue, n)] if n else [])]))

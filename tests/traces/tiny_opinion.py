@@ -18,7 +18,7 @@ from tiny_broker import CLUSTER, DLQ, RETRY, STORED, TEMPLATE, Asked, Broker, Co
 
 from rocketproof_traces.history import Event, Header
 
-JUDGED = ("send", "batch", "update_topic", "topic_config", "max_offset")
+JUDGED = ("send", "batch", "update_topic", "topic_config", "max_offset", "delete_topic")
 OWN = {TEMPLATE, "SCHEDULE_TOPIC_XXXX", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest"}
 LOCK_WAIT = 3_000_000_000  # nanoseconds
 
@@ -137,7 +137,7 @@ class Opinion:
         self.found, self.profile, self.topics, self.most = found, profile, topics, most
         self.crowded = crowded
         self.states = 0
-        self.calls = [c for c in found.calls if c.topic in topics and c.begun.op in (*JUDGED, "delete_topic")]
+        self.calls = [c for c in found.calls if c.topic in topics and c.begun.op in JUDGED]
         self.end = self._end()
 
     def _end(self) -> int:
@@ -150,7 +150,7 @@ class Opinion:
             unread = c.begun.op == "send" and "flag" not in c.fields
             untold = c.begun.op == "batch" and c.messages is None
             ordered = c.begun.op == "update_topic" and c.fields.get("order") == "true"
-            if c.begun.op == "delete_topic" or unread or untold or ordered:
+            if unread or untold or ordered:
                 ends.append(c.begun.seq)
         return min(ends)
 
@@ -172,8 +172,11 @@ class Opinion:
         broker = Broker(self.profile, auto, permission, tuple(topics), crowded=self.crowded, name=self.found.broker)
         asked: list[Asked] = []
         for call in self.calls:
-            if call.begun.op != "delete_topic" and call.begun.seq < self.end:
+            if call.begun.seq < self.end:
                 asked += self._asked(call)
+        deleted = [c for c in self.calls if c.begun.op == "delete_topic" and c.begun.seq < self.end]
+        for topic in {c.topic for c in deleted}:
+            asked.append(Asked("clean", topic, since=min(c.begun.seq for c in deleted)))
         if self.crowded and not auto:
             asked.append(Asked("reduced", TEMPLATE, since=-1))
         broker.asked = sorted(asked, key=lambda one: one.since)
@@ -240,11 +243,14 @@ class Opinion:
         if op == "update_topic":
             wanted = (int(fields["readQueueNums"]), int(fields["writeQueueNums"]), int(fields["perm"]), False)
             return [Asked(op, call.topic, seq, until, wanted=wanted, answer=(code,))]
+        if op == "delete_topic":
+            return [Asked(op, call.topic, seq, until, answer=(code,))]
         if op == "topic_config":
             return [] if not answered or code not in (0, 17) else [Asked(op, call.topic, seq, until, answer=(_body(call),))]
         if op == "max_offset":
             queue = int(fields["queueId"])
-            return [] if not answered or code != 0 else [Asked(op, call.topic, seq, until, queue, answer=(call.said("offset"),))]
+            anew = any(c.begun.op == "delete_topic" and call.ended is not None and c.begun.seq < call.ended.seq for c in self.calls)
+            return [] if anew or not answered or code != 0 else [Asked(op, call.topic, seq, until, queue, answer=(call.said("offset"),))]
         queue = int(fields["queueId"])
         took = None
         if call.ended is not None and call.ended.time is not None and call.begun.time is not None:

@@ -15,12 +15,14 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Choice, Program, generate
 from rocketproof_properties.releases import against, staging
+from rocketproof_properties.releases.causes import cause_of
 from rocketproof_properties.releases.edges import EDGES, edges
 from rocketproof_properties.releases.pairs import compare
 from rocketproof_properties.releases.staging import Stage, serves
 from rocketproof_properties.releases.switching import Recorded
 from rocketproof_properties.replay import program
 from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.zoo.bugs import chosen
 
 PERFORMED = against._performed
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
@@ -103,6 +105,19 @@ def test_what_is_stored_otherwise_is_a_difference(pair: tuple[Recorded, Recorded
     other.states["queues"]["queues"][0][2] += 1
     other.states["records"]["records"][:] = other.states["records"]["records"][:1]
     assert [each.field for each in compare(one, other)] == ["perm", "next offset", "content"]
+
+
+def test_a_record_in_a_topic_of_all_programs_tells_where_it_came_from(tmp_path: Path) -> None:
+    """A delayed half message goes back into the half topic, up to P45 (HAZ-39; zoo A24), where nobody was told its place."""
+    delayed = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}}
+    steps = (("send", {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}), ("send", delayed), ("time", {"millis": 2500}))
+    one, other = (performed(name, tmp_path / name, [Program(1, "test", steps)])[1].history for name in ("P45", "P49"))
+    (found,) = [each for each in compare(one, other) if each.field == "content"]
+    assert (found.recorded, found.found) == ("a record in RMQ_SYS_TRANS_HALF_TOPIC, for RMQ_SYS_TRANS_HALF_TOPIC", "none")
+    (bug,) = chosen(["A24"])
+    cause = cause_of(found, one)
+    assert bug.matches(cause.about, f"{found.where} {cause}")
+    assert not bug.matches(cause.about, "record.content is a record in RMQ_SYS_TRANS_HALF_TOPIC, for # and not none")
 
 
 def test_the_command_finds_what_a_switch_decides_and_makes_it_small(

@@ -8,8 +8,9 @@ import pytest
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.estimates import unseen
 from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.judging.done import Done, unseen
+from rocketproof_properties.judging.done import Done
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.call import Context

@@ -10,10 +10,13 @@ import pytest
 
 from rocketproof_properties.changes import arguments, baseline, operators, sampling
 from rocketproof_properties.changes.results import NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
+from rocketproof_properties.changes.target import _done
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.deployment import TargetError
+from rocketproof_properties.deployments.deployment import OF_TARGETS, TargetError
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.settings import ENDED
 from rocketproof_properties.validation.report import ValidationReport
-from rocketproof_properties.validation.validate import CTRL_C
+from rocketproof_properties.validation.validate import CTRL_C, ValidationRequest
 
 SOURCE = '''
 @property
@@ -131,6 +134,27 @@ def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reac
     monkeypatch.setattr(baseline, "validate", lambda request, progress: ValidationReport({}, "P494", 0, 0, stopped=stopped))
     with pytest.raises(raised):
         baseline.baseline("P494", 2, 1, lambda what, done, of: None)
+
+
+def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[ValidationRequest]()
+
+    def performed(request: ValidationRequest, progress: object) -> ValidationReport:
+        asked.append(request)
+        return ValidationReport({}, "P494", 0, 0)
+
+    monkeypatch.setattr(baseline, "Forked", lambda *given, **named: SimpleNamespace(lines=frozenset, end=lambda: None))
+    monkeypatch.setattr(baseline.Forked, "offers", OF_TARGETS, raising=False)
+    monkeypatch.setattr(baseline, "validate", performed)
+    with pytest.raises(TargetError):
+        baseline.baseline("P494", 20, 1, lambda what, done, of: None)
+    assert ENDED in {one.needs for request in asked for one in request.remembered}
+
+
+def test_lines_are_told_once_each_while_threads_go_on() -> None:
+    lines = {("a.py", 1), ("b.py", 2)}
+    assert sorted(_done(InProcess("P494"), [], lines, "lines", [])) == [("a.py", 1), ("b.py", 2)]
+    assert not lines
 
 
 def test_every_argument_is_about_changes_that_there_are() -> None:

@@ -19,7 +19,7 @@ from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
 from rocketproof_properties.runs import client, readback, runner, transport
 from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.readback import Reader, read_back, schedule_offsets
+from rocketproof_properties.runs.readback import LATE, Reader, late_ends, read_back
 from rocketproof_properties.runs.recording import answer_data
 from rocketproof_properties.runs.runner import Bounds, Gone, Runner
 from rocketproof_properties.steps.call import Context
@@ -32,7 +32,7 @@ from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
 from rocketproof_properties.witnesses.known import WITNESSES, replay
 from rocketproof_protocol import codes
-from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 PROFILE = "P494"
 SEND: Step = ("send", {"topic": "A", "body": "hello"})
@@ -118,7 +118,7 @@ def test_what_could_not_be_read_is_not_known_and_not_empty(faultless: Deployment
         assert reader.next_offset("A", 0) is None
         assert reader.topics() is None
         assert reader.settings() is None
-        assert set(schedule_offsets(reader)) == {None}
+        assert set(late_ends(reader)) == {None}
         assert reader.view(0) is not None
         faults, missed = reader.take()
         reader.close()
@@ -145,7 +145,7 @@ def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deplo
         under_way = made.begin(Program(1, "messages with a delay", (DELAYED,)))
         client.perform(under_way.program.steps, under_way.clients, lambda: False)
         if run == "second":
-            under_way.before = [0] * 18  # worse than unknown: what the levels hold is read from their start
+            under_way.before = [0] * len(LATE)  # worse than unknown: what the levels hold is read from their start
         made.end(under_way)
         under_way.close()
         made.close()
@@ -164,14 +164,14 @@ def test_a_level_whose_end_was_not_known_is_not_read_from_its_start(faultless: D
             pulled.append(topic)
             return super().pull(topic, queue, start, end)
 
-    def queues(before: readback.Levels) -> object:
+    def queues(before: readback.Ends) -> object:
         reader = Watched(faultless, "broker-a")
         seen = dict(read_back(reader, Names("r000000-1-", 1), [], [], before, range(1), 0))
         reader.close()
         return seen["queues"]
 
-    assert queues([None] * 18) == {"queues": [], "pulled": False} and pulled == []
-    assert queues([0] * 18) == {"queues": [], "pulled": True} and set(pulled) == {SCHEDULE}
+    assert queues([None] * len(LATE)) == {"queues": [], "pulled": False} and pulled == []
+    assert queues([0] * len(LATE)) == {"queues": [], "pulled": True} and set(pulled) == {SCHEDULE, HALF_TOPIC}
 
 
 def test_two_runs_have_no_time_of_birth_in_common(faultless: Deployment, tmp_path: Path) -> None:

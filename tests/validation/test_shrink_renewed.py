@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from rocketproof_properties.generators.programs import ENDED, Program
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.generators.settings import ENDED
 from rocketproof_properties.judging.judging import Verdict
 from rocketproof_properties.runs.runner import Runner
 from rocketproof_properties.steps.vocabulary import Step

@@ -52,6 +52,24 @@ def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path)
     assert not held["INV-41.stored"] and held["INV-37.stored"]
 
 
+def test_a_queue_may_be_built_again_from_what_came_before_its_topics_deletion(store: Path, tmp_path: Path) -> None:
+    """Then the first record behind the deletion has number 0 as well, and comes second."""
+    rebuilt = tmp_path / "rebuilt"
+    shutil.copytree(store, rebuilt)
+    (queue,) = (one for one in (rebuilt / "consumequeue").glob("*/0/*") if one.parts[-3].endswith("-A"))
+    entries_ = queue.read_bytes()
+    queue.write_bytes(entries_[:20] * 2 + entries_[40:])
+
+    def broken(topics: list[str]) -> set[str]:
+        path = tmp_path / "logs" / "1.ndjson"
+        assert storefiles.record(rebuilt, path, "broker-a", "", {"anew": topics}, PROFILE)
+        return {id_ for id_, (held, _, _) in judge_log(path, PROFILE).claims.items() if not held}
+
+    there = broken([])
+    assert {"INV-44.offset", "INV-44.back"} <= there == broken(["another"])
+    assert broken([queue.parts[-3]]) == there - {"INV-44.offset", "INV-44.back"}
+
+
 def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path: Path) -> None:
     torn = tmp_path / "torn"
     shutil.copytree(store, torn)

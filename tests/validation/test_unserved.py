@@ -10,7 +10,8 @@ import pytest
 from spoilt import Spoilt, answering
 
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
-from rocketproof_properties.generators.programs import ENDED, NARROW, STARTED, Program
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.generators.settings import ENDED, NARROW, STARTED
 from rocketproof_properties.validation import accept, show
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, again, validate
@@ -63,6 +64,16 @@ def test_a_broker_that_does_not_come_back_is_a_finding(starts: int, steps: tuple
     assert one.program.steps == steps
     assert "does not start again" in found.stopped
     assert [(each.verdict, each.program) for each in again(tmp_path / "r", None, ()).open] == [(one.verdict, one.program)]
+
+
+def test_behind_a_broker_that_does_not_come_back_others_go_on(tmp_path: Path) -> None:
+    """One of four programs that end a process comes first; the ordinary one is performed all the same."""
+    ending = tuple(Program(number, "", (("send", {}), ("crash", {})), ENDED) for number in range(1, 5))
+    remembered = (*ending, Program(5, "", BACK))
+    found = validate(ValidationRequest(Spoilt(starts=0), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
+    (one,) = found.open
+    assert one.verdict.property == "start.again" and one.program.steps == ending[0].steps
+    assert any("send_back" in each.asked for each in found.judged) and "does not start again" in found.stopped
 
 
 class Choosy(Spoilt):

@@ -86,14 +86,20 @@ def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[s
     assert "unknown key 'accepted'; use accept" in refused(capsys, "--target", "inprocess", "--accept", str(path))
 
 
-def test_a_report_of_a_later_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for text, said in (("{}", "is none of validate"), ("[", "is none of validate"), (later(), "has version 2")):
+def test_a_report_of_another_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for text, said in (
+        ("{}", "is none of validate"),
+        ("[", "is none of validate"),
+        (of_version("2"), "is none of validate"),
+        (of_version(1), "has version 1, this rocketproof reads 2; let this one validate the target anew"),
+        (of_version(3), "has version 3, this rocketproof reads 2; update rocketproof"),
+    ):
         (tmp_path / "report.json").write_text(text)
         assert said in refused(capsys, "--again", str(tmp_path))
 
 
-def later() -> str:
-    return json.dumps({"schema": "rocketproof-validation", "version": 2})
+def of_version(version: object) -> str:
+    return json.dumps({"schema": "rocketproof-validation", "version": version})
 
 
 def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

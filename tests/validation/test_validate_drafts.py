@@ -9,7 +9,8 @@ import pytest
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import ENDED, Program
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.generators.settings import ENDED
 from rocketproof_properties.judging.judging import Verdict
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation import drafts, report

@@ -79,7 +79,7 @@ def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> Non
 def test_the_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     data = json.loads((folder / "report.json").read_text())
-    assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 1, PROFILE, 0)
+    assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 2, PROFILE, 0)
     assert data["programs"]["judged"] == 60
     assert data["requests"] == sum(one.requests for one in found.judged) > 100
     assert {row["id"] for row in data["verdicts"]} >= {"INV-06.records", "INV-34.records", "INV-43", "reference", "specification"}
@@ -349,21 +349,13 @@ def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, s
 def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped in the middle of the seventh program."""
     target = InProcess(PROFILE)
-    opened: list[Deployment] = []
-    right = InProcess.open
-
-    def open_(self: InProcess, *args: Any) -> Deployment:
-        opened.append(right(self, *args))
-        return opened[-1]
-
-    monkeypatch.setattr(InProcess, "open", open_)
     performed = Runner.perform
     seen: list[Program] = []
 
     def perform(self: Runner, program: Program, folder: Path | None = None) -> Path:
         seen.append(program)
         if len(seen) == 7:
-            opened[0].stop("broker-a")
+            self.deployment.stop("broker-a")
         return performed(self, program, folder)
 
     monkeypatch.setattr(Runner, "perform", perform)

@@ -25,7 +25,7 @@ from rocketproof_properties.runs.recording import Recording
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
-from rocketproof_properties.validation.restarts import Late, Report, restart_each
+from rocketproof_properties.validation.restarts import Late, Report, in_time, restart_each
 
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
@@ -192,8 +192,9 @@ LOST: dict[str, tuple[Patch, str]] = {
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path) -> None:
+def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, property_ = LOST[fault]
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
     with changed(*patch) as running:
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND, ("group", {"group": "g", "retries": 3}))))
@@ -242,7 +243,7 @@ def test_a_route_that_no_name_server_told_is_not_one_that_holds(routes: dict[str
     before = {**VIEW, "topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "missed": []}
     recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**before, "routes": routes}})
     recording.close()
-    judged = restarts.judge(load(path), path)
+    judged = restarts.judge(load(path), path, "P494")
     assert not judged.verdicts and "restart.topics" in judged.claims
     assert ("restart.routes" in judged.claims, "restart.routes" in judged.exercised) == (routes is not None, bool(routes))
 
@@ -271,6 +272,18 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
         reader.deployment.close()
 
 
+@pytest.mark.parametrize(("profile", "known"), [("P494", False), ("P520", False), ("P511", True), ("P500", True)])
+def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, known: bool, tmp_path: Path) -> None:
+    path = tmp_path / "1.ndjson"
+    recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    before, after = ({**VIEW, "delayed": [["T", 1, 1, came]], "missed": [], "routes": None} for came in (1, 0))
+    recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": after})
+    recording.close()
+    judged = restarts.judge(load(path), path, profile)
+    assert [(one.property, one.known) for one in judged.verdicts] == [("restart.delayed", known)]
+    assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
+
+
 def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
     for missed, kept in (([], False), (["progress"], True)):
         path = tmp_path / f"{kept}.ndjson"
@@ -278,10 +291,20 @@ def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
         before = {**VIEW, "progress": {"T": None}, "missed": missed}
         recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**VIEW, "progress": {"T": 0}}})
         recording.close()
-        judged = restarts.judge(load(path), path)
+        judged = restarts.judge(load(path), path, "P494")
         assert (not judged.verdicts, not judged.claims) == (kept, kept)
 
 
 def test_late_messages_are_told_by_when_they_are_due() -> None:
     one = Late("T", 0, 5, 1000)
     assert one[:3] == ("T", 0, 5)
+
+
+@pytest.mark.behaviour("REC-05")
+@pytest.mark.parametrize(
+    ("came", "due", "missed", "enough"), [(0, 0, [], True), (0, 1, [], False), (1, 1, [], True), (1, 1, ["view"], False)]
+)
+def test_a_broker_that_started_a_moment_ago_is_waited_for_before_it_is_ended_again(
+    came: int, due: int, missed: list[str], enough: bool
+) -> None:
+    assert in_time({**VIEW, "delayed": [["queue 0 of T, born 1", due, 1, came]], "missed": missed}) is enough

@@ -13,7 +13,8 @@ import pytest
 from rocketproof_properties import failures
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import FUTURE, NARROW, Program
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.generators.settings import FUTURE, NARROW
 from rocketproof_properties.judging.judging import Judged, Verdict
 from rocketproof_properties.runs import client as session
 from rocketproof_properties.validation import memory

@@ -12,12 +12,14 @@ import pytest
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.generators.programs import ALONE, CONFIGURED, ENDED, STARTED, WIRED, Choice, Program, generate
+from rocketproof_properties.generators.programs import WIRED, Choice, Program, generate
 from rocketproof_properties.generators.requests import MOST_CLIENTS
+from rocketproof_properties.generators.settings import ALONE, CONFIGURED, ENDED, LARGE, READ_ONLY, STARTED
 from rocketproof_properties.generators.wire import QUEUES
 from rocketproof_properties.steps.call import Context, Stored
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
+from rocketproof_properties.validation.validate import stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = Choice("P494", 300, 7, configure=True, start=True, end=True)
@@ -65,9 +67,28 @@ def test_each_queue_that_was_sent_to_is_asked_for_its_first_message() -> None:
 def test_every_source_and_configuration_has_programs() -> None:
     programs = everything()
     assert len(programs) == 300
-    assert {one.needs for one in programs} == {"", *CONFIGURED, *STARTED}
+    assert {one.needs for one in programs} >= {"", *CONFIGURED, *STARTED}
     assert max(one.clients for one in programs) == MOST_CLIENTS
     assert any(one.concurrent for one in programs)
+
+
+def test_programs_on_a_broker_without_write_permission_ask_for_routes() -> None:
+    mine = [one for one in everything() if one.needs == READ_ONLY]
+    assert mine and all(one.steps[-1][0] == "route" for one in mine if any(name in ("send", "topic") for name, _ in one.steps))
+
+
+def test_some_programs_that_end_a_process_come_first_and_none_twice() -> None:
+    groups: dict[str, list[Program]] = {}
+    for one in generate(replace(EVERYTHING, count=600)):
+        groups.setdefault(one.needs, []).append(one)
+    stages = stages_of(groups)
+    first, large, *rest = stages
+    assert [*first] == [ENDED] and 0 < len(first[ENDED]) < len(groups[ENDED])
+    assert large == {LARGE: groups[LARGE]}
+    assert next(iter(rest[0])) == ""
+    performed = [one for stage in stages for group in stage.values() for one in group]
+    assert sorted(one.number for one in performed) == [*range(1, 601)]
+    assert stages_of({ENDED: groups[ENDED]}) == [{ENDED: groups[ENDED]}]
 
 
 def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> None:

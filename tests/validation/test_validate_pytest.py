@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.suite import items
 
 pytest_plugins = ["pytester"]
@@ -87,7 +88,7 @@ def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]
         (["--rocketproof-target=nothing"], "ERROR: --rocketproof-target nothing: give the address*"),
         (
             ["--rocketproof-target=inprocess", "--rocketproof-profile=P48"],
-            "ERROR: --rocketproof-profile: unknown profile 'P48'; the nearest of 11 are P49*",
+            f"ERROR: --rocketproof-profile: unknown profile 'P48'; the nearest of {len(PROFILES)} are P480*",
         ),
     ],
 )

@@ -112,7 +112,8 @@ def test_the_command_goes_on_as_it_was_asked(capsys: pytest.CaptureFixture[str],
         (None, "there is no run.json"),
         ("[", "its run.json is none of validate"),
         ("{}", "its run.json is none of validate"),
-        ('{"schema": "rocketproof-validation-run", "version": 2}', "has version 2"),
+        ('{"schema": "rocketproof-validation-run", "version": 1}', "has version 1"),
+        ('{"schema": "rocketproof-validation-run", "version": 3}', "has version 3"),
     ],
 )
 def test_a_folder_that_is_none_of_ours(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, said: str) -> None:

@@ -119,3 +119,27 @@ def test_two_half_messages_may_have_one_offset(tmp_path: Path) -> None:
     assert text.count(second) == 1
     found.path.write_text(text.replace(second, first), "utf-8")
     assert differences(load(found.path), PROFILES[PROFILE]) == []
+
+
+def test_an_end_names_the_place_of_its_half_message_also_where_that_has_a_delay(tmp_path: Path) -> None:
+    """It is stored among those that wait (HAZ-39), and on a broker that has stored before not at the reference's place."""
+    half = ("send", {"topic": "A", "queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}})
+    programs = [Program(1, "", (SENDS[0],)), Program(2, "", (half, ("end", {"commit": True})))]
+    _, found = judged(InProcess(PROFILE), tmp_path, programs, workers=1)
+    assert differences(load(found.path), PROFILES[PROFILE]) == []
+
+
+def test_a_topic_that_the_broker_makes_when_its_time_comes_may_have_a_route(tmp_path: Path) -> None:
+    """The check of half messages makes it, once a minute; to send there is forbidden whether it is there or not."""
+    steps = (("route", {"topic": HALF_TOPIC}), ("route", {"topic": "nowhere"}), ("send", {"topic": HALF_TOPIC}))
+    (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
+    text = found.path.read_text("utf-8")
+    assert {(one.op, one.code) for one in load(found.path).asked} == {("route", 17), ("send", 16)}
+
+    def differs(before: str, after: str) -> set[str]:
+        found.path.write_text(text.replace(before, after), "utf-8")
+        history = load(found.path)
+        return {history.names.bare(one.where.partition("(")[2]) for one in differences(history, PROFILES[PROFILE])}
+
+    assert differs('"code": 17', '"code": 0') == {"route nowhere)"}
+    assert differs('"code": 16', '"code": 1') == {f"send {HALF_TOPIC})"}

@@ -36,7 +36,10 @@ def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
         assert one.breaks and all(map(is_known, one.breaks)), one.id
         assert one.bad != one.good and all(re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (one.bad, one.good))
         hazards = bool(one.shows) and all(pattern.startswith("HAZ-") for pattern in one.shows)
-        assert one.how == ("faults" if one.faults else "witness" if hazards else "search" if one.shows else "script")
+        assert not one.against or (one.good and not one.faults)
+        assert one.how == (
+            "against" if one.against else "faults" if one.faults else "witness" if hazards else "search" if one.shows else "script"
+        )
         assert set(one.faults) <= set(KINDS) and all(
             kind in one.faults for kind in KINDS if one.shows[:1] and one.shows[0].startswith(f"{kind}.")
         )

@@ -1,11 +1,15 @@
 // Sends what the first argument's brokers are to take: synchronously, asynchronously, one way, in a batch. One line of JSON for each step.
+// With a topic, a number of messages and milliseconds behind it, it sends so many messages for each line that it reads, as Producer.java does.
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,8 +60,48 @@ func message(body string) *primitive.Message {
 	return made
 }
 
+// For each line of the input so many messages, one after the other; how each ended, and "end" behind the last one.
+func sendLines(topic string, times int, millis int) error {
+	client, problem := rocketmq.NewProducer(
+		producer.WithNameServer([]string{os.Args[1]}),
+		producer.WithGroupName("producers"),
+		producer.WithSendMsgTimeout(time.Duration(millis)*time.Millisecond),
+		producer.WithRetry(2),
+	)
+	if problem == nil {
+		problem = client.Start()
+	}
+	if problem != nil {
+		return problem
+	}
+	asked := bufio.NewScanner(os.Stdin)
+	for asked.Scan() {
+		for number := 0; number < times; number++ {
+			body := fmt.Sprintf("%s %d", asked.Text(), number)
+			result, problem := client.SendSync(context.Background(), primitive.NewMessage(topic, []byte(body)))
+			if problem != nil {
+				fmt.Println(">", strings.ReplaceAll(problem.Error(), "\n", " "))
+			} else {
+				queue := result.MessageQueue
+				fmt.Println("> SEND_OK", queue.BrokerName, queue.QueueId, result.QueueOffset)
+			}
+		}
+		fmt.Println("end")
+	}
+	return client.Shutdown()
+}
+
 func main() {
 	rlog.SetLogLevel("fatal")
+	if len(os.Args) > 4 {
+		times, _ := strconv.Atoi(os.Args[3])
+		millis, _ := strconv.Atoi(os.Args[4])
+		if problem := sendLines(os.Args[2], times, millis); problem != nil {
+			fmt.Fprintln(os.Stderr, problem)
+			os.Exit(1)
+		}
+		return
+	}
 	// Messages of one run go to the queue that they name.
 	client, problem := rocketmq.NewProducer(
 		producer.WithNameServer([]string{os.Args[1]}),

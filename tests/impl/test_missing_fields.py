@@ -1,0 +1,73 @@
+"""Requests without a field that their headers require: refused at once up to 4.9.2, and where the null is used from 4.9.4 on."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from marks import behaviour
+from sending import Stand
+
+from rocketproof_impl.remoting import headers
+from rocketproof_impl.remoting.command import Command
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import SYSTEM_ERROR, TOPIC_NOT_EXIST
+
+HEADERS: Final[dict[str, type[Any]]] = {
+    "topic": headers.CreateTopicRequestHeader,
+    "delete": headers.DeleteTopicRequestHeader,
+    "delete_group": headers.DeleteGroupRequestHeader,
+    "max_offset": headers.QueueRequestHeader,
+    "min_offset": headers.QueueRequestHeader,
+    "earliest": headers.QueueRequestHeader,
+    "stats": headers.TopicRequestHeader,
+    "view": headers.ViewMessageRequestHeader,
+    "pull": headers.PullMessageRequestHeader,
+    "progress": headers.QueryConsumerOffsetRequestHeader,
+    "commit": headers.UpdateConsumerOffsetRequestHeader,
+    "leave": headers.UnregisterClientRequestHeader,
+}
+REQUIRED: Final = [
+    (kind, name) for kind, header in HEADERS.items() for _, name, _, absent in headers.layout(header) if absent is headers.REQUIRED
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), REQUIRED)
+@behaviour("REM-04")
+def test_a_field_that_is_missing(kind: str, name: str) -> None:
+    asked = plain(kind)
+    fields = {each: text for each, text in (asked.ext_fields or {}).items() if each != name}
+    remarks = {}
+    for profile in ("P45", "P49", "P494"):
+        answer = Stand(profile).ask(Command(asked.code, dict(fields), asked.body))
+        remarks[profile] = str(answer.remark) if answer.code == SYSTEM_ERROR else ""
+    told = f"the custom field <{name}> is null"
+    assert told in remarks["P45"] and told in remarks["P49"]
+    assert told not in remarks["P494"]
+
+
+@pytest.mark.parametrize("header", sorted(set(HEADERS.values()), key=lambda each: each.__name__))
+@behaviour("REM-04")
+def test_without_any_field_what_may_be_absent_has_its_default(header: type[Any]) -> None:
+    made = headers.read(header, None, nulls=True)
+    for name, _, _, absent in headers.layout(header):
+        assert absent is headers.REQUIRED or getattr(made, name) == absent
+
+
+@pytest.mark.parametrize(
+    ("profile", "missing", "flags", "code"),
+    [
+        ("P494", "sysFlag", 2, SYSTEM_ERROR),
+        ("P510", "sysFlag", 2, SYSTEM_ERROR),
+        ("P533", "sysFlag", 2, TOPIC_NOT_EXIST),
+        ("P494", "suspendTimeoutMillis", 2, SYSTEM_ERROR),
+        ("P494", "suspendTimeoutMillis", 0, TOPIC_NOT_EXIST),
+        ("P510", "suspendTimeoutMillis", 2, TOPIC_NOT_EXIST),
+        ("P494", "queueId", 2, TOPIC_NOT_EXIST),
+    ],
+)
+@behaviour("REM-04")
+def test_what_of_a_pull_is_read_before_its_topic_is_looked_for(profile: str, missing: str, flags: int, code: int) -> None:
+    asked = plain("pull", topic="nowhere")
+    fields = {name: text for name, text in {**(asked.ext_fields or {}), "sysFlag": str(flags)}.items() if name != missing}
+    assert Stand(profile).ask(Command(asked.code, fields)).code == code

@@ -1,0 +1,112 @@
+"""What 4.5.2 does otherwise than articles say of 4.3 to 4.6, on the implementation: administrators, nulls, names of fields."""
+
+from __future__ import annotations
+
+import pytest
+from marks import behaviour
+
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
+from rocketproof_impl.remoting.headers import SEND_V2, SendMessageRequestHeader, encode, parse_request_header
+from rocketproof_impl.route import QueueData, TopicRouteData, decode_route, encode_route
+from rocketproof_impl.simulator.cluster import Cluster
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.codes import (
+    DELETE_TOPIC_IN_BROKER,
+    GET_ROUTEINFO_BY_TOPIC,
+    PULL_MESSAGE,
+    REQUEST_CODE_NOT_SUPPORTED,
+    SEND_MESSAGE_V2,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+    UPDATE_AND_CREATE_TOPIC,
+)
+from rocketproof_protocol.topics import TEMPLATE
+
+CLUSTER = "DefaultCluster"
+BOTH = ("P45", "P452")
+QUERY_MESSAGE = 12
+
+
+def administer(cluster: Cluster, code: int, topic: str | None) -> Command:
+    named = {} if topic is None else {"topic": topic}
+    counts = {"defaultTopic": TEMPLATE, "readQueueNums": "4", "writeQueueNums": "4", "perm": "6", "order": "false"}
+    return cluster.call(Command(code, named | counts | {"topicFilterType": "SINGLE_TAG", "topicSysFlag": "0"}), "broker-a")
+
+
+@pytest.mark.parametrize("topic", ["a b", "x" * 128, TEMPLATE, ""])
+@behaviour("TCM-30", "TCM-31")
+def test_an_administrator_may_name_any_topic(topic: str) -> None:
+    guarded, free = (Cluster(1, profile=name) for name in BOTH)
+    for code in (UPDATE_AND_CREATE_TOPIC, DELETE_TOPIC_IN_BROKER):
+        assert administer(guarded, code, topic).code == SYSTEM_ERROR
+        assert administer(free, code, topic).code == SUCCESS
+        assert (topic in free.nodes["broker-a"].running.topics.table) is (code == UPDATE_AND_CREATE_TOPIC)
+
+
+@behaviour("TCM-30", "TCM-31")
+def test_but_for_a_change_of_the_one_that_is_called_as_the_cluster() -> None:
+    cluster = Cluster(1, profile="P452")
+    answer = administer(cluster, UPDATE_AND_CREATE_TOPIC, CLUSTER)
+    assert (answer.code, answer.remark) == (SYSTEM_ERROR, f"the topic[{CLUSTER}] is conflict with system reserved words.")
+    assert administer(cluster, DELETE_TOPIC_IN_BROKER, CLUSTER).code == SUCCESS
+    for code in (UPDATE_AND_CREATE_TOPIC, DELETE_TOPIC_IN_BROKER):
+        assert (administer(cluster, code, None).remark or "").startswith("java.lang.NullPointerException")
+
+
+@pytest.mark.parametrize(
+    ("profile", "remark"), [("P45", "not set any response code"), ("P452", None), ("P494", "not set any response code")]
+)
+@behaviour("TCM-30")
+def test_the_remark_of_a_changed_topic(profile: str, remark: str | None) -> None:
+    assert administer(Cluster(1, profile=profile), UPDATE_AND_CREATE_TOPIC, "T").remark == remark
+
+
+@pytest.mark.parametrize("place", ["broker-a", "name server"])
+@behaviour("REM-05")
+def test_nobody_hears_of_an_unknown_code(place: str) -> None:
+    cluster = Cluster(1, profile="P452")
+    with pytest.raises(TimedOut):
+        cluster.call(Command(9999), place)
+    assert cluster.network.unmatched == []
+
+
+@behaviour("REM-05")
+def test_a_code_that_the_release_serves_is_refused() -> None:
+    """So that nobody waits for what this implementation lacks."""
+    assert Cluster(1, profile="P452").call(Command(QUERY_MESSAGE), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
+
+
+@behaviour("REM-04")
+def test_a_number_that_is_none_is_null() -> None:
+    texts = encode(SendMessageRequestHeader("p", "T", TEMPLATE, 4, 0, 0, 0, 0), SEND_V2) | {"h": "x"}
+    with pytest.raises(JavaError, match="NumberFormat"):
+        parse_request_header(SEND_MESSAGE_V2, texts, PROFILES["P494"])
+    header = parse_request_header(SEND_MESSAGE_V2, texts, PROFILES["P452"])
+    assert header is not None
+    with pytest.raises(JavaError, match="NullPointer"):
+        _ = header.flag
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P494", SYSTEM_ERROR), ("P452", TOPIC_NOT_EXIST)])
+@behaviour("REM-04")
+def test_so_is_one_of_a_pull(profile: str, code: int) -> None:
+    asked = {"consumerGroup": "g", "topic": "nowhere", "queueId": "x", "sysFlag": "0"}
+    assert Cluster(1, profile=profile).call(Command(PULL_MESSAGE, asked), "broker-a").code == code
+
+
+@pytest.mark.parametrize(("profile", "name"), [("P45", "topicSysFlag"), ("P452", "topicSynFlag")])
+@behaviour("NS-06")
+def test_what_a_route_calls_a_topics_flag(profile: str, name: str) -> None:
+    cluster = Cluster(1, profile=profile)
+    assert administer(cluster, UPDATE_AND_CREATE_TOPIC, "T").code == SUCCESS
+    answer = cluster.call(Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), "name server")
+    assert f'"{name}":0'.encode() in (answer.body or b"")
+
+
+@behaviour("NS-06")
+def test_a_client_reads_either_name() -> None:
+    route = TopicRouteData([QueueData("broker-a", 1, 1, 6, 3)], [])
+    assert decode_route(encode_route(route, "topicSynFlag")) == decode_route(encode_route(route)) == route

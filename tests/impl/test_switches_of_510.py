@@ -1,0 +1,92 @@
+"""What 5.1.0 and 5.0.0 do otherwise than 5.1.1, on the implementation: refused messages, names in bytes, registrations."""
+
+from __future__ import annotations
+
+import pytest
+from marks import behaviour
+from sending import Stand
+from simulated import fields_of
+
+from rocketproof_impl.broker.registration import registered_table
+from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.registered import compressed, decompressed
+from rocketproof_impl.simulator.scheduler import SimulatedClock
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.codes import HEART_BEAT, MESSAGE_ILLEGAL, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+
+TOO_MUCH = {"p": "v" * 40_000}
+
+
+@pytest.mark.parametrize(("profile", "offset"), [("P494", "1"), ("P511", "1"), ("P510", "2"), ("P500", "2")])
+@behaviour("APP-03", "APP-06")
+def test_a_refused_message_takes_an_offset(profile: str, offset: str) -> None:
+    stand = Stand(profile)
+    stand.send(queue_id=0)
+    assert stand.send(queue_id=0, properties=TOO_MUCH).code == MESSAGE_ILLEGAL
+    assert stand.send(queue_id=1, properties=TOO_MUCH | {"WAIT": "false"}, sys_flag=4).code == MESSAGE_ILLEGAL
+    assert fields_of(stand.send(queue_id=0))["queueOffset"] == offset
+    assert fields_of(stand.send(queue_id=1))["queueOffset"] == "0", "a prepared message has no offset"
+
+
+@pytest.mark.parametrize(("profile", "offset"), [("P511", "0"), ("P510", "1")])
+@behaviour("APP-03", "CL-08")
+def test_so_does_one_that_fits_no_file(profile: str, offset: str) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=1000)
+    assert stand.send(queue_id=0, body=bytes(2000)).code == SUCCESS
+    assert fields_of(stand.send(queue_id=0))["queueOffset"] == offset
+
+
+@pytest.mark.parametrize(("size", "code"), [(40, SUCCESS), (41, SYSTEM_ERROR)])
+@behaviour("STO-02", "BACK-16", "HAZ-49")
+def test_a_store_counts_the_bytes_of_a_name(size: int, code: int) -> None:
+    """%DLQ% has 5 of them, the group's characters 3 each but for two."""
+    stand = Stand("P510")
+    stand.send(queue_id=0)
+    assert stand.send_back(group="gg" + "値" * size, delay_level=-1, origin_topic="T").code == code
+    assert Stand("P511").send_back(group="gg" + "値" * size, delay_level=-1).code == SUBSCRIPTION_GROUP_NOT_EXIST
+
+
+@pytest.mark.parametrize(("profile", "known"), [("P533", True), ("P511", True), ("P510", False)])
+@behaviour("REM-02")
+def test_whether_the_second_form_of_a_heartbeat_is_told(profile: str, known: bool) -> None:
+    answer = Stand(profile).call(HEART_BEAT, b'{"clientID":"c"}')
+    assert ("IS_SUPPORT_HEART_BEAT_V2" in (answer.ext_fields or {})) is known
+
+
+@behaviour("NS-11", "HAZ-06")
+def test_a_limited_broker_keeps_the_flag_of_a_topic() -> None:
+    table = {"T": TopicConfig("T", perm=2, topic_sys_flag=3)}
+    sent = registered_table(table, 4, flags=True)["T"]
+    assert (sent.perm, sent.topic_sys_flag) == (4, 3)
+    assert registered_table(table, 4)["T"].topic_sys_flag == 0
+    said = {name: (one.masks_permission, one.registers_flag) for name, one in PROFILES.items()}
+    assert (said["P494"], said["P510"], said["P511"], said["P533"]) == ((False, False), (False, True), (True, True), (True, True))
+
+
+@pytest.mark.parametrize(("profile", "named", "code"), [("P510", "U", SUCCESS), ("P500", "U", SYSTEM_ERROR), ("P500", "T", SUCCESS)])
+@behaviour("BACK-09")
+def test_who_gives_back_names_the_topic_of_the_record(profile: str, named: str, code: int) -> None:
+    stand = Stand(profile)
+    stand.send(queue_id=0)
+    answer = stand.send_back(origin_topic=named, max_reconsume_times=16)
+    assert answer.code == code
+    assert code == SUCCESS or answer.remark == "look message by offset failed to check the topic name0"
+    assert stand.send_back(max_reconsume_times=16).code == SUCCESS, "who names none is not asked"
+
+
+@pytest.mark.parametrize(("profile", "batch"), [("P500", False), ("P500", True)])
+@behaviour("STO-02", "HAZ-24")
+def test_a_message_without_a_body_is_refused_by_the_store(profile: str, batch: bool) -> None:
+    answer = Stand(profile).send(body=None, batch=batch)
+    assert (answer.code, fields_of(answer)["TRACE_ON"]) == (MESSAGE_ILLEGAL, "true")
+
+
+@behaviour("NS-02")
+def test_a_registration_has_to_end_with_its_mappings() -> None:
+    body = {"topicConfigSerializeWrapper": table_to_data({}, DataVersion(0)), "filterServerList": list[str]()}
+    assert decompressed(compressed(body))["filterServerList"] == []
+    with pytest.raises(ValueError, match="ends too early"):
+        decompressed(compressed(body), mappings=True)
+    assert NameServer(SimulatedClock(), profile=PROFILES["P500"]).profile.wants_mappings
+    assert PROFILES["P494+P500"].wants_mappings and not PROFILES["P500+P494"].wants_mappings

@@ -1,0 +1,31 @@
+"""Settings of a broker that are changed while it runs, performed on the implementation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.broker import admin
+from rocketproof_properties.sources.source import Source
+from rocketproof_properties.stateful.engine import target_of
+from rocketproof_properties.stateful.follow import Finding
+from rocketproof_properties.stateful.machine import Campaign, run
+
+
+def found(**given: Any) -> Finding | None:
+    source = Source("settings", "P49", tuple(sorted(given.items())))
+    subject = source.subject()
+    return run(Campaign(subject.instance, target_of(source, subject)), 30, 1, shrink=False)
+
+
+@pytest.mark.parametrize("given", [{}, {"existing": True}, {"broker_writable": False}], ids=str)
+def test_the_implementation_does_what_the_specification_allows(given: dict[str, Any]) -> None:
+    assert found(**given) is None
+
+
+def test_a_setting_that_stays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "update_settings", lambda *_: {})
+    finding = found()
+    assert finding is not None
+    assert "auto_create_now" in finding.text or "able_now" in finding.text

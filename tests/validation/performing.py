@@ -1,0 +1,26 @@
+"""A program that is performed on running brokers and judged by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import Judged, judge_file
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation.validate import mark
+
+
+def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
+    """The history of the program on an in-process target, whose name has the profile."""
+    runner = Runner(running, folder, {"profile": running.name.partition(":")[2]}, Bounds(2), mark())
+    try:
+        return runner.perform(Program(1, "", steps))
+    finally:
+        runner.close()
+
+
+def judged(running: Deployment, folder: Path, *steps: Step) -> Judged:
+    """What the profile of an in-process target says of the program."""
+    return judge_file(performed(running, folder, *steps), running.name.partition(":")[2])

@@ -1,0 +1,144 @@
+"""Settings that programs have: each value that is legal is drawn, a history says which, and every judge knows what they change."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.settingstext import FIELDS
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.brokersettings import change
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import POOL, Choice, Program, generate
+from rocketproof_properties.generators.settings import (
+    ALONE,
+    CONFIGURED,
+    ENDED,
+    LEGAL,
+    NO_TOPICS,
+    NOT_DRAWN,
+    READ_ONLY,
+    STARTED,
+    WITHOUT_EFFECT,
+    at_start,
+    drawn,
+    is_known,
+    needs_of,
+    settings_of,
+    stages,
+    while_running,
+)
+from rocketproof_properties.judging.done import Done
+from rocketproof_properties.validation import memory
+from rocketproof_properties.validation.validate import ValidationRequest, validate
+
+BOTH = needs_of({"regionId": "eu", "defaultTopicQueueNums": "3"})
+
+
+def of(profile: str, programs: int = 2000, *, configure: bool = True, start: bool = True) -> list[str]:
+    return drawn(random.Random(1), PROFILES[profile], programs, configure=configure, start=start)
+
+
+def test_every_setting_is_drawn_or_has_a_reason_why_not() -> None:
+    tables = (LEGAL, NOT_DRAWN, WITHOUT_EFFECT)
+    assert sorted(FIELDS) == sorted(name for table in tables for name in table)
+
+
+def test_every_value_is_one_that_a_broker_takes_and_another_than_the_usual_one() -> None:
+    for name, legal in LEGAL.items():
+        assert len(set(legal.values)) == len(legal.values) > 1
+        for value in legal.values:
+            change(BrokerSettings(), name, value)
+
+
+def test_every_value_but_the_usual_one_is_drawn_where_the_profile_knows_it() -> None:
+    found = {pair for needs in of("P533") for pair in settings_of(needs).items()}
+    assert found == {(name, value) for name, legal in LEGAL.items() for value in legal.values[1:]}
+    older = {name for needs in of("P40") for name in settings_of(needs)}
+    assert older == {name for name, legal in LEGAL.items() if not legal.switch or getattr(PROFILES["P40"], legal.switch)}
+
+
+def test_none_comes_much_more_often_than_others() -> None:
+    """Two sets share what their broker is started with, and a name is not twice in a set."""
+    often = Counter(pair for needs in of("P533") for pair in settings_of(needs).items())
+    for start in (True, False):
+        counts = [times for (name, _), times in often.items() if LEGAL[name].start is start]
+        assert max(counts) <= 2 * min(counts) + 2
+
+
+def test_a_target_gets_those_settings_only_that_it_can_be_given() -> None:
+    assert of("P494", configure=False, start=False) == []
+    assert not any(at_start(needs) for needs in of("P494", start=False))
+    assert not any(while_running(needs) for needs in of("P494", configure=False))
+    assert of("P494", programs=99) == []
+
+
+def test_what_is_needed_says_what_a_broker_is_started_with_and_what_is_changed_later() -> None:
+    assert at_start(BOTH) == {"defaultTopicQueueNums": "3"}
+    assert while_running(BOTH) == {"regionId": "eu"}
+    assert settings_of(BOTH) == {**at_start(BOTH), **while_running(BOTH)}
+    assert (at_start(ENDED), while_running(ENDED)) == (STARTED[ENDED], {})
+    assert (at_start(READ_ONLY), while_running(READ_ONLY)) == ({}, CONFIGURED[READ_ONLY])
+    assert (at_start(""), while_running("")) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("needs", "known"), [("", True), (BOTH, True), (ALONE, True), ("regionId", False), ("nothing=1", False), ("x", False)]
+)
+def test_what_nobody_can_give_is_not_known(needs: str, known: bool) -> None:
+    assert is_known(needs) is known
+
+
+def test_sets_with_the_same_settings_from_the_start_share_a_broker() -> None:
+    other = needs_of({"traceOn": "false", "defaultTopicQueueNums": "3"})
+    later = needs_of({"traceOn": "false"})
+    found = stages(["", BOTH, NO_TOPICS, ENDED, other, later])
+    assert found == [("", later, NO_TOPICS), (ENDED,), tuple(sorted((BOTH, other)))]
+
+
+def test_programs_have_drawn_settings_unless_they_are_not_wanted() -> None:
+    choice = Choice("P494", 200, 3, configure=True, start=True)
+    named = {"", *CONFIGURED, *STARTED}
+    made = [one for one in generate(choice) if one.needs not in named]
+    assert len(made) > 10 and {one.source for one in made} == {POOL}
+    assert all(settings_of(one.needs) == one.settings for one in made)
+    assert not [one for one in generate(Choice("P494", 200, 3, configure=True, start=True, drawn=False)) if one.needs not in named]
+
+
+def test_remembered_programs_are_those_whose_settings_can_be_given() -> None:
+    one = Program(0, "", (("send", {}),), BOTH)
+    assert memory.programs([one.data(), {**one.data(), "needs": "nothing=1"}]) == [one]
+    assert len(memory.numbered([one], 0, configure=True, start=True)) == 1
+    assert memory.numbered([one], 0, configure=True, start=False) == memory.numbered([one], 0, configure=False, start=True) == []
+
+
+def test_a_program_under_settings_is_performed_judged_and_told(tmp_path: Path) -> None:
+    program = Program(0, "", (("send", {"nums": 8}), ("send", {"queue": 5})), BOTH)
+    found = validate(ValidationRequest(InProcess("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
+    assert not found.findings and not found.stopped
+    (judged,) = found.judged
+    assert judged.by == ("claims", "reference")  # the specification does not know other numbers of queues
+    assert found.done.values == {("regionId", "eu"): 1, ("defaultTopicQueueNums", "3"): 1}
+    assert found.done.data()["values"] == {"defaultTopicQueueNums": {"3": 1}, "regionId": {"eu": 1}}
+    text = judged.path.read_text("utf-8")
+    assert '"MSG_REGION":"eu"' in text.replace(": ", ":") and "illegal" in text  # three queues, so that the sixth is none
+
+
+def test_a_setting_that_a_broker_does_not_take_over_is_told(tmp_path: Path) -> None:
+    class Deaf(InProcess):
+        def open(self, setup: Setup = DEFAULT) -> Deployment:
+            return super().open()
+
+    program = Program(0, "", (("send", {}),), needs_of({"defaultTopicQueueNums": "3"}))
+    found = validate(ValidationRequest(Deaf("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
+    assert [note for note in found.notes if "may ignore" in note and note.endswith(": defaultTopicQueueNums")]
+
+
+def test_programs_that_share_settings_are_counted_by_value() -> None:
+    done = Done(settings=Counter({BOTH: 3, "regionId=eu": 2, "": 7, "no trace": 1}))
+    assert done.values == {("regionId", "eu"): 5, ("defaultTopicQueueNums", "3"): 3, ("traceOn", "false"): 1}

@@ -1,0 +1,56 @@
+"""Pulls that a broker holds: one is answered when its message comes, and no broker may forget it or not wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from performing import judged
+
+from rocketproof_impl.broker import pull
+from rocketproof_impl.broker.hold import PullRequestHoldService
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.pool import PHRASES, phrases
+from rocketproof_properties.generators.programs import Choice, generate
+from rocketproof_properties.runs.parsed import load
+
+(HELD,) = (one for one in PHRASES if one.name == "a pull that is held")
+STEPS = tuple((name, {key: of[0] for key, of in values.items()}) for name, values in HELD.steps)
+
+
+@pytest.fixture(scope="module", params=["P494", "P533"])
+def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+    with InProcess(request.param).open() as made:
+        yield made
+
+
+def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tmp_path: Path) -> None:
+    found = judged(running, tmp_path, *STEPS)
+    assert "reference" in found.by and not found.verdicts and not found.unconfirmed
+    (one,) = (asked for asked in load(found.path).asked if asked.op == "pull")
+    assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
+    assert one.held is not None and one.held > 100
+    assert one.served == one.end > one.seq
+
+
+def test_a_pull_that_a_broker_forgets_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PullRequestHoldService, "_wake", lambda self, pull: None)
+    found = judged(running, tmp_path, *STEPS)
+    assert [*found.verdicts, *found.unconfirmed]
+
+
+def test_a_pull_that_a_broker_does_not_hold_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pull, "PULL_SUSPENDS", 0)
+    found = judged(running, tmp_path, *STEPS)
+    assert [one.property for one in found.findings] == ["pull.waits"]
+
+
+def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
+    assert HELD in phrases(PROFILES["P494"]) and HELD.concurrent and HELD.waits
+    several, one = (generate(Choice("P494", 600, 2, concurrent=concurrent)) for concurrent in (True, False))
+    assert any(args.get("hold") for made in several for _, args in made.steps)
+    alone = {args["hold"] for made in one for _, args in made.steps if args.get("hold")}
+    assert alone <= {300} and not any(made.concurrent for made in one)  # until their time is over

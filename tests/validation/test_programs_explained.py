@@ -1,0 +1,27 @@
+"""Programs that a true broker was accused for: what the reference implementation answers to them is explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from performing import judged
+
+from rocketproof_properties.deployments.inprocess import InProcess
+
+
+@pytest.mark.behaviour("BACK-01", "REM-04")
+@pytest.mark.parametrize("profile", ["P40", "P49", "P494", "P533"])
+def test_a_send_back_whose_header_does_not_decode_makes_no_topic(profile: str, tmp_path: Path) -> None:
+    back = ("back", {"record": 0, "altered": ("offset", str(2**63))})
+    with InProcess(profile).open() as running:
+        found = judged(running, tmp_path, ("send", {"topic": "A"}), back)
+    assert [one.text for one in found.verdicts] == []
+
+
+@pytest.mark.behaviour("REM-05", "HAZ-26")
+def test_an_end_of_a_transaction_is_answered_where_nobody_serves_it(tmp_path: Path) -> None:
+    half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
+    with InProcess("P40").open() as running:
+        found = judged(running, tmp_path, half, ("end", {"commit": True}))
+    assert [(one.property, one.known) for one in found.verdicts] == [("INV-03", True)]

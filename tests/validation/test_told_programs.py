@@ -1,0 +1,57 @@
+"""What programs ask a name server and tell a broker of consumers: nothing is found in what is right, and what is wrong is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from performing import judged, performed
+
+from rocketproof_impl import nameserver
+from rocketproof_impl.broker.clients import ConsumerGroupInfo
+from rocketproof_impl.broker.offsets import ConsumerOffsetManager
+from rocketproof_impl.nameserver import NameServer
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.pool import PHRASES
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.steps.vocabulary import Step
+
+WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "a version that a broker has": (NameServer, "is_topic_config_changed", lambda *_: True),
+    "write permission in a name server": (NameServer, "_change_perm", lambda *_: 0),
+    "a topic that a name server forgets": (NameServer, "delete_topic", lambda *_: None),
+    "brokers and clusters": (nameserver, "broker_to_data", lambda broker: {"brokerName": broker.broker_name, "brokerAddrs": {}}),
+    "a value that a name server keeps": (nameserver, "_kv_table", lambda *_: b'{"table":{"k":"v"}}'),
+    "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
+    "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
+}
+
+
+def ordinary(name: str) -> list[Step]:
+    (phrase,) = (one for one in PHRASES if one.name == name)
+    return [(kind, {key: of[0] for key, of in values.items()}) for kind, values in phrase.steps]
+
+
+@pytest.fixture(scope="module", params=["P494", "P533"])
+def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+    with InProcess(request.param).open() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", [*WRONG, "a subscription that changes", "no broadcast", "a pull whose time is over"])
+def test_nothing_is_found_in_what_is_right(name: str, running: Deployment, tmp_path: Path) -> None:
+    found = judged(running, tmp_path, *ordinary(name))
+    assert "reference" in found.by and not found.verdicts and not found.unconfirmed
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, attribute, otherwise = WRONG[name]
+    with monkeypatch.context() as changed:
+        changed.setattr(owner, attribute, otherwise)
+        path = performed(running, tmp_path, *ordinary(name))
+    found = judge_file(path, running.name.partition(":")[2])
+    assert [*found.verdicts, *found.unconfirmed]

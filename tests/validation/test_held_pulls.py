@@ -15,7 +15,11 @@ from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.pool import PHRASES, phrases
 from rocketproof_properties.generators.programs import Choice, generate
+from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.steps import requests
+from rocketproof_properties.steps.call import Context
+from rocketproof_properties.steps.names import Names
 
 (HELD,) = (one for one in PHRASES if one.name == "a pull that is held")
 STEPS = tuple((name, {key: of[0] for key, of in values.items()}) for name, values in HELD.steps)
@@ -54,3 +58,10 @@ def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
     assert any(args.get("hold") for made in several for _, args in made.steps)
     alone = {args["hold"] for made in one for _, args in made.steps if args.get("hold")}
     assert alone <= {300} and not any(made.concurrent for made in one)  # until their time is over
+
+
+def test_who_lets_a_pull_be_held_waits_longer_for_its_answer() -> None:
+    context = Context(Names("t", 0), "broker-a")
+    assert client.patience(requests.pull(context, "broker-a")) == client.PATIENCE
+    assert client.patience(requests.pull(context, "broker-a", hold=3000)) == client.PATIENCE + client.LOOKS + 3
+    assert client.patience(requests.send(context, "broker-a")) == client.PATIENCE

@@ -20,11 +20,14 @@ from ..deployments.deployment import Deployment
 from ..histories.history import OK
 from ..steps.call import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
+from .parsed import may_be_held
 from .recording import Recording, answer_data, call_data, wall, worded
 from .waiting import until
 
 PATIENCE: Final = 8.0
-"""Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk, or between looks at the pulls that it holds."""
+"""Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
+LOOKS: Final = 5.0
+"""Seconds between a broker's looks at the pulls that it holds, one of which may find that a pull's time is almost over."""
 REFUSED: Final = 0.5
 """Seconds to try for a connection that is refused."""
 LATE: Final = 0.02
@@ -39,6 +42,14 @@ DISPATCHING: Final = 0.05
 ASKED_AGAIN: Final = 4
 MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 """Of a broker: its address, and the place in the log."""
+
+
+def patience(call: Call) -> float:
+    """Seconds to wait for the answer to a request: longer by what a pull may be held."""
+    if not may_be_held(call.op, call.fields):
+        return PATIENCE
+    millis = call.fields.get("suspendTimeoutMillis", "")
+    return PATIENCE + LOOKS + (int(millis) / 1000 if millis.isdecimal() else 0)
 
 
 class Client:
@@ -120,7 +131,7 @@ class Client:
                 time.sleep(max(SETTLING, self._slowest))
                 return None
             began = time.monotonic()
-            answer = line.ask(command, PATIENCE)
+            answer = line.ask(command, patience(call))
             self._slowest = max(time.monotonic() - began, self._slowest / 2)
         except ConnectFailed as error:
             self.lost += 1

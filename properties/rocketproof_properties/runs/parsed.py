@@ -21,6 +21,12 @@ from ..steps.names import Names
 _NO_HEADER = Header()
 
 
+def may_be_held(op: str, fields: Mapping[str, str]) -> bool:
+    """Whether a broker may hold this request until there is something to answer."""
+    flags = fields.get("sysFlag", "") if op == "pull" else ""
+    return flags.isdecimal() and bool(int(flags) & PULL_SUSPENDS)
+
+
 @dataclass
 class Asked:
     """A request, sent `millis` after the begin. `closed` is ok, fail, info, crash or "" for one that is still open; `answer` the value of
@@ -52,8 +58,7 @@ class Asked:
     @property
     def held(self) -> int | None:
         """How long a pull waited that a broker may hold until there is something to answer (ms); None for others."""
-        flags = self.fields.get("sysFlag", "") if self.op == "pull" and self.closed == "ok" else ""
-        return self.ended - self.millis if flags.isdecimal() and int(flags) & PULL_SUSPENDS else None
+        return self.ended - self.millis if self.closed == "ok" and may_be_held(self.op, self.fields) else None
 
     @property
     def served(self) -> int:

@@ -192,15 +192,20 @@ def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
     assert "--why-not" in done.stdout and "--peers" in done.stdout
 
 
-@pytest.mark.parametrize("error", ["KeyboardInterrupt", "ValueError"])
-def test_an_interrupt_in_a_finalizer_is_not_lost(error: str) -> None:
+@pytest.mark.parametrize("number", ["SIGINT", "SIGUSR1"])
+@pytest.mark.parametrize("dropped", ["interrupt", "ValueError"])
+def test_an_interrupt_in_a_finalizer_is_not_lost(number: str, dropped: str) -> None:
+    """SIGUSR1 is what the processes of a check get in place of Ctrl-C."""
     code = f"""
-import sys, time
-from rocketproof_properties.cli import again
-sys.unraisablehook = again
+import signal, time
+from rocketproof_properties import interruption
+def interrupt(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.{number}, interrupt)
+interruption.keep(signal.{number})
 class Held:
     def __del__(self):
-        raise {error}
+        {"signal.raise_signal(signal." + number + ")" if dropped == "interrupt" else "raise ValueError"}
 try:
     Held()
     time.sleep(1)
@@ -209,4 +214,7 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, error in done.stderr) == (("interrupted\n", False) if error == "KeyboardInterrupt" else ("went on\n", True))
+    if dropped == "interrupt":
+        assert (done.stdout, done.stderr) == ("interrupted\n", "")
+    else:
+        assert done.stdout == "went on\n" and "ValueError" in done.stderr

@@ -20,6 +20,7 @@ from typing import Any
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import GAVE_UP, INTERRUPTED, MEMORY, Progress
 
+from .. import interruption
 from .decide import decide
 from .rows import undecided
 from .units import Answer, Budget, Unit
@@ -185,6 +186,7 @@ def _work(pipe: Connection) -> None:
 
     if STOP_SIGNAL is not None:
         signal.signal(STOP_SIGNAL, interrupt)
+        interruption.keep(STOP_SIGNAL)
     with contextlib.suppress(EOFError, ConnectionError, KeyboardInterrupt):
         while True:
             unit, budget = pipe.recv()

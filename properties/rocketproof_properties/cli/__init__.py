@@ -6,21 +6,20 @@ mistakes in the options are answered at once.
 
 from __future__ import annotations
 
-import _thread
 import shlex
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, ValidationError
 
 from rocketproof_model import RocketproofError
 from rocketproof_protocol.shown import printable
 
+from .. import interruption
 from ..choices import InputError
 from . import audits, brokers, checking, data, documents, exploring, implementation, releases, witnesses, zoo
 from .common import INVOKED, OK, STOPPED, USAGE
@@ -36,7 +35,6 @@ COMMANDS: tuple[Callable[..., int], ...] = (
 )
 
 
-_SOON: Final = 0.01
 """Seconds."""
 
 
@@ -71,16 +69,8 @@ else:
 def main() -> NoReturn:
     """The entry point `rocketproof`. A polite kill, as a CI's time limit sends it, counts as Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.unraisablehook = again
+    interruption.keep(signal.SIGINT)
     sys.exit(run(sys.argv[1:]))
-
-
-def again(dropped: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt once more that fell into a finalizer, where Python prints and drops it."""
-    if issubclass(dropped.exc_type, KeyboardInterrupt):
-        threading.Timer(_SOON, _thread.interrupt_main).start()  # at once it would fall into this function, and be dropped too
-    else:
-        sys.__unraisablehook__(dropped)
 
 
 def run(tokens: Sequence[str]) -> int:

@@ -1,0 +1,24 @@
+"""An interrupt that falls where Python drops exceptions, a finalizer or a callback of the compiler, is raised once more."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import threading
+from functools import partial
+from signal import Signals
+from typing import Final
+
+_SOON: Final = 0.01  # seconds; at once it would fall into the hook, and be dropped too
+
+
+def keep(signal: Signals) -> None:
+    """Raise the KeyboardInterrupt of this signal's handler again, as often as it is dropped. Other exceptions are printed, as always."""
+    sys.unraisablehook = partial(_again, signal)
+
+
+def _again(signal: Signals, dropped: sys.UnraisableHookArgs) -> None:
+    if issubclass(dropped.exc_type, KeyboardInterrupt):
+        threading.Timer(_SOON, partial(_thread.interrupt_main, signal)).start()
+    else:
+        sys.__unraisablehook__(dropped)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import sys
 import threading
 from functools import partial
-from signal import Signals
+from signal import Signals, pthread_kill
 from typing import Final
 
 _SOON: Final = 0.01  # seconds; at once it would fall into the hook, and be dropped too
@@ -19,6 +18,6 @@ def keep(signal: Signals) -> None:
 
 def _again(signal: Signals, dropped: sys.UnraisableHookArgs) -> None:
     if issubclass(dropped.exc_type, KeyboardInterrupt):
-        threading.Timer(_SOON, partial(_thread.interrupt_main, signal)).start()
+        threading.Timer(_SOON, pthread_kill, (threading.main_thread().ident, signal)).start()  # ends a wait, too
     else:
         sys.__unraisablehook__(dropped)

@@ -197,7 +197,7 @@ def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
 def test_an_interrupt_in_a_finalizer_is_not_lost(number: str, dropped: str) -> None:
     """SIGUSR1 is what the processes of a check get in place of Ctrl-C."""
     code = f"""
-import signal, time
+import signal, threading
 from rocketproof_properties import interruption
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -208,12 +208,12 @@ class Held:
         {"signal.raise_signal(signal." + number + ")" if dropped == "interrupt" else "raise ValueError"}
 try:
     Held()
-    time.sleep(1)
+    threading.Event().wait(None if "{dropped}" == "interrupt" else 0.1)
     print("went on")
 except KeyboardInterrupt:
     print("interrupted")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     if dropped == "interrupt":
         assert (done.stdout, done.stderr) == ("interrupted\n", "")
     else:

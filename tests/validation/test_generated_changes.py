@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from rocketproof_properties.changes import arguments, baseline, operators, sampling
-from rocketproof_properties.changes.results import NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.changes import arguments, baseline, operators, sampling, settled
+from rocketproof_properties.changes.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
 from rocketproof_properties.changes.target import _done
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.deployment import OF_TARGETS, TargetError
@@ -115,11 +116,49 @@ def test_the_exit_code_says_whether_something_survived(verdicts: tuple[str, ...]
     assert (rows(*verdicts).exit_code, rows(*verdicts).share) == (code, share)
 
 
+def row_of(change: sampling.Change, verdict: str) -> Row:
+    return Row(change.id, change.part, change.module, change.kind, verdict)
+
+
 def test_an_argument_is_for_what_needs_one() -> None:
-    survived = Row("producer/send:f fixed a → True", "producer", "producer/send", "fixed", SURVIVED)
-    assert arguments.argued(survived).verdict == UNSEEN and arguments.argued(survived).how
-    noticed = Row("producer/send:f fixed a → True", "producer", "producer/send", "fixed", NOTICED)
-    assert arguments.argued(noticed) is noticed
+    one = sampling.changes("producer/send", "producer")[0]
+    found = arguments.argued(row_of(one, SURVIVED), one, "P494")
+    assert found.verdict == UNSEEN and found.how
+    noticed = row_of(one, NOTICED)
+    assert arguments.argued(noticed, one, "P494") is noticed
+
+
+def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_under_another() -> None:
+    of_hooks = sampling.changes("broker/hooks", "broker")
+    one = next(
+        each for each in of_hooks if each.before == "not hooks.send and (not profile.always_traced)" and each.after == "not hooks.send"
+    )
+    assert not PROFILES["P494"].always_traced and PROFILES["P533"].always_traced
+    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
+    assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict != EQUIVALENT
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("if profile.always_traced:\n  f()", "if profile.always_traced:\n  g()", True),
+        ("if profile.null_fields:\n  f()", "if profile.null_fields:\n  g()", False),
+        ("if profile.null_fields:\n  return 1\nf()", "if profile.null_fields:\n  return 1\ng()", True),
+        ("if a() and profile.null_fields:\n  f()", "if a():\n  f()", True),
+        ("if a() or profile.null_fields:\n  f()", "f()", False),
+        ("if a.b or profile.null_fields:\n  f()", "f()", True),
+        ("return a and profile.null_fields", "return a", False),
+        ("return profile.null_fields and a", "return a", True),
+        ("x = 1 if self.profile.always_traced else 2", "x = 2", True),
+        ("x = self._broker.profile.always_traced is None", "x = False", True),
+        ("x = other.always_traced", "x = False", False),
+        ("while not profile.null_fields:\n  f()", "pass", False),
+    ],
+)
+def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: str, other: str, same: bool) -> None:
+    trees = [ast.parse("def f():\n" + "\n".join(f"  {line}" for line in text.splitlines())).body[0] for text in (one, other)]
+    assert all(isinstance(each, ast.FunctionDef) for each in trees)
+    assert settled.same_under(PROFILES["P494"], trees[0], trees[1]) is same  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Why nothing has to notice a change that survived or that no program reaches: it is equivalent, or nothing over the wire shows it.
 
-An entry names a module, a function of it or a change by how its id begins.
+An entry names a module, a function of it or a change by how its id begins. What a profile's switches settle needs no entry.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from rocketproof_profiles import PROFILES
+
 from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, Row
+from .sampling import Change
+from .settled import same_under
 
 _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
@@ -65,9 +69,11 @@ ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 """By how a change's id begins: the verdict that it has, and why."""
 
 
-def argued(row: Row) -> Row:
+def argued(row: Row, change: Change, profile: str) -> Row:
     """The row with the argument for it, if it needs one and there is one."""
     if row.verdict not in (SURVIVED, UNREACHED):
         return row
+    if same_under(PROFILES[profile], *change.trees):
+        return replace(row, verdict=EQUIVALENT, how=f"the switches of {profile} make the same of both")
     found = next((one for begin, one in ARGUMENTS.items() if row.id.startswith(begin)), None)
     return row if found is None else replace(row, verdict=found[0], how=found[1])

@@ -58,7 +58,7 @@ def run(
     guardian.guard_folder(folder)
 
     def gather() -> Report:
-        report.rows = [arguments.argued(rows.get(one.id) or _undecided(one)) for one in changes]
+        report.rows = [arguments.argued(rows.get(one.id) or _undecided(one), one, profile) for one in changes]
         report.seconds = time.monotonic() - began
         return report
 

@@ -67,10 +67,15 @@ class Change:
         return str(ROOT / f"{self.module}.py")
 
     @property
+    def trees(self) -> tuple[Function, Function]:
+        """The function as it is, and changed."""
+        node = _functions(self.module)[self.function]
+        return node, changed(node, next(itertools.islice(edits(node, _alike()), self.number, None)))
+
+    @property
     def source(self) -> str:
         """The changed function."""
-        node = _functions(self.module)[self.function]
-        return ast.unparse(changed(node, next(itertools.islice(edits(node, _alike()), self.number, None))))
+        return ast.unparse(self.trees[1])
 
     def mutant(self) -> Mutant:
         """For those who run tests: every test may notice it."""

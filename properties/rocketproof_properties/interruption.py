@@ -1,4 +1,5 @@
-"""An interrupt that falls where Python drops exceptions, a finalizer or a callback of the compiler, is raised once more."""
+"""An interrupt is not lost: not in a finalizer or a callback of the compiler, where Python drops exceptions, nor in a library that makes
+another exception of it."""
 
 from __future__ import annotations
 
@@ -6,9 +7,21 @@ import sys
 import threading
 from functools import partial
 from signal import Signals, pthread_kill
-from typing import Final
+from typing import Any, Final, NoReturn
 
 _SOON: Final = 0.01  # seconds; at once it would fall into the hook, and be dropped too
+_CAME: Final = threading.Event()
+
+
+def interrupt(*_: Any) -> NoReturn:
+    """A signal's handler. Raises KeyboardInterrupt."""
+    _CAME.set()
+    raise KeyboardInterrupt
+
+
+def came() -> bool:
+    """Whether this process was interrupted, whatever became of the exception."""
+    return _CAME.is_set()
 
 
 def keep(signal: Signals) -> None:

@@ -15,6 +15,8 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
+from rocketproof_properties import interruption
+from rocketproof_properties.checks.decide import Work
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
 
@@ -139,6 +141,23 @@ def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     assert said["not two", "explicit"] == ("violated", "")
     assert said["not many", "explicit"] == ("unknown", "interrupted")
     assert "stopped by Ctrl-C" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("came", [True, False])
+def test_a_library_that_makes_another_exception_of_ctrl_c_costs_nothing(
+    came: bool, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ImportError("the library could not be loaded")
+
+    monkeypatch.setattr(interruption, "came", lambda: came)
+    monkeypatch.setattr(Work, "symbolic", broken)
+    Path("small.py").write_text(SMALL)
+    done = rocketproof("check", "small.py", "--engine", "symbolic", "--workers", "1", "--json", "out.json")
+    reason = "interrupted" if came else "engine gave up"
+    assert set(verdicts("out.json").values()) == {("unknown", reason)}
+    assert ("could not be loaded" in done.out) is not came
+    assert (done.code == 3) is came
 
 
 def trapped(end: str) -> str:

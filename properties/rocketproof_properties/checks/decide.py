@@ -30,6 +30,7 @@ from rocketproof_model.result import (
     Watch,
 )
 
+from .. import interruption
 from ..choices import InputError
 from ..output import counted
 from ..sources.source import Subject
@@ -73,9 +74,12 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
             raise
         work.answer.problems.append(f"{unit}: {error}")
     except Exception as error:  # noqa: BLE001  (a mistake of ours must not cost the verdicts established so far)
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        work.answer.problems.append(f"{unit} failed: {said} ({Path(at.filename).name}:{at.lineno})")
+        if interruption.came():  # which a library has made another exception of
+            reason, work.answer.interrupted = INTERRUPTED, True
+        else:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            work.answer.problems.append(f"{unit} failed: {said} ({Path(at.filename).name}:{at.lineno})")
     for task in unit.tasks:
         work.answer.rows.setdefault(task, undecided(task, reason))
     return work.answer

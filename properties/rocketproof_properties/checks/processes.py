@@ -182,7 +182,7 @@ def _work(pipe: Connection) -> None:
 
     def interrupt(*_: Any) -> None:
         if asked:
-            raise KeyboardInterrupt
+            interruption.interrupt()
 
     if STOP_SIGNAL is not None:
         signal.signal(STOP_SIGNAL, interrupt)

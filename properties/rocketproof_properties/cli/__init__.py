@@ -68,8 +68,10 @@ else:
 
 def main() -> NoReturn:
     """The entry point `rocketproof`. A polite kill, as a CI's time limit sends it, counts as Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    interruption.keep(signal.SIGINT)
+    signal.signal(signal.SIGTERM, interruption.interrupt)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in a shell's background
+        signal.signal(signal.SIGINT, interruption.interrupt)
+        interruption.keep(signal.SIGINT)
     sys.exit(run(sys.argv[1:]))
 
 

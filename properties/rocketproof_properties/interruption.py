@@ -25,12 +25,13 @@ def came() -> bool:
 
 
 def keep(signal: Signals) -> None:
-    """Raise the KeyboardInterrupt of this signal's handler again, as often as it is dropped. Other exceptions are printed, as always."""
+    """Raise the KeyboardInterrupt of this signal's handler again, as often as it is dropped. Other exceptions are printed, as always, but
+    for those behind an interrupt: objects that it left half made end with some."""
     sys.unraisablehook = partial(_again, signal)
 
 
 def _again(signal: Signals, dropped: sys.UnraisableHookArgs) -> None:
     if issubclass(dropped.exc_type, KeyboardInterrupt):
         threading.Timer(_SOON, pthread_kill, (threading.main_thread().ident, signal)).start()  # ends a wait, too
-    else:
+    elif not came():
         sys.__unraisablehook__(dropped)

@@ -218,9 +218,7 @@ def test_an_interrupt_in_a_finalizer_is_not_lost(number: str, dropped: str) -> N
     code = f"""
 import signal, threading
 from rocketproof_properties import interruption
-def interrupt(*_):
-    raise KeyboardInterrupt
-signal.signal(signal.{number}, interrupt)
+signal.signal(signal.{number}, interruption.interrupt)
 interruption.keep(signal.{number})
 class Held:
     def __del__(self):
@@ -230,6 +228,10 @@ try:
     threading.Event().wait(None if "{dropped}" == "interrupt" else 0.1)
     print("went on")
 except KeyboardInterrupt:
+    class Half:
+        def __del__(self):
+            self.made
+    Half()
     print("interrupted")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

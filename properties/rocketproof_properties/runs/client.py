@@ -18,9 +18,8 @@ from ..deployments.comeback import come_back
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..histories.history import OK
-from ..steps.call import Call, Context, Stored
+from ..steps.call import Call, Context, Stored, may_be_held
 from ..steps.vocabulary import Step, arguments, is_request, request_of
-from .parsed import may_be_held
 from .recording import Recording, answer_data, call_data, wall, worded
 from .waiting import until
 

@@ -10,21 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_protocol.codes import SYSTEM_BUSY
-from rocketproof_protocol.flags import PULL_SUSPENDS
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.operations import STRAY, Call, paired
 
 from ..generators.programs import Program
+from ..steps.call import may_be_held
 from ..steps.names import Names
 
 _NO_HEADER = Header()
-
-
-def may_be_held(op: str, fields: Mapping[str, str]) -> bool:
-    """Whether a broker may hold this request until there is something to answer."""
-    flags = fields.get("sysFlag", "") if op == "pull" else ""
-    return flags.isdecimal() and bool(int(flags) & PULL_SUSPENDS)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from rocketproof_impl.remoting.command import VERSION, Command
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import SHORT_NAMES
+from rocketproof_protocol.flags import PULL_SUSPENDS
 
 from .names import Names
 from .sizes import overhead, stored_length
@@ -41,6 +42,12 @@ def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version
     """What goes over the wire: the send requests with short names have them here (REM-04)."""
     short = code in (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)
     return Command(code, {SHORT_NAMES.get(n, n): v for n, v in fields.items()} if short else dict(fields), body, version=version)
+
+
+def may_be_held(op: str, fields: Mapping[str, str]) -> bool:
+    """Whether a broker may hold this request until there is something to answer."""
+    flags = fields.get("sysFlag", "") if op == "pull" else ""
+    return flags.isdecimal() and bool(int(flags) & PULL_SUSPENDS)
 
 
 class Stored(NamedTuple):

@@ -115,6 +115,7 @@ def walked(instance: Instance, runs: int, steps: int) -> list[Step]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_generated_models(group: int, *, faulty: bool) -> None:
@@ -145,6 +146,7 @@ def test_generated_models(group: int, *, faulty: bool) -> None:
     assert {"guard", "effect", "frame"} <= kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scope", "profile"), [("tiny", "P40"), ("small", "P49"), ("store", "P49")])
 def test_recorded_steps_of_the_specification(scope: str, profile: str) -> None:
     """Walks are clean, whatever was tampered with is found with the same guard."""

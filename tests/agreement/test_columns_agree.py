@@ -104,6 +104,7 @@ def compare(
     return values, faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_terms_of_generated_models(group: int, *, faulty: bool) -> None:
@@ -125,6 +126,7 @@ def test_terms_of_generated_models(group: int, *, faulty: bool) -> None:
     assert seen[1] > 50, "too few terms without a value to compare"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_many_formulas(group: int) -> None:
     """Long programs: more formulas than a word of masks has bits."""

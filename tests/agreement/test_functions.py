@@ -69,6 +69,7 @@ def same_everywhere(instance: Instance, most: int) -> int:
     return compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_generated_models(group: int, *, faulty: bool) -> None:

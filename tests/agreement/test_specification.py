@@ -243,6 +243,7 @@ def of_kind(claims: tuple[Property, ...], *kinds: str) -> list[Property]:
 DECIDED = ("always", "step", "reachable", "deadlock_free")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", SMALL)
 def test_search_and_interpreter_agree(name: str, workers: int) -> None:
@@ -257,6 +258,7 @@ def test_search_and_interpreter_agree(name: str, workers: int) -> None:
         assert (None if outcome.witness is None else len(outcome.witness)) == steps, outcome.property.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_bounded_checking_and_interpreter_agree(name: str) -> None:
     instance, claims, space = small(name)
@@ -270,6 +272,7 @@ def test_bounded_checking_and_interpreter_agree(name: str) -> None:
             assert outcome.witness is not None and len(outcome.witness) == steps, outcome.property.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_liveness_and_networkx_agree(name: str) -> None:
     instance, claims, space = small(name)

@@ -133,6 +133,7 @@ def tlc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_tlc_finds_as_many_states_of_the_specification(tlc: Path, tmp_path: Path) -> None:
     made = instance("specification", "tiny")
     found = search.explore(made, [], symmetry=False)

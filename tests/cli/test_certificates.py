@@ -56,6 +56,7 @@ def _edit(**more: Any) -> Callable[[str], str]:
     return lambda text: json.dumps({**json.loads(text), **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "code", "said"),
     [

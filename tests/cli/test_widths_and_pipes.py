@@ -45,6 +45,7 @@ def too_long(text: str, width: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tokens",
     [

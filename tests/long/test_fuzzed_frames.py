@@ -7,7 +7,6 @@ import pytest
 from rocketproof_properties.validation.fuzz import fuzz
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["P40", "P49", "P494", "P533"])
 def test_a_store_outlives_frames_that_nobody_means_well(profile: str) -> None:
     found = fuzz(profile, 12_000, seed=5, per_round=3000)

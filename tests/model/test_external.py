@@ -74,6 +74,7 @@ def spied(monkeypatch: pytest.MonkeyPatch, at: tuple[str, int] | None = None, en
         yield spy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("tuning", [NARROW, WIDE], ids=["one word", "many words"])
 def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: Tuning, workers: int) -> None:
@@ -86,6 +87,7 @@ def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pyt
         found.levels()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
 @pytest.mark.parametrize("phase", ["_convert", "_mark", "_expand", "_spill", "_settle", "_enter", "_save"])
 def test_it_goes_on_from_an_end_in_any_phase(
@@ -235,6 +237,7 @@ def test_what_only_grows_leads() -> None:
     assert leading_word(flat(rows), 0, 3) == 0, "nothing is new"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "leading"), [(1, 0), (2, 0), (4, 0), (4, 2)])
 def test_runs_are_sets_in_order(tmp_path: Path, words: int, leading: int) -> None:
     rng, kept = random.Random(words), order(words, leading)

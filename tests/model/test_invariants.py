@@ -53,6 +53,7 @@ def is_inductive(instance: Instance, invariant: list[Expr]) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_ways() -> None:
     instance = two_phase_commit.model(2).given()
     claims = [claim for claim in instance.model.properties if claim.kind in ("always", "step")]
@@ -198,6 +199,7 @@ def ticket() -> Model:
     return m
 
 
+@pytest.mark.slow
 def test_what_few_states_suggest_is_proved_for_numbers_that_no_search_reaches() -> None:
     instance = ticket().given()
     claims = list(instance.model.properties)

@@ -127,6 +127,7 @@ class Caller:
         return [bool(bits >> k & 1) for k in range(len(self.steps))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("checked", "unroll", "word_bits"), FORMS)
 @pytest.mark.parametrize("constants", [{}, {"strict": False, "top": 1}])
 def test_successors_and_formulas_are_the_interpreters(checked: bool, unroll: int, word_bits: int, constants: dict[str, object]) -> None:

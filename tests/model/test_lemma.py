@@ -72,6 +72,7 @@ def test_a_lemma_is_proven_and_its_mutant_refuted(name: str) -> None:
     assert refuted.details["values"]
 
 
+@pytest.mark.slow
 def test_the_abs_trap_is_found_with_its_value() -> None:
     outcome = lemma(inside(rem(java_abs(r), n), n))
     assert outcome.verdict == "violated"

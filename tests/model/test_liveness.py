@@ -177,6 +177,7 @@ def test_small_random_walks_agree_with_all_subsets_and_with_networkx(seed):
     assert 5 < violated < 55, "the generated walks should decide both ways"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_larger_random_walks_agree_with_networkx(seed):
     rng = random.Random(100 + seed)

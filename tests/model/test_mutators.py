@@ -110,6 +110,7 @@ def counts(instance: Instance) -> tuple[int, int, int]:
     return found.states, found.transitions, found.depth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["patience", "tiny"])
 def test_a_mutant_compiled_with_all_others_is_the_one_compiled_alone(scope: str) -> None:
     model = part(scope).model

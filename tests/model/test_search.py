@@ -375,6 +375,7 @@ def test_the_graph_is_the_interpreters(tuning: str) -> None:
         found.graph(most=5)
 
 
+@pytest.mark.slow
 def test_a_graph_may_leave_out_steps_that_change_nothing() -> None:
     m = Model("walk")
     x = m.var("x", Int(0, 40_000), init=0)

@@ -396,6 +396,7 @@ def test_widening_proves_offsets_without_bound() -> None:
         assert outcome.details["failed"] == id_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**61])
 @pytest.mark.parametrize("low", [0, -(2**34)])
 def test_a_type_of_any_size_is_left_by_an_error_in_every_engine(low: int, end: int) -> None:

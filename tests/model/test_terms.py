@@ -237,6 +237,7 @@ def meant(e: Expr, scope: Scope) -> int | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_random_terms_agree_with_the_interpreter(seed: int) -> None:
     maker = Maker(language(), random.Random(seed))

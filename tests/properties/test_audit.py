@@ -42,6 +42,7 @@ def test_a_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
     assert sum(totals.topics.values()) == len(sound[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_damage_is_found(damage: Damage, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     """With the right property and offset, and nothing but what the damage brings with it."""

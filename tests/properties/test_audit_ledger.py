@@ -54,6 +54,7 @@ def test_a_sound_store_breaks_no_rule(size: int, sound: Made) -> None:
     assert len(list((sound[0] / "dledger-n0" / "data").iterdir())) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [*OTHERS, *OWN], ids=lambda damage: damage.name)
 def test_damage_is_found(damage: Damage, sound: Made, tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 3)

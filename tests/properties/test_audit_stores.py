@@ -91,6 +91,7 @@ def everyday(address: str) -> None:
         assert send(address, "Orders", b"half", flags=PREPARED, TRAN_MSG="true", PGROUP="producers", UNIQ_KEY=f"T{number}") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
 def test_a_store_of_ours_is_sound(profile: str, tmp_path: Path) -> None:
     written(tmp_path / "store", profile, everyday)

@@ -55,6 +55,7 @@ def test_spin_counts_the_same_states() -> None:
     assert run["cpu_seconds"] > 0
 
 
+@pytest.mark.slow
 def test_an_audit_is_measured_beside_zlib_on_a_processor_that_multiplies_less(tmp_path: Path) -> None:
     fabricate(tmp_path, Plan(1 << 20))
     found = audit_speed._alone(str(tmp_path))
@@ -155,6 +156,7 @@ def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monk
     assert "violated" in liveness_speed.text(rows)
 
 
+@pytest.mark.slow
 def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_speed, "COMMANDS", {"version": ("--version",)})
     told: list[str] = []

@@ -105,6 +105,7 @@ def test_a_campaign_writes_the_smallest_programs(few: list[Task], tmp_path: Path
     assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
 
 
+@pytest.mark.slow
 def test_a_campaign_goes_on_where_it_stopped(few: list[Task], tmp_path: Path) -> None:
     def interrupted(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])

@@ -409,6 +409,7 @@ def session(shop: Path, *tokens: str) -> tuple[int, str, str, dict[str, Any]]:
     return process.returncode, out, err, rows
 
 
+@pytest.mark.slow
 def test_who_noticed_which_mutant(shop: Path) -> None:
     patience = "from rocketproof_properties.patches import trials; trials.PATIENCE = 1.5; cli.main()"
     (shop / "program.py").write_text(PROGRAM.replace("cli.main()", patience))
@@ -453,6 +454,7 @@ def test_all_noticed(shop: Path) -> None:
     assert "Not noticed" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
@@ -472,6 +474,7 @@ def test_bad_input(tokens: list[str], words: str, shop: Path) -> None:
     assert words in err and len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_limit_of_time(shop: Path) -> None:
     """The toy's M-3 takes more than ten seconds."""
     code, out, err, rows = session(shop, "M-1", "M-3", "--time", "5")
@@ -503,6 +506,7 @@ def test_ctrl_c(shop: Path) -> None:
             os.kill(number, 0)
 
 
+@pytest.mark.slow
 def test_a_mutant_by_hand(shop: Path) -> None:
     """The plugin alone: a patch of the real table would do, the toy's is there."""
     (shop / "pytest.ini").unlink()

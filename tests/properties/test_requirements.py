@@ -444,6 +444,7 @@ def looked_up() -> Mapping[str, references.Entry]:
     return dict(zip(LOOKED_UP, references.look_up(LOOKED_UP), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", LOOKED_UP)
 def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, references.Entry]) -> None:
     """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""

@@ -66,6 +66,7 @@ def some_rows(chance: random.Random, kind: str, types: dict[str, Type]) -> list[
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, *OTHERS], ids=["defaults", "one", "two", "three"])
 @pytest.mark.parametrize("over", SQL)
 def test_sql_and_the_audit_find_the_same_rows(over: str, given: dict[str, Any], tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
     return made(tmp_path_factory.mktemp("sound") / "store")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 12, 21, 22])
 def test_a_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", seed)
@@ -74,6 +75,7 @@ def test_a_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], 
 OF_ALL = [damage for damage in DAMAGES if damage.whole and damage.name not in ("cut file", "blank that is too short")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", OF_ALL, ids=lambda damage: damage.name)
 def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)
@@ -83,6 +85,7 @@ def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_
     assert found.get(damage.property, True), "the damage is not one that is looked for here"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("entries", "behind", "wrong"), [(1, 0, 1), (2, 0, 0), (2, 4 << 20, 0), (2, 5 << 20, 2)])
 def test_entries_that_point_behind_the_log(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)

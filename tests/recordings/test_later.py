@@ -53,6 +53,7 @@ def test_all_cases_are_alike(version: str, profile: Profile, folder: Path) -> No
     assert different(profile, cases) == []
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("TCM-13", "TCM-31", "TCM-34", "NS-04", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile", "explained", "timers"), [("4.9.4", "P494", 94, 0), ("5.3.3", "P533", 66, 36)])
 def test_the_specification_explains_what_it_speaks_of(version: str, profile: str, explained: int, timers: int) -> None:

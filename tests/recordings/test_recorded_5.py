@@ -65,12 +65,14 @@ def test_every_switch_has_its_reason() -> None:
     assert all(getattr(P494, name) != getattr(P533, name) for name in P533.reasons)
 
 
+@pytest.mark.slow
 def test_the_specification_explains_what_it_speaks_of() -> None:
     found = judge_recording(RECORDING, "P533")
     assert not found.unexplained
     assert found.explained == 245
 
 
+@pytest.mark.slow
 def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explained() -> None:
     found = judge_recording(RECORDING, "P494", limit=300)
     assert len(found.unexplained) > 40 and found.unknown

@@ -92,6 +92,7 @@ def test_p49_differs_where_494_refuses_more_and_says_it_otherwise() -> None:
     assert cascade <= {138, 142, *range(178, 192), 209}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_any_recording_is_compared_under_any_profile(version: str, profile: str) -> None:

@@ -95,7 +95,6 @@ print([each.data() for each in found.totals[0].findings] == eval(sys.stdin.read(
 """
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """In a process of its own: one local task may fail there, as the command's session allows."""
     store, _ = damaged(tmp_path / "store", 23)
@@ -110,7 +109,6 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert done.stdout.strip().endswith("True"), done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["spark", "local"])
 def test_a_store_of_a_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Nothing is found in the sound store, and every damage at its random place, none missed."""

@@ -78,7 +78,6 @@ def test_more_than_a_million_states(spark: "SparkSession", tmp_path: Path) -> No
     assert summary(found) == summary(local.explore(instance, claims))
 
 
-@pytest.mark.slow
 def test_more_than_two_million_states(spark: "SparkSession", tmp_path: Path) -> None:
     """The routing model with three brokers, whose counts are known from three other checkers."""
     instance = routing.model(**routing.SCOPES["three"]).given()
@@ -87,7 +86,6 @@ def test_more_than_two_million_states(spark: "SparkSession", tmp_path: Path) -> 
     assert summary(found) == summary(local.explore(instance, workers=2))
 
 
-@pytest.mark.slow
 def test_the_large_scope(spark: "SparkSession", tmp_path: Path) -> None:
     instance = build("large").model.given(**constants("P49"))
     claims = properties(part("large"))

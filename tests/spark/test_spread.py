@@ -42,7 +42,6 @@ def test_shards_come_out_as_in_this_process(spark: SparkSession) -> None:
     assert len(there) == len(items) > 2
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """In a process of its own: one local task may fail there, as the command's session allows."""
     program = (

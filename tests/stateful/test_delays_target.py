@@ -30,6 +30,7 @@ DUE = [ONE, "elapse()"]
 HALF = "put_half(tran=true, delayed=False)"
 
 
+@pytest.mark.slow
 @behaviour("REC-05", "HAZ-39", "HAZ-48", "AUX-25")
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def _plain(id_: str) -> str:
 # Verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "condition"),
     [

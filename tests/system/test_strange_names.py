@@ -128,6 +128,7 @@ def test_a_group_of_half_a_surrogate_pair_does_not_keep_the_table_from_the_name_
             assert asked(cluster.name_server.port, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}).code == codes.SUCCESS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kept"), [('a"b', 'a"b'), ("a\nb\\", "a\nb\\"), ("\ud800", "?")])
 def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:

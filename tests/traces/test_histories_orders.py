@@ -109,6 +109,7 @@ def contended(chance: Random, topic: str, *, alone: bool) -> list[Event]:
     return [Event(k, *line) for k, line in enumerate(lines)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alone", [True, False], ids=["one topic", "two topics"])
 @pytest.mark.parametrize("topic", ["T", "%RETRY%g"])
 @pytest.mark.parametrize("auto_create", ["true", "false"])

@@ -8,6 +8,7 @@ from small_histories import Whole, spoilt, wishes
 from rocketproof_traces.checker.histories import judge_history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("auto_create", [True, False], ids=["auto-create", "no auto-create"])
 @pytest.mark.parametrize("seed", range(16))
 def test_the_judge_agrees_with_the_enumeration(seed: int, *, auto_create: bool) -> None:

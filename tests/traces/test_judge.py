@@ -93,6 +93,7 @@ LIES: list[tuple[int, dict[str, object]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "lie"), LIES)
 def test_each_recorded_field_is_looked_at(tmp_path: Path, number: int, lie: dict[str, object]) -> None:
     def change(case: dict[str, Any]) -> None:

@@ -200,6 +200,7 @@ MUTANTS: list[tuple[str, Callable[[Action], Action], Recorded]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(MUTANTS)))
 def test_a_mutant_of_an_action_changes_a_verdict(number: int) -> None:
     name, changed, recorded = MUTANTS[number]

@@ -203,6 +203,7 @@ def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path
     assert found.data() == expected.data() and found.findings == alone(str(path), header, events)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path / f"{number}.ndjson", *history(wrong="T1" if number == 1 else ""))

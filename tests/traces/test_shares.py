@@ -76,6 +76,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("way", ["driver", "workers", "large levels", "twice"])
 def test_it_finds_what_the_local_search_finds(name: str, way: str, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def performed(profile: str, folder: Path, programs: list[Program]) -> dict[int, 
     return Stage(InProcess(profile), folder, 0, Bounds(2)).record(programs)
 
 
+@pytest.mark.slow
 def test_two_brokers_of_one_profile_do_not_differ(tmp_path: Path) -> None:
     """Whatever is each run's own is left out: names, times, places, ids, queues that are drawn."""
     programs = generate(Choice("P533", 40, 5, concurrent=False, waits=False))

@@ -40,6 +40,7 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
     assert one.served == one.end > one.seq
 
 
+@pytest.mark.slow
 def test_a_pull_that_a_broker_forgets_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PullRequestHoldService, "_wake", lambda self, pull: None)
     found = judged(running, tmp_path, *STEPS)

@@ -205,6 +205,7 @@ def accusations(found: ValidationReport) -> list[str]:
     return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "properties"),
     [(Fault.CLOSE_AFTER, {"send_back.answer"}), (Fault.DOUBLED, {"INV-01", "INV-02"})],

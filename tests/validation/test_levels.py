@@ -106,6 +106,7 @@ def tried(target: Target, number: int, folder: Path) -> Rung:
             climber.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "target", "said"),
     [
@@ -124,6 +125,7 @@ def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: Tar
     assert said in " ".join(vars(found.failed).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 7))
 def test_the_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
     found = tried(Spoilt(), number, tmp_path)

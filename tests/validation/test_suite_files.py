@@ -41,6 +41,7 @@ def judged(store: Path, path: Path) -> dict[str, bool]:
     return {id_: held for id_, (held, _, _) in found.claims.items()}
 
 
+@pytest.mark.slow
 def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path) -> None:
     held = judged(store, tmp_path / "logs" / "1.ndjson")
     assert len(held) > 30 and all(held.values())

@@ -72,6 +72,7 @@ TARGETS: dict[str, Callable[[Path], Target]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_an_adapter_passes_its_own_test(tmp_path: Path, name: str) -> None:
     target = TARGETS[name](tmp_path)
@@ -153,6 +154,7 @@ def problems(target: Target) -> dict[str, str]:
 LESS = 'without = ["kill", "start", "configure"]\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -41,6 +41,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*WRONG, "a subscription that changes", "no broadcast", "a pull whose time is over"])
 def test_nothing_is_found_in_what_is_right(name: str, running: Deployment, tmp_path: Path) -> None:
     found = judged(running, tmp_path, *ordinary(name))

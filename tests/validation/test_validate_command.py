@@ -102,6 +102,7 @@ def of_version(version: object) -> str:
     return json.dumps({"schema": "rocketproof-validation", "version": version})
 
 
+@pytest.mark.slow
 def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder, copy = tmp_path / "report", tmp_path / "copy.json"
     assert run(["validate", "--target", "inprocess", "--programs", "8", "--seed", "4", "--report", str(folder), "--json", str(copy)]) == 0

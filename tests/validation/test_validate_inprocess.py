@@ -52,6 +52,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.ValidationRep
     return validate(ValidationRequest(InProcess(PROFILE), folder, 60, 3, shrink=1)), folder
 
 
+@pytest.mark.slow
 def test_the_implementation_is_as_described(done: tuple[report.ValidationReport, Path]) -> None:
     found, _ = done
     assert [str(one.verdict) for one in found.findings] == []
@@ -346,6 +347,7 @@ def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, s
 # Brokers that end
 
 
+@pytest.mark.slow
 def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped in the middle of the seventh program."""
     target = InProcess(PROFILE)

@@ -191,6 +191,7 @@ LOST: dict[str, tuple[Patch, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", LOST)
 def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, property_ = LOST[fault]

@@ -34,6 +34,7 @@ def wrong_remarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_program_that_showed_a_finding_is_tried_first_until_it_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

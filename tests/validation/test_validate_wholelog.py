@@ -36,6 +36,7 @@ def logged(done: Path) -> ParsedHistory:
     return max((one for one in found if "log" in one.states), key=lambda one: len(read(one).records))
 
 
+@pytest.mark.slow
 def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())
     assert data["logs"] == len(list((done / "logs").iterdir())) >= 1

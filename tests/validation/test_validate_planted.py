@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+from pathlib import Path
+
 import pytest
-from seeded import UNSEEN, chosen, hunt, visible
+from seeded import UNSEEN, SeededFault, chosen, hunt, visible
 
 from rocketproof_properties.patches.registry import mutants
+from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 CHOSEN = (
     *("M-01", "M-02", "M-04", "M-08", "M-101", "M-105", "M-115", "M-116", "M-12", "M-15a", "M-16", "M-17", "M-19", "M-22", "M-29"),
@@ -32,3 +36,14 @@ def test_mutants_that_no_client_could_notice_are_mutants() -> None:
 def test_a_planted_mutant_is_found_and_without_one_nothing_is(mutant: str, programs: int) -> None:
     found = hunt(mutant, programs, 1)
     assert found.found == bool(mutant), found
+
+
+@pytest.mark.slow
+def test_what_ends_a_run_is_made_smaller_behind_its_end(tmp_path: Path) -> None:
+    asked = ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 120, 1, shrink=5, until=attrgetter("findings"))
+    found = validate(asked)
+    assert len(found.judged) < 120
+    assert found.enough is not None and found.enough < found.seconds
+    (first, *_) = found.findings
+    assert first.again == first.repeats > 1
+    assert len(first.program.steps) <= 2

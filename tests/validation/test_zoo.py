@@ -89,6 +89,18 @@ def test_a_search_that_was_stopped_has_not_shown_that_a_bug_is_not_there(
     assert (found.agrees, found.exit_code) == (agrees, code)
 
 
+@pytest.mark.parametrize(("again", "steps"), [(3, 2), (0, None)])
+def test_it_is_told_when_a_bug_was_first_seen_and_by_how_short_a_program(again: int, steps: int | None, tmp_path: Path) -> None:
+    bug = next(one for one in bugs() if one.id == "A8")
+    report = reported("send.code", "INV-02", "INV-02")
+    for number, one in enumerate(report.findings):
+        one.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
+        one.again, one.repeats = again, 3
+    report.seconds, report.enough = 300.0, 20.0
+    found = searching.judged(bug, "bad", "4.1.0", tmp_path, report)
+    assert (found.seconds, found.steps) == (20.0, steps)
+
+
 @pytest.mark.parametrize(("reproduced", "agrees"), [(True, True), (False, False), (None, None)])
 def test_a_bug_that_is_a_hazard_is_shown_by_the_witness_of_the_model(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
     bug = next(one for one in bugs() if one.id == "A18")

@@ -117,6 +117,7 @@ class ValidationReport:
     """A validation. `logs`: the whole logs of brokers whose files could be read; `shared`: the topics that programs share, each
     judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
 
+    `enough`: the seconds after which what the run was to end with was seen, None if it was not, or there was no such thing.
     `witnesses` are those of the model that were replayed; `faults` is what came of faults of the machine, one for each kind. `over`:
     entries of accepted deviations whose day has passed."""
 
@@ -128,6 +129,7 @@ class ValidationReport:
     tool: str = ""
     began: str = ""
     seconds: float = 0.0
+    enough: float | None = None
     judged: list[Judged] = field(default_factory=list)
     logs: list[Judged] = field(default_factory=list)
     shared: list[Judged] = field(default_factory=list)

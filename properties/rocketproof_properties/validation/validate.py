@@ -269,7 +269,7 @@ class _Validation:
                 self.programs[path] = program
                 judged.append(judge_file(path, self.target.profile))
                 if self.request.until is not None and self.request.until(judged[-1]):
-                    self.enough = True
+                    self._is_enough()
                     self.bounds.ended.set()
                 self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
 
@@ -295,7 +295,13 @@ class _Validation:
                 finally:
                     new = self._gather(both)
                 if whole:
-                    self._shrink(runner, new, renew if needs == ENDED else None)
+                    with self._going_on():
+                        self._shrink(runner, new, renew if needs == ENDED else None)
+
+    def _is_enough(self) -> None:
+        if not self.enough:
+            self.enough = True
+            self.report.enough = self.before + time.monotonic() - self.began
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
@@ -395,7 +401,8 @@ class _Validation:
         request, known = self.request, {one.kind: one for one in self.report.faults}
 
         def enough(found: FaultTests) -> bool:
-            self.enough = self.enough or (request.until_fault is not None and request.until_fault(found))
+            if request.until_fault is not None and request.until_fault(found):
+                self._is_enough()
             return self.enough or self.bounds.over
 
         for kind, rounds in request.faults.items():

@@ -14,7 +14,7 @@ from ..faults.found import FaultTests
 from ..judging.judging import Judged
 from ..releases.against import AgainstReport, AgainstRequest, Differing, against
 from ..validation.report import ValidationReport
-from ..validation.validate import Progress, ValidationRequest, validate
+from ..validation.validate import SHRINK, Progress, ValidationRequest, validate
 from ..witnesses.known import WITNESSES
 from .bugs import Bug
 
@@ -25,7 +25,8 @@ On = Literal["bad", "good"]
 class Searched:
     """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none;
     `others` are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds
-    of them; `witnesses` are those that were performed. `stopped`: what ended it early, "" if nothing did."""
+    of them; `witnesses` are those that were performed. `steps`: how long the shortest program is that was found to show it, None where
+    none was looked for. `stopped`: what ended it early, "" if nothing did."""
 
     bug: Bug
     on: On
@@ -36,6 +37,7 @@ class Searched:
     seconds: float
     folder: Path
     witnesses: int = 0
+    steps: int | None = None
     stopped: str = ""
 
     @property
@@ -89,7 +91,7 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         0 if bug.how == "witness" else programs,
         seed,
         seconds=seconds,
-        shrink=0,
+        shrink=SHRINK,
         audits=True,
         until=lambda judged: bool(_shown(bug, judged)),
         witnesses=[one for one in WITNESSES if one.hazard in bug.shows],
@@ -131,4 +133,6 @@ def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationRepor
     found += [one for faults in report.faults for one in faults.verdicts if not one.known]
     others = tuple(dict.fromkeys(one.property for one in found if not bug.fits(one)))
     first, done = shown[0] if shown else None, len(report.judged) + sum(one.rounds for one in report.faults)
-    return Searched(bug, on, release, first, others, done, report.seconds, folder, len(performed), report.stopped)
+    seconds = report.seconds if report.enough is None else report.enough
+    steps = min((len(one.program.steps) for one in report.findings if one.again and bug.fits(one.verdict)), default=None)
+    return Searched(bug, on, release, first, others, done, seconds, folder, len(performed), steps, report.stopped)

@@ -50,6 +50,8 @@ def print_search(found: Searched) -> None:
     if found.witnesses and not found.programs:
         done = counted(found.witnesses, "witness", "witnesses")
     page.line(f"{found.bug.id} on {found.release}: {seen} in {done}, {found.seconds:.1f} s", "bold")
+    if found.steps is not None:
+        page.line(f"the shortest program that shows it: {counted(found.steps, 'step')}")
     if found.others:
         page.wrapped(", ".join(found.others), first="other findings: ", indent=2)
     page.line(f"report: {found.folder}")

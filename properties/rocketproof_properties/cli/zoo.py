@@ -15,6 +15,7 @@ def zoo(
     programs: Count = 2000,
     seed: Natural = 0,
     time: Seconds = 600.0,
+    plain: bool = False,
     report: Path | None = None,
     json: Json = None,
 ) -> int:
@@ -32,6 +33,8 @@ def zoo(
         Seed of the programs.
     time
         Seconds after which no further program is begun.
+    plain
+        Draw the programs by chance alone, to compare with those that are chosen by what was not seen yet.
     report
         The folder for the validation's report; .rocketproof/validation with a number unless given.
     json
@@ -54,7 +57,8 @@ def zoo(
     from ..zoo.search import search
 
     with output.phases() as progress:
-        came = search(found[0], on, report or next_folder(), programs=programs, seed=seed, seconds=time, progress=progress)
+        folder = report or next_folder()
+        came = search(found[0], on, folder, programs=programs, seed=seed, seconds=time, plain=plain, progress=progress)
     write(json, came.record())
     show.print_search(came)
     return came.exit_code

@@ -45,7 +45,8 @@ TRIED, TRIED_ALONE = 16, 4
 
 @dataclass(frozen=True)
 class AgainstRequest:
-    """What to do: programs on the target `first`, and on `second`, which is compared with it. `until`: a difference that is enough."""
+    """What to do: programs on the target `first`, and on `second`, which is compared with it. `until`: a difference that is enough.
+    `plain`: programs are drawn by chance alone."""
 
     first: Target
     second: Target
@@ -55,6 +56,7 @@ class AgainstRequest:
     workers: int = 4
     seconds: float | None = None
     rounds: int = ROUNDS
+    plain: bool = False
     until: Callable[[Differing], bool] | None = None
 
 
@@ -195,8 +197,8 @@ def _programs(request: AgainstRequest) -> list[Program]:
     """General ones, those that tell switches, those that leave out fields, and batches of every size, numbered."""
     offers = request.first.offers & request.second.offers
     configure, start = Capability.CONFIGURE in offers, Capability.START in offers
-    choice = Choice(request.first.profile, request.programs, request.seed, configure=configure, start=start, concurrent=False, drawn=False)
-    general = generate(choice)
+    possible = {"configure": configure, "start": start, "concurrent": False, "drawn": False, "plain": request.plain}
+    general = generate(Choice(request.first.profile, request.programs, request.seed, **possible))
     made = [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
     made += left_out(max(8, request.programs // 8), request.seed, len(made) + 1)
     return [*made, *(edges(max(8, request.programs // 25), request.seed, len(made) + 1) if start else ())]

@@ -60,7 +60,7 @@ ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART
 @dataclass(frozen=True)
 class ValidationRequest:
     """What to do. `name_server` is that of a target which does not know its own; times are seconds. `until`: end behind the first program
-    of which this holds.
+    of which this holds. `plain`: programs are drawn by chance alone.
 
     `witnesses` of the model are replayed behind the programs; then `faults` strike, of each kind so many times, or until `until_fault`.
     `asked`: how the command line said it, which is kept for who goes on with the run. `resumes`: the folder is that of a run that was
@@ -75,6 +75,7 @@ class ValidationRequest:
     seconds: float | None = None
     rate: float | None = None
     shrink: float = SHRINK
+    plain: bool = False
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
     until: Callable[[Judged], bool] | None = None
@@ -100,9 +101,13 @@ def validate(request: ValidationRequest, progress: Progress = lambda what, done,
 
 def tried_first(request: ValidationRequest) -> list[Program]:
     """The remembered programs that the target can perform, as the run numbers them."""
-    offers = request.target.offers
-    able = {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
-    return memory.numbered(request.remembered, request.programs, **able)
+    return memory.numbered(request.remembered, request.programs, **possible(request.target))
+
+
+def possible(target: Target) -> dict[str, bool]:
+    """What programs may need of a target, by the names that a choice of programs has."""
+    offers = target.offers
+    return {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
 
 
 class _Validation:
@@ -145,10 +150,7 @@ class _Validation:
         """All groups of programs, then the report."""
         made = self.report
         made.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
-        configure = Capability.CONFIGURE in self.target.offers
-        start = Capability.START in self.target.offers
-        end = ENDING <= self.target.offers
-        choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start, end=end)
+        choice = Choice(self.target.profile, self.request.programs, self.request.seed, **possible(self.target), plain=self.request.plain)
         programs = [*self.remembered, *generate(choice)]
         if self.request.resumes:
             self._remember(programs)

@@ -58,9 +58,11 @@ class Searched:
         return {"id": self.bug.id, **rest, "agrees": self.agrees, "report": str(self.folder)}
 
 
-def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds: float, progress: Progress) -> Searched:
-    """Look for a bug in a release, in at most so many programs and seconds. It is judged by the profile of the first release that has not
-    the bug, or that which the list names: the release's own may describe it.
+def search(
+    bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds: float, progress: Progress, plain: bool = False
+) -> Searched:
+    """Look for a bug in a release, in at most so many programs and seconds; `plain` programs are drawn by chance alone. It is judged by the
+    profile of the first release that has not the bug, or that which the list names: the release's own may describe it.
 
     Raises InputError where that has no release or no search finds it, and TargetError.
     """
@@ -71,7 +73,7 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
     if bug.how == "against":
         both = Apache(bug.good), Apache(release)
-        asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, rounds=0, until=partial(_differs, bug))
+        asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, rounds=0, until=partial(_differs, bug), plain=plain)
         return compared(bug, on, release, folder, against(asked, progress))
     target = Apache(release, profile=bug.profile or profile_of(bug.good or bug.bad))
     if bug.faults:
@@ -92,6 +94,7 @@ def search(bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds:
         seed,
         seconds=seconds,
         shrink=SHRINK,
+        plain=plain,
         audits=True,
         until=lambda judged: bool(_shown(bug, judged)),
         witnesses=[one for one in WITNESSES if one.hazard in bug.shows],

@@ -12,9 +12,10 @@ from faultproxy import MILD, OF_FRAMES, Fault, FaultyTarget
 from rocketproof_properties.deployments.deployment import Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.runs import client, readback, runner
+from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
-from rocketproof_properties.validation.validate import ValidationRequest, again, validate
+from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 PROFILE = "P494"
 

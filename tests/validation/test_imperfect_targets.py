@@ -26,10 +26,11 @@ from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation import stores
+from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.confirm import repetitions
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
-from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
+from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
 from rocketproof_properties.witnesses.known import WITNESSES, replay
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE

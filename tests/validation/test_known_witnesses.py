@@ -18,7 +18,8 @@ from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.faults.found import FaultTests, Wrong
 from rocketproof_properties.steps.parts import Capability
 from rocketproof_properties.validation import results
-from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
+from rocketproof_properties.validation.again import again
+from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
 from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, replay
 
 PROFILE = "P494"

@@ -13,8 +13,9 @@ from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, S
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.generators.settings import ENDED, NARROW, STARTED
 from rocketproof_properties.validation import accept, show
+from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport
-from rocketproof_properties.validation.validate import ValidationRequest, again, validate
+from rocketproof_properties.validation.validate import ValidationRequest, validate
 from rocketproof_protocol import codes
 
 NO_BACK = answering(codes.CONSUMER_SEND_MSG_BACK, codes.REQUEST_CODE_NOT_SUPPORTED)

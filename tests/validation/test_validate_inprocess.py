@@ -25,8 +25,9 @@ from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation import accept, report, results, single
+from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.shrink import shrink
-from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
+from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
 from rocketproof_protocol.topics import SCHEDULE
 
 PROFILE = "P494"

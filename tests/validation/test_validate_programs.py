@@ -19,7 +19,7 @@ from rocketproof_properties.generators.wire import QUEUES
 from rocketproof_properties.steps.call import Context, Stored
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
-from rocketproof_properties.validation.validate import stages_of
+from rocketproof_properties.validation.stages import stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = Choice("P494", 300, 7, configure=True, start=True, end=True)

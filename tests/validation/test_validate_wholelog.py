@@ -15,7 +15,8 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.staging import in_turn
 from rocketproof_properties.judging.wholelog import FOLDER, judge_log, read, record
 from rocketproof_properties.runs.parsed import ParsedHistory, load
-from rocketproof_properties.validation.validate import ValidationRequest, again, validate
+from rocketproof_properties.validation.again import again
+from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 PROFILE = "P494"
 FILE = "00000000000000000000"

@@ -250,6 +250,7 @@ def validate(
         return _level(choose(broker, target, profile, configure=configure), wanted, nameserver, up_to, reports, json)
     chosen = choose(broker, target, profile, configure=configure) if again is None and resume is None else None
     from .. import failures, output
+    from ..validation import again as once_more
     from ..validation import memory, results, show
     from ..validation import resume as resuming
     from ..validation import validate as validating
@@ -260,7 +261,7 @@ def validate(
         asked = {**asked, **resuming.read(resume)}
     with output.phases() as progress:
         if again is not None:
-            folder, found = again, validating.again(again, profile, accepted, progress)
+            folder, found = again, once_more.again(again, profile, accepted, progress)
         else:
             folder = resume or wanted or next_folder()
             chosen = chosen or choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])

@@ -23,7 +23,7 @@ from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
 from ..runs.runner import Bounds, Runner
-from ..validation.validate import looks
+from ..validation.stages import looks
 from ..validation.validate import mark as new_mark
 from .edges import EDGES
 from .switching import Recorded

@@ -1,4 +1,4 @@
-"""`rocketproof validate`: programs on a target, recorded, judged, made smaller, reported; and a saved report judged again."""
+"""`rocketproof validate`: programs on a target, recorded, judged, made smaller, reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..catalogue import conditions as about
-from ..choices import InputError
 from ..deployments.comeback import NotBack
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import attempted
@@ -22,7 +21,7 @@ from ..faults import campaign
 from ..faults.found import FaultTests
 from ..generators import settings
 from ..generators.programs import Choice, Program, generate
-from ..generators.settings import ALONE, ENDED, LARGE, at_start, while_running
+from ..generators.settings import ALONE, ENDED, at_start, while_running
 from ..judging.judging import Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
@@ -34,12 +33,13 @@ from ..runs.runner import Bounds, Done, Gone, Runner
 from ..steps.names import Names
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
-from . import accept, drafts, memory, report, resume
-from .causes import name_causes
+from . import accept, memory, report, resume
 from .confirm import Confirmation, restore
+from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .restarts import Report, delayed, restart_each
 from .shrink import shrink
+from .stages import looks, stages_of
 from .stores import Stored, judge_store
 from .unserved import of_unserved, unserved
 
@@ -47,8 +47,6 @@ Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
 """Seconds for making one finding's program smaller, unless given."""
 MOST_SHRUNK: Final = 10
-EARLY: Final = 4
-"""One in so many programs behind which a process ends comes before all others."""
 CTRL_C: Final = "Ctrl-C"
 """What a report says that was stopped by hand."""
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
@@ -447,112 +445,11 @@ class _Validation:
         self.report.shared = judge_shared(self.report.judged, self.target.profile)
         self._gather(self.report.shared)
         self.report.seconds = self.before + time.monotonic() - self.began
-        judge_accepted(self.report, self.request.accepted)
-        self.report.notes += filter(None, [memory.told(self.report, self.remembered)])
+        notes = [memory.told(self.report, self.remembered)]
         if self.ignored:
-            self.report.notes.append(
-                f"settings that the broker does not tell as it was given them, and may ignore: {', '.join(sorted(self.ignored))}"
-            )
-        name_causes(self.report.findings, self.request.folder, self.report.profile)
-        _write(self.report, self.request.folder)
-
-
-def _write(made: ValidationReport, folder: Path) -> None:
-    """The report, and drafts for the project that makes the broker. Raises InputError."""
-    report.write(made, folder)
-    drafts.write(made, folder)
-
-
-def stages_of(groups: Mapping[str, Sequence[Program]]) -> list[dict[str, Sequence[Program]]]:
-    """What is performed on one target after the other: the programs of each configuration. Some of those behind which a process ends come
-    first, and those with the largest messages behind them: they take long, and what they show nobody should have to wait for."""
-    found = sorted(({needs: groups[needs] for needs in stage} for stage in settings.stages(groups)), key=lambda stage: LARGE not in stage)
-    ended = groups.get(ENDED, ())
-    early = len(ended) // EARLY if "" in groups else 0
-    if early:
-        found = [{ENDED: ended[:early]}, *(one if ENDED not in one else {ENDED: ended[early:]} for one in found)]
-    return [stage for stage in found if stage]
-
-
-def looks(program: Program) -> bool:
-    """Whether it looks at routes of topics that its requests may make or change: what others make meanwhile can hide that (NS-03)."""
-    names = {name for name, _ in program.steps}
-    return "route" in names and bool(names & {"send", "topic", "back"}) and not program.concurrent
-
-
-def judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) -> None:
-    """Mark the findings that are accepted, and say what is wrong with the entries."""
-    today = datetime.now(UTC).date()
-    sorted_ = accept.sort([one.verdict for one in made.findings], entries, today)
-    by = dict(sorted_.taken)
-    made.over = [*sorted_.over]
-    for one in made.findings:
-        one.accepted = by.get(one.verdict)
-    made.notes = [*sorted_.notes]
-
-
-def again(
-    folder: Path, profile: str | None, entries: Sequence[accept.Accepted], progress: Progress = lambda what, done, all_: None
-) -> ValidationReport:
-    """Judge the histories of a saved report again, and write the report anew. Raises InputError, TraceError."""
-    old = report.read(folder)
-    made = ValidationReport(
-        old["target"],
-        profile or str(old["profile"]),
-        int(old["seed"]),
-        int(old["programs"]["asked"]),
-        old.get("settings") or {},
-        tool(),
-        str(old["began"]),
-        float(old["seconds"]),
-    )
-    made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
-    made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-    made.faults = [FaultTests.read(row) for row in old["faults"]]
-    paths = sorted((folder / HISTORIES).glob("*.ndjson"))
-    if not paths:
-        raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")
-    programs: dict[Path, Program] = {}
-    for number, path in enumerate(paths, 1):
-        programs[path] = load(path).program
-        made.judged.append(judge_file(path, made.profile))
-        progress("history", number, len(paths))
-    for path in sorted((folder / LOGS).glob("*.ndjson")):
-        programs[path] = load(path).program
-        made.logs.append(judge_log(path, made.profile))
-    restore(made.judged, old)
-    made.shared = judge_shared(made.judged, made.profile)
-    made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
-    _repeated(made.findings, old, folder, made.profile)
-    made.findings[:0] = [*filter(None, map(_of_no_history, old.get("findings") or ()))]
-    name_causes(made.findings, folder, made.profile)
-    judge_accepted(made, entries)
-    _write(made, folder)
-    return made
-
-
-def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
-    """The finding of a saved report's row that no history shows, such as an unserved request; None for others, which are judged again."""
-    if row["history"]:
-        return None
-    program = row.get("program") or {}
-    needs, steps = str(program.get("needs") or ""), tuple((name, dict(args)) for name, args in program.get("steps") or ())
-    verdict = Verdict(row["judge"], row["property"], row["text"], rules=tuple(row.get("rules") or ()))
-    return ValidationFinding(verdict, Program(0, needs, steps, needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
-
-
-def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str) -> None:
-    """Keep how often a finding came again, and its smallest program if that shows it under this profile too: no target is asked now."""
-    rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
-    for one in findings:
-        row = rows.get(one.key)
-        path = folder / row["history"] if row is not None else None
-        if row is None or path is None or not path.exists():
-            continue
-        same = judge_file(path, profile, (one.verdict.judge,)).alike(one.verdict)
-        if same:
-            one.again, one.repeats = int(row["again"]), int(row["repeats"])
-            one.verdict, one.program, one.history = same[0], load(path).program, row["history"]
+            ignored = ", ".join(sorted(self.ignored))
+            notes.append(f"settings that the broker does not tell as it was given them, and may ignore: {ignored}")
+        finish(self.report, self.request.folder, self.request.accepted, filter(None, notes))
 
 
 def mark() -> str:

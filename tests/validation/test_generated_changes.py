@@ -15,6 +15,7 @@ from rocketproof_properties.changes.target import _done
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.deployment import OF_TARGETS, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.generators.settings import ENDED
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import CTRL_C, ValidationRequest
@@ -188,6 +189,41 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
     with pytest.raises(TargetError):
         baseline.baseline("P494", 20, 1, lambda what, done, of: None)
     assert ENDED in {one.needs for request in asked for one in request.remembered}
+
+
+def test_a_parameter_that_is_called_as_a_switch_has_the_value_of_it() -> None:
+    for path in sampling.ROOT.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for keyword in call.keywords if isinstance(call, ast.Call) else ():
+                if keyword.arg in PROFILES["P494"].__dataclass_fields__:
+                    assert ast.unparse(keyword.value).rpartition(".")[2] == keyword.arg, f"{path.name}: {ast.unparse(call)}"
+    (one,) = (
+        each for each in sampling.changes("broker/batch", "broker") if each.before.endswith("(not batch_retry)") and each.after == "False"
+    )
+    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
+    assert arguments.argued(row_of(one, SURVIVED), one, "P40").verdict == SURVIVED
+
+
+def test_no_broker_of_a_validation_has_a_word_that_no_program_gives() -> None:
+    of_slave = [each for each in sampling.changes("broker/admin", "broker") if each.function.endswith("_is_slave")]
+    verdicts = {each.after: arguments.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_slave}
+    assert verdicts["''"] == UNSEEN and SURVIVED in verdicts.values()
+
+
+def test_a_millisecond_more_or_less_is_seen_by_nobody_and_a_moment_is() -> None:
+    of_start = [each for each in sampling.changes("broker/checking", "broker") if each.before == "broker.clock.now() < starts"]
+    verdicts = {each.kind: arguments.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_start}
+    assert verdicts["boundary"] == UNSEEN and verdicts["negated"] == SURVIVED
+
+
+def test_what_a_start_does_is_tried_with_all_programs_and_first_with_those_that_go_through_it() -> None:
+    one = sampling.changes("broker/batch", "broker")[0]
+    programs = [Program(number, "", ()) for number in range(3)]
+    there = (one.path, one.first)
+    through = {1: frozenset({there})}
+    assert [p.number for p in baseline.Baseline("P494", programs, through).worth(one)] == [1]
+    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).worth(one)] == [1, 0, 2]
+    assert baseline.Baseline("P494", programs).worth(one) == []
 
 
 def test_lines_are_told_once_each_while_threads_go_on() -> None:

@@ -85,7 +85,7 @@ def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> No
 
 
 def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> None:
-    programs = [one for one in generate(Choice("P494", 700, 4, configure=True, start=True, end=True)) if one.source == POOL]
+    programs = [one for one in generate(Choice("P494", 850, 4, configure=True, start=True, end=True)) if one.source == POOL]
     steps = [step for one in programs for step in one.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
     offered = {

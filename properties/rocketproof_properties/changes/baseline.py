@@ -27,8 +27,6 @@ from .target import Forked, Line
 
 TOGETHER: Final = 16
 """Programs that let time pass, and run at a time."""
-AT_THE_START: Final = 60
-"""Programs for a change of what only a start goes through."""
 WARM: Final = 40
 """Histories that are judged before processes are forked, which then have what the judges compute once."""
 
@@ -43,10 +41,12 @@ class Baseline:
     started: frozenset[Line] = frozenset()
 
     def worth(self, change: Change) -> list[Program]:
-        """The programs that can notice a change: those that go through it; the first ones for what is done at the start."""
+        """The programs that can notice a change: those that go through it, and behind them, for what is done at a start, all others: they
+        find the broker as that has left it."""
         wanted = {(change.path, line) for line in range(change.first, change.last + 1)}
-        found = [program for place, program in enumerate(self.programs) if wanted & self.reached.get(place, frozenset())]
-        return found or (list(self.programs[:AT_THE_START]) if wanted & self.started else [])
+        through = {place for place in range(len(self.programs)) if wanted & self.reached.get(place, frozenset())}
+        places = sorted(range(len(self.programs)), key=lambda place: place not in through)
+        return [self.programs[place] for place in places if place in through or wanted & self.started]
 
 
 def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baseline:

@@ -1,43 +1,54 @@
 """What a profile settles of a function: its switches have one value each, so some conditions have one answer and some lines are never run.
 
 A change of what is settled changes nothing under that profile: both functions become the same one when the values stand in the place of the
-switches. That is compared as text of the tree; two functions that say one thing in two ways are not taken for the same.
+switches, and of the parameters that are called as one. That is compared as text of the tree; two functions that say one thing in two ways
+are not taken for the same. Settings of which programs have a few words each settle conditions too: none of these is any other word.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Final, TypeVar, cast
 
+from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_profiles import Profile
 
+from ..generators.settings import LEGAL
 from .operators import Function
 
 S = TypeVar("S", bound=ast.AST)
 _HOLDERS: Final = ("profile", "_profile")
 """What a function calls the profile that it has, by itself or of something."""
 _SWITCHES: Final = frozenset(each.name for each in fields(Profile) if "changes" in each.metadata)
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    FIELDS[name]: one.values for name, one in LEGAL.items() if name in FIELDS and not any(word.isdigit() for word in one.values)
+}
+"""Settings that are words, as the implementation calls them, with all that programs give them."""
+_LOOKS: Final = ("startswith", "endswith", "get", "lower", "isdigit")
+"""Methods of texts and tables that change nothing."""
 _ENDS: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def same_under(profile: Profile, one: Function, other: Function) -> bool:
-    """Whether two functions are one under this profile."""
-    return ast.dump(settled(profile, one)) == ast.dump(settled(profile, other))
+def same_under(profile: Profile, one: Function, other: Function, *, words: bool = False) -> bool:
+    """Whether two functions are one under this profile, with `words` under the settings that programs have."""
+    return ast.dump(settled(profile, one, words=words)) == ast.dump(settled(profile, other, words=words))
 
 
-def settled(profile: Profile, function: Function) -> Function:
+def settled(profile: Profile, function: Function, *, words: bool = False) -> Function:
     """The function with the profile's values in the place of its switches, without what never runs then."""
     made = copy.deepcopy(function)
     made.decorator_list = []
-    return cast("Function", _Settling(profile).visit(made))
+    return cast("Function", _Settling(profile, {one.arg for one in made.args.kwonlyargs} & _SWITCHES, words).visit(made))
 
 
 class _Settling(ast.NodeTransformer):
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, given: set[str], words: bool) -> None:
         self._profile = profile
+        self._given = given
+        self._words: Mapping[str, tuple[str, ...]] = _WORDS if words else {}
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Lists of statements end where something leaves them."""
@@ -50,11 +61,15 @@ class _Settling(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         holder = node.value.attr if isinstance(node.value, ast.Attribute) else node.value.id if isinstance(node.value, ast.Name) else ""
-        if holder in _HOLDERS and node.attr in _SWITCHES:
-            value = getattr(self._profile, node.attr)
-            if value is None or isinstance(value, bool | int | str):
-                return ast.Constant(value)
-        return self.generic_visit(node)
+        value = self._value(node.attr) if holder in _HOLDERS and node.attr in _SWITCHES else None
+        return value or self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return (self._value(node.id) if node.id in self._given else None) or node
+
+    def _value(self, switch: str) -> ast.Constant | None:
+        value = getattr(self._profile, switch)
+        return ast.Constant(value) if value is None or isinstance(value, bool | int | str) else None
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         node = _visited(self, node)
@@ -69,6 +84,9 @@ class _Settling(ast.NodeTransformer):
                 return ast.Constant(one == other if isinstance(op, ast.Eq) else one is other)
             case ast.Compare(ast.Constant(one), [ast.NotEq() | ast.IsNot() as op], [ast.Constant(other)]):
                 return ast.Constant(one != other if isinstance(op, ast.NotEq) else one is not other)
+            case ast.Compare(ast.Attribute(attr=name), [ast.Eq() | ast.NotEq() as op], [ast.Constant(str() as word)]):
+                if name in self._words and word not in self._words[name]:
+                    return ast.Constant(isinstance(op, ast.NotEq))
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -115,10 +133,16 @@ def _asked(test: ast.expr) -> ast.expr:
     parts = [_asked(part) for part in test.values]
     last = parts[-1]
     if isinstance(last, ast.Constant):
-        if bool(last.value) != neutral and not any(isinstance(inner, ast.Call | ast.Await) for part in parts for inner in ast.walk(part)):
+        if bool(last.value) != neutral and not any(_does(inner) for part in parts for inner in ast.walk(part)):
             return ast.Constant(value=not neutral)
         parts = [*(parts[:-1] if bool(last.value) == neutral else parts)]
     return ast.Constant(neutral) if not parts else parts[0] if len(parts) == 1 else ast.BoolOp(test.op, parts)
+
+
+def _does(node: ast.AST) -> bool:
+    """Whether it may do something, where others only look."""
+    looks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKS
+    return isinstance(node, ast.Call | ast.Await) and not looks
 
 
 def _reached(statements: Sequence[ast.stmt], *, empty: bool) -> list[ast.stmt]:

@@ -143,8 +143,7 @@ class SimulatedConnection:
         self._deployment.cluster.scheduler.advance(round(seconds * SECOND))
 
     def close(self) -> None:
-        if self._part == NAME_SERVER:
-            self._deployment.cluster.name_server.channel_closed(self)
+        self._deployment.server(self._part).channel_closed(self)
 
     def __enter__(self) -> Self:
         return self

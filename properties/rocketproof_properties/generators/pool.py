@@ -151,7 +151,7 @@ _ITEMS: Final[Sequence[Sequence[tuple[str, Mapping[str, str]]]]] = (
 )
 _BATCH: Final[Values] = {
     "items": _ITEMS,
-    "topic": NAMES,
+    "topic": (*NAMES, "%RETRY%g"),
     "queue": (0, 1, 3, 4, -1),
     "sys_flag": (0, 4, 1),
     "properties": ({}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}),
@@ -184,6 +184,7 @@ _OF_GROUP: Final[Values] = {"topic": ("A",), "queue": (0,), "group": ("g",)}
 PHRASES: Final[tuple[Phrase, ...]] = (
     _one("send", _SENT),
     _one("send", _BATCH, name="a batch"),
+    _one("send", {"items": _ITEMS[:-2], "cut": (1, 2, 3, 6, 9, 20, 0)}, name="a batch that ends early"),
     _one("send", _DELAYED, name="a delayed message", lasting=True),
     _one("send", {**_ANY, "one_way": (True,)}, name="a message nobody answers", lasting=True),
     # what comes when its time is over
@@ -244,6 +245,18 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("pull", {"topic": ("W",), "offset": (1,), "tags": ("*", "t"), "hold": (1000,), "client": (1,)}),
         ("time", {"millis": (300,)}), ("send", {"topic": ("W",), "properties": ({"TAGS": "t"},)}), ("meet", {}), lasting=True,
     ),
+    _many(
+        "a pull that waits for its tag", ("send", {"topic": ("W",)}), ("meet", {}),
+        ("pull", {"topic": ("W",), "offset": (1,), "tags": ("t",), "hold": (3000,), "client": (1,)}), ("time", {"millis": (300,)}),
+        ("send", {"topic": ("W",), "properties": ({"TAGS": "u"}, {})}), ("time", {"millis": (100,)}),
+        ("send", {"topic": ("W",), "properties": ({"TAGS": "t"},)}), ("meet", {}), lasting=True,
+    ),
+    _many(
+        "a pull whose client is gone", ("send", {"topic": ("W",)}), ("meet", {}),
+        ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "one_way": (True,), "client": (1,)}),
+        ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "client": (2,)}),
+        ("hang_up", {"client": (1,)}), ("time", {"millis": (400,)}), ("send", {"topic": ("W",)}), ("meet", {}), lasting=True,
+    ),
     _one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody")}),
     _many(
         "a pull whose time is over", ("send", {"topic": ("W",)}),
@@ -268,6 +281,11 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         "a subscription that changes", ("send", {**_ANY, "queue": (0,)}), ("consumer", {"topic": ("A",), "version": (2,)}),
         ("consumer", {"topic": ("A", "B"), "version": (3, 1, 2), "tag": ("t", "")}),
         ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,), "version": (2, 1, 3)}), lasting=True,
+    ),
+    _many(
+        "a subscription of the same version", ("send", {**_ANY, "queue": (0,)}), ("consumer", {"topic": ("A",), "version": (2,)}),
+        ("consumer", {"topic": ("A",), "version": (2, 1), "tag": ("t",)}),
+        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,), "version": (2,)}), lasting=True,
     ),
     _many(
         "no broadcast", ("group", {"group": ("g",), "more": ({"consumeBroadcastEnable": False},)}), ("send", _PLAIN),

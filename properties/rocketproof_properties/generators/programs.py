@@ -24,7 +24,7 @@ from ..steps.names import is_anybodys
 from ..steps.vocabulary import Step
 from . import pool, requests, settings
 from .draws import examples
-from .settings import ALONE, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED
+from .settings import ALONE, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
 from .strategies import PROGRAMS
 from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
@@ -105,7 +105,8 @@ def generate(choice: Choice) -> list[Program]:
         seed = random.Random(f"{choice.seed}/{source}/{needs}").randrange(2**31)
         made += [Program(0, source, tuple(one), needs) for one in _drawn(source, choice, count, seed)]
     made += _pooled(choice, choice.count - len(made))
-    made = [replace(one, steps=(*one.steps, *_routes(one.steps))) if one.needs == READ_ONLY and choice.name_server else one for one in made]
+    told = (READ_ONLY, WRITE_ONLY) if choice.name_server else ()
+    made = [replace(one, steps=(*one.steps, *_routes(one.steps))) if one.needs in told else one for one in made]
     made = [replace(one, steps=_sparing(one.steps, PROFILES[choice.profile])) for one in made]
     random.Random(choice.seed).shuffle(made)
     return [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(made, 1)]

@@ -14,11 +14,13 @@ from rocketproof_profiles import Profile
 
 FUTURE: Final = "a start in the future"
 READ_ONLY: Final = "no write permission"
-"""Routes tell of it: programs end with looks at those of their topics."""
+"""Routes tell of it, and of the next: programs end with looks at those of their topics."""
+WRITE_ONLY: Final = "no read permission"
 NO_TOPICS: Final = "no automatic topics"
 CONFIGURED: Final[Mapping[str, Mapping[str, str]]] = {
     "no automatic groups": {"autoCreateSubscriptionGroup": "false"},
     READ_ONLY: {"brokerPermission": "4"},
+    WRITE_ONLY: {"brokerPermission": "2"},
     "no transactional messages": {"rejectTransactionMessage": "true"},
     "no trace": {"traceOn": "false"},
     FUTURE: {"startAcceptSendRequestTimeStamp": "4102444800000"},

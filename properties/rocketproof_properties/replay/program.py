@@ -196,6 +196,9 @@ class Reference:
             self._dispatch()
             self.deployment.act("crash", power=False, metadata="ordered", seed=0)
             self._connections.clear()
+        elif item.op == "hang_up":
+            for line in [line for line in self._connections if line.endswith(f" of {item.value['client']}")]:
+                self._connections.pop(line).close()
         elif item.op == "disconnect":
             address = str(item.value["address"])
             server = self.cluster.name_server

@@ -19,6 +19,7 @@ from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..histories.history import OK
 from ..steps.call import Call, Context, Stored, may_be_held
+from ..steps.parts import NAME_SERVER
 from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .recording import Recording, answer_data, call_data, wall, worded
 from .waiting import until
@@ -78,6 +79,8 @@ class Client:
                 line.close()
                 self._recording.add("info", self.process, "disconnect", {"address": address, "at": wall()})
                 time.sleep(LATE)
+        elif name == "hang_up":
+            self._hang_up()
         elif name == "crash":
             self._end_process()
         elif not is_request(name):
@@ -90,6 +93,13 @@ class Client:
                 self._route(call)
             elif call is not None:
                 self.call(call)
+
+    def _hang_up(self) -> None:
+        """Close the connections but those of brokers that are not there, and leave the others some time to see it."""
+        for key in [key for key in self._lines if key in (self._context.broker, NAME_SERVER)]:
+            self._drop(key)
+        self._recording.add("info", self.process, "hang_up", {"client": self.process, "at": wall()})
+        time.sleep(LATE)
 
     def _end_process(self) -> None:
         """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""

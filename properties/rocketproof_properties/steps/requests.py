@@ -53,9 +53,11 @@ def send(
     packed: bool = False,
     one_way: bool = False,
     leave: int | None = None,
+    cut: int = 0,
 ) -> Call:
-    """A message or, with `items`, a batch. `size` fills the body up; `leave` makes the record leave so many bytes of its file, as far as it
-    can; `packed` compresses the body, which the sender's flag says and the broker need not know."""
+    """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing. `size` fills the body up; `leave` makes the
+    record leave so many bytes of its file, as far as it can; `packed` compresses the body, which the sender's flag says and the broker need
+    not know."""
     named = _named(properties or {}, context)
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
@@ -66,6 +68,7 @@ def send(
         content = b"x" * max(1, most_bytes)
     if items is not None:
         content = b"".join(batch_item(one.encode(), properties_text(dict(more), trailing=False)) for one, more in items)
+        content = content[: len(content) - cut]
         code = codes.SEND_BATCH_MESSAGE
     header = SendMessageRequestHeader(
         context.names.group("producers"),
@@ -247,10 +250,11 @@ def pull(
     version: int = 0,
     commit: int | None = None,
     hold: int | None = None,
+    one_way: bool = False,
 ) -> Call:
     """At most so many records of a queue from an offset on, by somebody who waits for more as long as `hold` says (ms), or not at all.
     Without `tags` they are those that the group's heartbeat has subscribed to, in this version at least; `commit` says how far the group
-    is."""
+    is; of a `one_way` pull nobody waits for the answer."""
     flags = (0 if tags is None else PULL_SUBSCRIBES) | (0 if commit is None else PULL_COMMITS_OFFSET)
     flags |= 0 if hold is None else PULL_SUSPENDS
     fields = {
@@ -266,7 +270,7 @@ def pull(
         "subVersion": str(version),
         "expressionType": "TAG",
     }
-    return Call("pull", to, codes.PULL_MESSAGE, fields)
+    return Call("pull", to, codes.PULL_MESSAGE, fields, one_way=one_way)
 
 
 def progress(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader") -> Call:

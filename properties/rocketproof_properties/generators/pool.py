@@ -255,6 +255,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         "a pull whose client is gone", ("send", {"topic": ("W",)}), ("meet", {}),
         ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "one_way": (True,), "client": (1,)}),
         ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "client": (2,)}),
+        ("time", {"millis": (200,), "client": (1,)}),
         ("hang_up", {"client": (1,)}), ("time", {"millis": (400,)}), ("send", {"topic": ("W",)}), ("meet", {}), lasting=True,
     ),
     _one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody")}),

@@ -174,13 +174,34 @@ def test_a_batch_larger_than_a_file_is_lost_too(profile: str) -> None:
 
 @behaviour("BAT-04")
 @either
-@pytest.mark.parametrize("cut", [1, 2, 3, 5, 19, 24])
-def test_a_body_that_ends_too_early_raises(profile: str, cut: int) -> None:
+@pytest.mark.parametrize(
+    ("cut", "thrown"),
+    [
+        (1, r"IllegalArgumentException: newPosition > limit: \(51 > 50\)"),
+        (3, r"IllegalArgumentException: newPosition > limit: \(51 > 48\)"),
+        (4, "BufferUnderflowException"),
+        (5, "BufferUnderflowException"),
+        (6, "ArrayIndexOutOfBoundsException"),
+        (24, "BufferUnderflowException"),
+    ],
+)
+def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) -> None:
+    """What a 4.9.4 throws: where the properties end, where their length does, where the body does, and where the head does."""
     stand = Stand(profile)
     data = item(b"abc", "K\x01v")
-    with pytest.raises(JavaError, match="BufferUnderflowException"):
+    with pytest.raises(JavaError, match=thrown):
         stand.put_batch(batch(item(b"a"), data[:-cut]))
     assert stand.store.max_phy_offset == 0
+
+
+@behaviour("BAT-04")
+@either
+@pytest.mark.parametrize("length", [-1, 4, 2**20])
+def test_a_body_whose_length_is_not_there_raises(profile: str, length: int) -> None:
+    stand = Stand(profile)
+    data = item(b"a")
+    with pytest.raises(JavaError, match="ArrayIndexOutOfBoundsException"):
+        stand.put_batch(batch(data[:16] + length.to_bytes(4, "big", signed=True) + data[20:]))
 
 
 @behaviour("BAT-04")

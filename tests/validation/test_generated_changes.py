@@ -191,17 +191,20 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
     assert ENDED in {one.needs for request in asked for one in request.remembered}
 
 
-def test_a_parameter_that_is_called_as_a_switch_has_the_value_of_it() -> None:
-    for path in sampling.ROOT.rglob("*.py"):
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-            for keyword in call.keywords if isinstance(call, ast.Call) else ():
-                if keyword.arg in PROFILES["P494"].__dataclass_fields__:
-                    assert ast.unparse(keyword.value).rpartition(".")[2] == keyword.arg, f"{path.name}: {ast.unparse(call)}"
-    (one,) = (
-        each for each in sampling.changes("broker/batch", "broker") if each.before.endswith("(not batch_retry)") and each.after == "False"
-    )
-    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
-    assert arguments.argued(row_of(one, SURVIVED), one, "P40").verdict == SURVIVED
+@pytest.mark.parametrize(
+    ("module", "before", "after", "profile", "other"),
+    [
+        ("broker/batch", "topic.startswith(RETRY_PREFIX) and (not batch_retry)", "False", "P494", "P40"),
+        ("broker/queue_id", "signed", "False", "P494", "P45"),
+    ],
+)
+def test_a_parameter_for_which_every_caller_gives_a_switch_is_settled(
+    module: str, before: str, after: str, profile: str, other: str
+) -> None:
+    part = "broker"
+    found = [each for each in sampling.changes(module, part) if (each.before, each.after, each.kind) == (before, after, "fixed")]
+    verdicts = [{arguments.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
+    assert EQUIVALENT in verdicts[0] and EQUIVALENT not in verdicts[1]
 
 
 def test_no_broker_of_a_validation_has_a_word_that_no_program_gives() -> None:

@@ -30,7 +30,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
     "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
     "a pull whose client is gone": (PullRequestHoldService, "channel_closed", lambda self, _: self.held.clear()),
-    "a batch that ends early": (batch, "_take", lambda data, at, size: (data[at : at + size], at + size)),
+    "a batch that ends early": (batch, "_properties", lambda data, at, length: (data[at : at + length], at + length)),
 }
 
 

@@ -41,16 +41,16 @@ class ConsumerManageProcessor:
     def _update(self, request: Command, response: Command) -> None:
         """Whatever the group says is its offset from now on: one that is smaller, and one beyond the queue's end, too. Raises JavaError."""
         header = read(UpdateConsumerOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
-        refusal = self._unknown(header, request) if self._broker.profile.checks_commits else None
+        refusal = self._unknown(header) if self._broker.profile.checks_commits else None
         if refusal is not None:
             refuse(response, *refusal)
             response.ext_fields = {}
             return
         self._broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
 
-    def _unknown(self, header: UpdateConsumerOffsetRequestHeader, request: Command) -> tuple[int, str] | None:
+    def _unknown(self, header: UpdateConsumerOffsetRequestHeader) -> tuple[int, str] | None:
         """Code and remark for a group, topic, queue or offset that there is not. Raises JavaError where no topic is named."""
-        broker, told = self._broker, request.ext_fields or {}
+        broker = self._broker
         if is_null(header.topic):
             raise null_pointer()
         group = "null" if is_null(header.consumer_group) else header.consumer_group
@@ -58,8 +58,8 @@ class ConsumerManageProcessor:
             return SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
         if broker.topics.select(header.topic) is None:
             return TOPIC_NOT_EXIST, f"Topic {header.topic} not exist!"
-        for field, name in (("queueId", "QueueId"), ("commitOffset", "Offset")):
-            if field not in told:
+        for field, name in (("queue_id", "QueueId"), ("commit_offset", "Offset")):
+            if header.lacks(field):
                 return INVALID_PARAMETER, f"{name} is null, topic is {header.topic}"
         return None
 

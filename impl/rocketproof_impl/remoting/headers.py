@@ -108,6 +108,14 @@ class WithNulls:
     __slots__ = ()
     TEXTS: ClassVar[tuple[str, ...]] = ()
 
+    def lacks(self, name: str) -> bool:
+        """Whether a field is null: it was not there, or there was no number where one should be."""
+        try:
+            object.__getattribute__(self, name)
+        except AttributeError:
+            return True
+        return False
+
     if not TYPE_CHECKING:  # every field is there for who reads the class
 
         def __getattr__(self, name: str) -> None:

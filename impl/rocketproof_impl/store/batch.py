@@ -67,17 +67,22 @@ def _item(data: bytes, at: int) -> tuple[int, bytes, bytes, int]:
     """Flag, body and properties of the item at a position, and where the next one starts."""
     try:
         _, _, _, flag, body_length = _HEAD.unpack_from(data, at)
-        body, at = _take(data, at + _HEAD.size, body_length)
-        properties, at = _take(data, at + _SHORT.size, _SHORT.unpack_from(data, at)[0])
+        at += _HEAD.size
+        if not 0 <= body_length <= len(data) - at:  # its checksum is the first that is made of it
+            raise JavaError("java.lang.ArrayIndexOutOfBoundsException")
+        body, at = data[at : at + body_length], at + body_length
+        (length,) = _SHORT.unpack_from(data, at)
     except struct.error:
         raise _underflow() from None
-    return flag, body, properties, at
+    return flag, body, *_properties(data, at + _SHORT.size, length)
 
 
-def _take(data: bytes, at: int, size: int) -> tuple[bytes, int]:
-    if size < 0 or at + size > len(data):
+def _properties(data: bytes, at: int, length: int) -> tuple[bytes, int]:
+    if at + length > len(data):
+        raise JavaError("java.lang.IllegalArgumentException", f"newPosition > limit: ({at + length} > {len(data)})")
+    if length < 0:
         raise _underflow()
-    return data[at : at + size], at + size
+    return data[at : at + length], at + length
 
 
 def _underflow() -> JavaError:

@@ -29,7 +29,10 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         ),
         "broker/parts:BrokerParts.__init__ swapped SlaveSynchronize",
     ),
-    "no request of ours tells what a broker counts": ("broker/statistics:", "broker/answering:count_", "broker/sendback:count_"),
+    "the names of settings are made when modules are imported, which is before a change": ("broker/settingstext:property_name",),
+    "no request of ours tells what a broker counts": (
+        *("broker/statistics:", "broker/answering:count_", "broker/sendback:count_", "store/result:PutResult.ok"),
+    ),
     "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
     "no request of ours tells how a group consumes": ("broker/heartbeat:ClientManageProcessor._consumer constant 'consume",),
     "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
@@ -52,14 +55,19 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         *("remoting/dispatch:describe", "remoting/headers:command_error"),
     ),
     "the queue is drawn by chance, and each is as likely": ("broker/queue_id:random_queue_id negated signed",),
-    "a broker registers every half minute, which is longer than programs take": ("broker/registration:Registration.register_periodically",),
+    "a broker registers every half minute, which is longer than programs take": (
+        *("broker/registration:Registration.register_periodically", "broker/registration:Registration._differs"),
+    ),
 }
 _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "nobody is told of a queue for which nobody waits": ("broker/hold:PullRequestHoldService.channel_closed fixed rest → True",),
+    "a place in a queue's file is a multiple of an entry's size": ("store/consumequeue:ConsumeQueue.truncate boundary position > 0",),
+    "a store says of every message what came of it": ("broker/sendback:answer_put swapped",),
+    "a name server forgets the queues of a broker with its last address": ("nameserver:NameServer.route fixed not brokers → False",),
     "the name of a thread": ("store/reput:ReputMessageService.__init__ constant",),
     "a queue without messages has no last one": ("broker/inspection:InspectionProcessor._offsets boundary end > 0",),
     "profiles up to P494 do not ask for it": (
-        "broker/operations:GatheredOperations.",
+        *("broker/operations:GatheredOperations.", "store/timers:"),
         *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
     ),
     "a record has properties behind its topic, and their length": ("store/record:_open boundary topic_end + 2",),

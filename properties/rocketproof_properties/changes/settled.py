@@ -1,18 +1,23 @@
 """What a profile settles of a function: its switches have one value each, so some conditions have one answer and some lines are never run.
 
 A change of what is settled changes nothing under that profile: both functions become the same one when the values stand in the place of the
-switches, and of the parameters that are called as one. That is compared as text of the tree; two functions that say one thing in two ways
-are not taken for the same. Settings of which programs have a few words each settle conditions too: none of these is any other word.
+switches, and of the parameters for which every caller gives one. That is compared as text of the tree; two functions that say one thing in
+two ways are not taken for the same. Settings of which programs have a few words each settle conditions too: none of these is any other
+word.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
+from pathlib import Path
 from typing import Final, TypeVar, cast
 
+import rocketproof_impl
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_profiles import Profile
 
@@ -41,11 +46,31 @@ def settled(profile: Profile, function: Function, *, words: bool = False) -> Fun
     """The function with the profile's values in the place of its switches, without what never runs then."""
     made = copy.deepcopy(function)
     made.decorator_list = []
-    return cast("Function", _Settling(profile, {one.arg for one in made.args.kwonlyargs} & _SWITCHES, words).visit(made))
+    given = {one.arg: switch for one in made.args.kwonlyargs if (switch := _carried().get((made.name, one.arg)))}
+    return cast("Function", _Settling(profile, given, words).visit(made))
+
+
+@cache
+def _carried() -> Mapping[tuple[str, str], str]:
+    """By a function's name and its parameter's the switch that each caller gives it: as a profile's, or as a parameter called like it."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for path in sorted(Path(inspect.getfile(rocketproof_impl)).parent.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and (name := _called(call.func)):
+                found.setdefault(name, []).append({one.arg: _called(one.value) for one in call.keywords if one.arg})
+    each = {
+        (name, keyword): {call.get(keyword, "") for call in calls} for name, calls in found.items() for call in calls for keyword in call
+    }
+    return {where: value for where, values in each.items() if len(values) == 1 and (value := next(iter(values))) in _SWITCHES}
+
+
+def _called(node: ast.expr) -> str:
+    """The last part of a name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 class _Settling(ast.NodeTransformer):
-    def __init__(self, profile: Profile, given: set[str], words: bool) -> None:
+    def __init__(self, profile: Profile, given: Mapping[str, str], words: bool) -> None:
         self._profile = profile
         self._given = given
         self._words: Mapping[str, tuple[str, ...]] = _WORDS if words else {}
@@ -60,12 +85,11 @@ class _Settling(ast.NodeTransformer):
         return visited
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        holder = node.value.attr if isinstance(node.value, ast.Attribute) else node.value.id if isinstance(node.value, ast.Name) else ""
-        value = self._value(node.attr) if holder in _HOLDERS and node.attr in _SWITCHES else None
+        value = self._value(node.attr) if _called(node.value) in _HOLDERS and node.attr in _SWITCHES else None
         return value or self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return (self._value(node.id) if node.id in self._given else None) or node
+        return (self._value(self._given[node.id]) if node.id in self._given else None) or node
 
     def _value(self, switch: str) -> ast.Constant | None:
         value = getattr(self._profile, switch)

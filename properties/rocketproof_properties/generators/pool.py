@@ -75,7 +75,13 @@ def _formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple
     return lacking, *([_one(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])
 
 
-HALF: Final[Values] = {"properties": ({"TRAN_MSG": "true", "PGROUP": "producers"}, {"TRAN_MSG": "true", "PGROUP": "p", "TAGS": "t"})}
+HALF: Final[Values] = {
+    "properties": (
+        {"TRAN_MSG": "true", "PGROUP": "producers"},
+        {"TRAN_MSG": "true", "PGROUP": "p", "TAGS": "t"},
+        {"TRAN_MSG": "true", "PGROUP": "producers", "UNIQ_KEY": "0C"},
+    )
+}
 _TEXTS: Final = (
     ("properties", "KEYS\1k\2TAGS\1t\2"),
     ("properties", "KEYS\1k\2TAGS\1t"),
@@ -165,7 +171,8 @@ _RETRIED: Final[Values] = {
 }
 """As consumers send what they could not give back: with all properties that the message had, those of a transaction among them."""
 _HALF_ONE: Final = ("send", {**_ANY, **HALF})
-_COMMITTED: Final = ("end", {"commit": (True,)})
+_HEARD: Final = (True, False)
+_COMMITTED: Final = ("end", {"commit": (True,), "one_way": _HEARD})
 _LATER: Final = ("time", {"millis": (LONGEST_WAIT,)})
 _DELETED: Final = ("delete", {"topic": ("A",)})
 _REGISTERED: Final[Values] = {
@@ -184,7 +191,7 @@ _OF_GROUP: Final[Values] = {"topic": ("A",), "queue": (0,), "group": ("g",)}
 PHRASES: Final[tuple[Phrase, ...]] = (
     _one("send", _SENT),
     _one("send", _BATCH, name="a batch"),
-    _one("send", {"items": _ITEMS[:-2], "cut": (1, 2, 3, 6, 9, 20, 0)}, name="a batch that ends early"),
+    _one("send", {"items": _ITEMS[:-2], "cut": (1, 2, 3, 6, 9, 20, 0), "more": (0, -2, 1, 2**20, -400)}, name="a batch that ends early"),
     _one("send", _DELAYED, name="a delayed message", lasting=True),
     _one("send", {**_ANY, "one_way": (True,)}, name="a message nobody answers", lasting=True),
     # what comes when its time is over
@@ -204,13 +211,14 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     # transactions
     _many("a half message", _HALF_ONE),
     _many("commit", _HALF_ONE, _COMMITTED, lasting=True),
-    _many("roll back", _HALF_ONE, ("end", {"commit": (False,)}), lasting=True),
-    _many("commit twice", _HALF_ONE, _COMMITTED, ("end", {"commit": (True, False)}), lasting=True),
+    _many("roll back", _HALF_ONE, ("end", {"commit": (False,), "one_way": _HEARD}), lasting=True),
+    _many("commit twice", _HALF_ONE, _COMMITTED, ("end", {"commit": (True, False), "one_way": _HEARD}), lasting=True),
     _many(
-        "two half messages", _HALF_ONE, _HALF_ONE, ("end", {"record": (1,)}), ("end", {"record": (0,), "commit": (False, True)}),
+        "two half messages", _HALF_ONE, _HALF_ONE, ("end", {"record": (1,)}),
+        ("end", {"record": (0,), "commit": (False, True)}),
         lasting=True,
     ),
-    _one("end", {"offset": (10**9, -1), "commit": (True, False)}, name="the end of nothing", lasting=True),
+    _one("end", {"offset": (10**9, -1), "commit": (True, False), "one_way": _HEARD}, name="the end of nothing", lasting=True),
     # topics and groups
     _one("topic", _TOPIC),
     _many(

@@ -54,8 +54,10 @@ def send(
     one_way: bool = False,
     leave: int | None = None,
     cut: int = 0,
+    more: int = 0,
 ) -> Call:
-    """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing. `size` fills the body up; `leave` makes the
+    """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing, and whose first body
+    is said to be `more` bytes long than it is. `size` fills the body up; `leave` makes the
     record leave so many bytes of its file, as far as it can; `packed` compresses the body, which the sender's flag says and the broker need
     not know."""
     named = _named(properties or {}, context)
@@ -67,7 +69,8 @@ def send(
         most_bytes = min(free - leave, context.longest(to)) - context.overhead(to, context.names.topic(topic), named)
         content = b"x" * max(1, most_bytes)
     if items is not None:
-        content = b"".join(batch_item(one.encode(), properties_text(dict(more), trailing=False)) for one, more in items)
+        rows = [(one.encode(), properties_text(dict(named_), trailing=False)) for one, named_ in items]
+        content = b"".join(batch_item(*row, more=0 if number else more) for number, row in enumerate(rows))
         content = content[: len(content) - cut]
         code = codes.SEND_BATCH_MESSAGE
     header = SendMessageRequestHeader(
@@ -93,11 +96,12 @@ def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:
     return {name: context.names.group(value) if name == PGROUP else value for name, value in properties.items()}
 
 
-def batch_item(body: bytes, text: str, flag: int = 0) -> bytes:
-    """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04)."""
-    more = utf8(text)
-    size = _ITEM.size + len(body) + 2 + len(more)
-    return _ITEM.pack(size, 0, 0, flag, len(body)) + body + struct.pack(">h", len(more)) + more
+def batch_item(body: bytes, text: str, flag: int = 0, *, more: int = 0) -> bytes:
+    """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04). The body has `more`
+    bytes by its length than it has."""
+    properties = utf8(text)
+    size = _ITEM.size + len(body) + 2 + len(properties)
+    return _ITEM.pack(size, 0, 0, flag, len(body) + more) + body + struct.pack(">h", len(properties)) + properties
 
 
 def back(
@@ -132,10 +136,17 @@ def back(
 
 
 def end(
-    context: Context, to: str, *, record: int = 0, commit: bool = True, offset: int | None = None, queue_offset: int = 0
+    context: Context,
+    to: str,
+    *,
+    record: int = 0,
+    commit: bool = True,
+    offset: int | None = None,
+    queue_offset: int = 0,
+    one_way: bool = True,
 ) -> Call | None:
-    """The end of a transaction, one-way as clients send it, with some id of its message, which a release only logs. `offset`: a place of
-    the log, whose offset in its queue is given too."""
+    """The end of a transaction, one-way as clients send it unless somebody wants to know, with some id of its message, which a release only
+    logs. `offset`: a place of the log, whose offset in its queue is given too."""
     if offset is None:
         halves = [one for one in context.stored(to) if one.half]
         if not halves:
@@ -150,7 +161,7 @@ def end(
         "msgId": f"{max(offset, 0):032X}",
         "transactionId": "",
     }
-    return Call("end_transaction", to, codes.END_TRANSACTION, fields, one_way=True)
+    return Call("end_transaction", to, codes.END_TRANSACTION, fields, one_way=one_way)
 
 
 def unknown(context: Context, to: str, *, code: int = UNSUPPORTED_CODE, one_way: bool = True) -> Call:

@@ -1,5 +1,5 @@
 """What administrators ask for in recordings of single requests: settings that are changed, topics that a name server is told of, groups
-without a name, slaves that are asked for nothing else."""
+without a name, slaves that are asked for nothing else; and what groups tell of queues."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.checker.machine import Machine, machine
 from rocketproof_traces.checker.shape import Shape
 from rocketproof_traces.history import Event, Header
+from rocketproof_traces.history.cases import UNREADABLE
 from rocketproof_traces.history.operations import NAME_SERVER
 
 BROKER = "broker-a"
 ON_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
 Queues = tuple[int, int, int]
+BACK = {"offset": "0", "group": "g", "delayLevel": "0"}
+_QUEUE = {"consumerGroup": "g", "topic": "T", "queueId": "0"}
 
 
 class Recorded:
@@ -65,6 +68,19 @@ class Recorded:
 
     def forget(self, **fields: str) -> Recorded:
         return self.ask("forget_topic", 216, {"topic": "T", **fields}, {"code": 0}, to=NAME_SERVER)
+
+    def group(self, name: str = "g") -> Recorded:
+        return self.ask("update_group", 200, {}, {"code": 0}, json.dumps({"groupName": name, "retryMaxTimes": 16, "retryQueueNums": 1}))
+
+    def ungroup(self, **fields: str) -> Recorded:
+        return self.ask("delete_group", 207, {"groupName": "g", **fields}, {"code": 0})
+
+    def commit(self, offset: object, code: int = 0, **fields: object) -> Recorded:
+        return self.ask("commit", 15, {**_QUEUE, "commitOffset": offset, **fields}, {"code": code, "fields": {}})
+
+    def progress(self, offset: int | None, **fields: object) -> Recorded:
+        told = {"code": 22, "fields": {}} if offset is None else {"code": 0, "fields": {"offset": str(offset)}}
+        return self.ask("progress", 14, {**_QUEUE, **fields}, told)
 
     def judged(self, profile: str = "P533", make: Callable[[Shape], Machine] = machine) -> Verdict:
         header = {"recording": True, "settings": {"autoCreateTopicEnable": "true"}}
@@ -166,6 +182,75 @@ def test_a_slave_says_so_where_nothing_is_sent() -> None:
     assert Recorded().update(code=1).verdict("P494") == "illegal"
 
 
+def test_a_group_goes_on_where_it_told_last() -> None:
+    assert Recorded().commit(5).commit(3).progress(3).verdict("P494") == "ok"
+    assert Recorded().commit(5).commit(3).progress(5).verdict("P494") == "illegal"
+    assert Recorded().commit(5).progress(5, queueId="1").verdict("P494") == "illegal"
+    assert Recorded().commit(5).progress(0, consumerGroup="h").verdict("P494") == "ok"
+    assert Recorded().commit(-7).progress(0).verdict("P494") == "ok"
+    assert Recorded().commit(5, topic=None).progress(5, topic="null").verdict("P494") == "ok"
+
+
+def test_who_has_told_nothing_begins_where_the_release_says() -> None:
+    assert Recorded().progress(0).verdict("P494") == "ok"
+    assert Recorded().progress(None).verdict("P494") == "illegal"
+    assert Recorded().progress(0).verdict("P533") == "illegal"
+    assert Recorded().send(0, 0).progress(0).verdict("P533") == "ok"
+    assert Recorded().send(0, 0).progress(None, setZeroIfNotFound="false").verdict("P533") == "ok"
+    assert Recorded().send(0, 0).progress(0, setZeroIfNotFound="false").verdict("P533") == "illegal"
+    assert Recorded().send(0, 0).progress(0, queueId="7").verdict("P533") == "illegal"
+
+
+def test_later_releases_take_offsets_of_what_they_know() -> None:
+    assert Recorded().update().group().commit(5).progress(5).verdict() == "ok"
+    assert Recorded().update().commit(5, 26).verdict() == "ok"
+    assert Recorded().update().commit(5).verdict() == "illegal"
+    assert Recorded().update().commit(5, 0, consumerGroup="TOOLS_CONSUMER").verdict() == "ok"
+    assert Recorded().commit(5, 26).group().commit(5, 17).verdict() == "ok"
+    assert Recorded().group().commit(5).verdict() == "illegal"
+    assert Recorded().update().group().commit(None, 29).commit(5, 29, queueId=None).commit(5, 1, topic=None).verdict() == "ok"
+    assert Recorded().commit(None, 1).commit(5, 1, queueId=None).verdict("P494") == "ok"
+    assert Recorded().commit(None, 29).verdict("P494") == "illegal"
+
+
+def test_a_look_up_makes_a_group_whose_offsets_count() -> None:
+    def made() -> Recorded:
+        return Recorded().update().ask("send_back", 36, BACK, {"code": 1})
+
+    assert made().commit(5).verdict() == "ok"
+    assert made().commit(5, 26).verdict() == "illegal"
+
+
+def test_a_deleted_group_leaves_its_offsets_unless_it_is_asked_for_them() -> None:
+    def told(**fields: str) -> Recorded:
+        return Recorded().update().group().commit(5).commit(6, queueId="1").ungroup(**fields)
+
+    for profile, field, other in (("P494", "removeOffset", "cleanOffset"), ("P533", "cleanOffset", "removeOffset")):
+        assert told().progress(5).verdict(profile) == "ok"
+        assert told(**{other: "true"}).progress(5).verdict(profile) == "ok"
+        assert told(**{field: "false"}).progress(5).verdict(profile) == "ok"
+        assert told(**{field: "true"}).progress(5).verdict(profile) == "illegal"
+        assert told(**{field: "true"}).progress(6, queueId="1").verdict(profile) == "illegal"
+    assert told().commit(7, 26).verdict() == "ok"
+    assert told(removeOffset="true").progress(0).verdict("P494") == "ok"
+
+
+def test_offsets_of_which_others_may_have_told_are_out_of_reach() -> None:
+    found = Recorded().update().ask("other", 11, {}, {"code": 0}).commit(5).progress(0).judged()
+    assert (found.verdict, found.out_of_reach) == ("ok", {"request code 11": 1, "offsets of groups of which others may have told": 2})
+    assert Recorded().progress(0, topic=None).judged().out_of_reach == {UNREADABLE: 1}
+    assert Recorded().commit("x").judged().out_of_reach == {UNREADABLE: 1}
+
+
+def test_what_contradicts_an_offset_is_named() -> None:
+    (finding,) = Recorded().commit(5).progress(6).judged("P494").findings
+    assert (finding.recorded, finding.refused.specified) == ("code 0, offset 6", "answers offset 5")
+    (finding,) = Recorded().update().commit(5).judged().findings
+    assert (finding.refused.action, finding.refused.guard) == ("commit_offset", "group listed")
+    (finding,) = Recorded().commit(5, 26).judged("P494").findings
+    assert finding.refused.specified == "takes the offset"
+
+
 def _unguarded(guard: str) -> Callable[[Action], Action]:
     return lambda action: replace(action, guards=tuple(g for g in action.guards if g.name != guard))
 
@@ -197,6 +282,14 @@ MUTANTS: list[tuple[str, Callable[[Action], Action], Recorded]] = [
     ("switch_creation", _not_setting("auto_create"), Recorded().configure("autoCreateTopicEnable=false").send(0, 0)),
     ("delete_topic", _not_setting("offset"), gone().send(0, 0)),
     ("delete_topic", _not_setting("outlived"), gone().send(0, 1)),
+    ("commit_offset", _not_setting("told"), there().group().commit(5).progress(5)),
+    ("commit_offset", _unguarded("topic named"), there().group().commit(5, 1, topic=None)),
+    ("commit_offset", _unguarded("group listed"), there().commit(5, 26)),
+    ("commit_offset", _unguarded("topic known"), Recorded().group().commit(5, 17)),
+    ("commit_offset", _unguarded("fields named"), there().group().commit(None, 29)),
+    ("forget_offset", _not_setting("told"), there().group().commit(5).ungroup(cleanOffset="true").progress(5)),
+    ("update_group", _not_setting("group.listed"), there().group().commit(5)),
+    ("", _not_setting("group.listed"), there().ask("send_back", 36, BACK, {"code": 1}).commit(5)),
 ]
 
 
@@ -206,7 +299,7 @@ def test_a_mutant_of_an_action_changes_a_verdict(number: int) -> None:
     name, changed, recorded = MUTANTS[number]
 
     def change(model: Model) -> Model:
-        return model.with_actions(changed(a) if a.name == name else a for a in model.actions)
+        return model.with_actions(changed(a) if a.name.startswith(name) else a for a in model.actions)
 
     found = recorded.judged("P494" if name == "permit" else "P533").verdict
     assert {found, recorded.judged("P494" if name == "permit" else "P533", lambda shape: Machine(shape, change)).verdict} == {

@@ -19,6 +19,7 @@ from rocketproof_profiles import PROFILES
 from ..errors import RocketproofError
 from .answering import Answering
 from .broker import checks, failures, queue_check, registration
+from .committing import offsets
 from .controller import Controller
 from .creation import creation
 from .deadlines import Expiry, News, Patience
@@ -92,6 +93,8 @@ def specify(scope: Scope) -> Specification:
         limits(s)
     if scope.placed:
         placed_requests(s)
+    if scope.progress:
+        offsets(s)
     answers(s)
     registration(s)
     nameserver(s)

@@ -64,7 +64,10 @@ class Steps:
             asked, group, topic, ~topic.known, writable=has_bit(s.permission, WRITE),
             found=way.found & ~(s.given("checks_origin") & way.elsewhere), given=s.given, named=way.named, version=way.version,
         )  # fmt: skip
-        if "queues" in asks(a, holds, asked, upto, fails=fails) and fails and upto != "topic":
+        passed = asks(a, holds, asked, upto, fails=fails)
+        if "group" in passed:
+            a.set(group.listed, True)
+        if "queues" in passed and fails and upto != "topic":
             a.guard("retry topic known", topic.known, "the broker has the retry topic")
         return job, way, b, group
 
@@ -106,13 +109,11 @@ def placed_requests(s: Specification) -> None:
     putting(s, steps)
     ends(s, steps)
 
-    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=NUMBER, queues=NUMBER)
-    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr) -> None:
+    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=NUMBER, queues=NUMBER, listed=Bool)
+    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr, listed: Expr) -> None:
         """Somebody makes, changes or deletes the group of a retry topic; without one a look-up may make it with the defaults (DLQ-02)."""
         runs(s, a, b)
-        a.set(steps.group[b, t].known, known)
-        a.set(steps.group[b, t].limit, limit)
-        a.set(steps.group[b, t].queues, queues)
+        a.update(steps.group[b, t], known=known, limit=limit, queues=queues, listed=listed)
 
 
 def returned(s: Specification, steps: Steps) -> None:

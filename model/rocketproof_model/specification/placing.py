@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, Type, ite
+from ..language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, Type, Variable, ite
 from .arithmetic import WRITE, counted, has_bit
 from .bounds import DELAY_LEVELS, NAMES_LIMIT, TEXT_LIMIT, capped_level, is_dead
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .vocabulary import Specification
 
 FIRST_LEVEL: Final = 3
+MOST_TOLD: Final = 1 << 60
+"""The largest offset that a group may tell here."""
 Step = Enum("put", "retry", "back", "end")
 Flaw = Enum("none", "transaction", "error", "size", "encoding")
 
@@ -35,6 +37,8 @@ OF_STORES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
     ("wants_origin", Bool, False, "who gives a message up has to name the topic that it came from"),
     ("checks_origin", Bool, False, "who gives a message back and names its topic has to name that of its record"),
     ("counts_refused", Bool, False, "a message that is refused while it is encoded has its queue's next offset all the same"),
+    ("checks_commits", Bool, False, "the offset of an unknown topic is refused"),
+    ("checks_committers", Bool, False, "so is that of a group which the broker does not have"),
 )
 """What else a release asks of placed requests."""
 
@@ -163,13 +167,14 @@ def batch_fits(kind: Any, asked: Any) -> Expr:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """What a placed request has beside its job, and the groups, each by its retry topic."""
+    """What a placed request has beside its job, the groups, each by its retry topic, and what they have told of queues."""
 
     way: Table
     group: Table
+    told: Variable | None
 
 
-def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index) -> Places:
+def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index, offsets: int) -> Places:
     """The variables, and more constants: what a broker's role and its release make of placed requests."""
     number = Int(*JAVA_INT)
     for name, type_, start, sentence in (*SWITCHES, *OF_STORES, ("slave", Bool, False, "brokerRole is SLAVE")):
@@ -196,12 +201,16 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
     )
     way = Record(**{name: type_ for name, type_, *_ in columns}).described(**{name: sentence for name, *_, sentence in columns})
     idle = way(**{name: start for name, _, start, _ in columns})
-    group = Record(known=Bool, limit=number, queues=number).described(
-        known="whether it is known, or made when it is asked for", limit="retryMaxTimes", queues="retryQueueNums"
-    )
+    group = Record(known=Bool, limit=number, queues=number, listed=Bool).described(
+        known="whether it is known, or made when it is asked for", limit="retryMaxTimes", queues="retryQueueNums",
+        listed="whether it is in the broker's table",
+    )  # fmt: skip
+    places, start = (broker, m.index("Place", offsets)) if offsets else (), group(known=True, limit=16, queues=1, listed=False)
+    sentence = "the offset that a group has told of a queue, below 0 for none"
     return Places(
         m.var("way", way, over=producer, init=idle, sentence="where the request's record is to lie, and what it depends on"),
-        m.var("group", group, over=(broker, topic), init=group(known=True, limit=16, queues=1), sentence="the group of a retry topic"),
+        m.var("group", group, over=(broker, topic), init=start, sentence="the group of a retry topic"),
+        m.var("told", Int(-1, MOST_TOLD), over=places, init=-1, sentence=sentence) if offsets else None,
     )
 
 

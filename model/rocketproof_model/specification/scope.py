@@ -29,7 +29,8 @@ class Scope:
     """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
-    `placed`: messages may come to lie elsewhere than they ask for, be sent back, and end transactions.
+    `placed`: messages may come to lie elsewhere than they ask for, be sent back, and end transactions. `progress`: of how many places,
+    each a queue and a group, such groups tell their offsets.
     `deletes`: an administrator deletes topics. `tells`: and tells the name server which topics there are.
     `configures`: an administrator changes settings of brokers that run.
     `like` names a smaller scope whose verdicts are expected here too. In a `symmetric` scope producers are interchangeable, and so are
@@ -58,6 +59,7 @@ class Scope:
     crashes: bool = False
     updates: bool = False
     placed: bool = False
+    progress: int = 0
     deletes: bool = False
     tells: bool = False
     configures: bool = False

@@ -99,7 +99,8 @@ class Specification(Part):
         self.losses = m.var("losses", Int(0, 1), init=0, sentence="how many registrations were lost")
         self.updates = m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were")
         self.kept = Log(m, scope, self.Broker, (self.Broker, self.Topic, self.Queue)) if scope.store else None
-        self.places = declare_places(m, self.constant, self.Broker, self.Producer, self.Topic) if scope.placed else None
+        shape = (m, self.constant, self.Broker, self.Producer, self.Topic, scope.progress)
+        self.places = declare_places(*shape) if scope.placed else None
 
     def _tables(self) -> None:
         """What brokers and the name server have of topics, and the requests on their way; `own` is each topic's configuration of the

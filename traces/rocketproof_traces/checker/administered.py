@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import State
+from rocketproof_model.specification.committing import REFUSALS
+from rocketproof_protocol import codes
 from rocketproof_protocol.codes import SUCCESS
 
 from ..history.cases import Config
@@ -119,22 +121,61 @@ class Refused(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class Regrouped(OneStep):
-    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit and its queues. `code` is the
-    answer's, None if nobody knows it."""
+    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit, its queues, and whether it is
+    in the broker's table. `forgets`: the places of which its offsets go. `code` is the answer's, None if nobody knows it."""
 
     machine: Machine
     topic: int
-    group: tuple[int, int, int]
+    group: tuple[int, int, int, int]
+    code: int | None
+    forgets: tuple[int, ...] = ()
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("regrouped", self.topic, self.group, self.forgets)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine = self.machine
+        move = machine.step(machine.regroup, (0, self.topic, *self.group), shared, machine.idle, 0)
+        after, writes = move.shared, move.writes | bits(map(machine.told_slot, self.forgets))
+        for place in self.forgets:
+            after = machine.step(machine.forget, (0, place), after, machine.idle, 0).shared
+        return [move._replace(shared=after, local=None, writes=writes, dead=self.code not in (SUCCESS, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Committed(OneStep):
+    """A group told how far it is in a queue: its retry topic, the topic, whether the request names one and is whole, the place and the
+    offset. `code` is the answer's, None if nobody knows it."""
+
+    machine: Machine
+    told: tuple[int, ...]
     code: int | None
     start: Local = OVER
 
     @property
     def kind(self) -> Hashable:
-        return ("regrouped", self.topic, self.group)
+        return ("committed", self.told)
+
+    @property
+    def args(self) -> tuple[int, ...]:
+        return (0, *self.told)
+
+    @property
+    def function(self) -> Function:
+        return self.machine.commit
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        move = self.machine.step(self.machine.regroup, (0, self.topic, *self.group), shared, self.machine.idle, 0)
-        return [move._replace(local=None, dead=self.code not in (SUCCESS, None))]
+        machine, args = self.machine, self.args
+        state = shared + machine.idle
+        reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
+        refused = self.function.guard(state, args)
+        right = SUCCESS if refused is None else getattr(codes, REFUSALS[refused.name])
+        dead = self.code not in (right, None)
+        if refused is not None:
+            return [Move("refuse_commit", shared, None, reads, 0, dead=dead)]
+        return [machine.step(self.function, args, shared, machine.idle, reads)._replace(local=None, dead=dead)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,4 +236,4 @@ class Configured(OneStep):
         return [Move("configure", after, None, reads, writes, dead=self.code not in (SUCCESS, None))]
 
 
-__all__ = ["NOT_SERVED", "Configured", "Deleted", "Refused", "Regrouped", "Told", "Update"]
+__all__ = ["NOT_SERVED", "Committed", "Configured", "Deleted", "Refused", "Regrouped", "Told", "Update"]

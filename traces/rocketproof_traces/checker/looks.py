@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from rocketproof_model.interpreter import State
+from rocketproof_model.language import Bool, Int
+from rocketproof_model.specification.bounds import plain
+from rocketproof_model.specification.committing import UNTOLD, begins_at
+from rocketproof_model.specification.placing import MOST_TOLD
+from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS
 
 from ..history.cases import Config
 from .machine import Machine, bits
@@ -57,6 +63,40 @@ class Reached(OneStep):
         return (1 << self.machine.offset_slot(self.topic, self.queue) if self.queue in self.machine.queues else 0), -1
 
 
+@cache
+def _begins_at() -> Callable[..., int]:
+    return plain(begins_at, Int(UNTOLD, MOST_TOLD), Bool, Bool, Bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Progressed(OneStep):
+    """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `queue`: the counter of the
+    queue's records, None if it has none; the dispatcher may be behind. `anywhere` and `zero` as in the rule."""
+
+    machine: Machine
+    place: int
+    queue: int | None
+    anywhere: bool
+    zero: bool
+    code: int
+    offset: int | None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("progressed", self.place, self.zero)
+
+    def right(self, shared: State) -> set[int]:
+        """The offsets that may be answered."""
+        told, some = shared[self.machine.told_slot(self.place)], self.queue is not None and shared[self.queue] > 0
+        return {_begins_at()((told, self.anywhere, self.zero, first)) for first in {False, some}}
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        answered = self.offset if self.code == SUCCESS else UNTOLD if self.code == QUERY_NOT_FOUND else None
+        reads = 1 << self.machine.told_slot(self.place) | (0 if self.queue is None else 1 << self.queue)
+        return [Move("progress", shared, None, reads, 0, dead=answered not in self.right(shared))]
+
+
 @dataclass(frozen=True, eq=False)
 class Routed(OneStep):
     """What the name server said that the broker has of a topic, None if nothing; `code` is the answer's."""
@@ -83,4 +123,4 @@ class Routed(OneStep):
         return [Move("route", shared, None, self.machine.route_slots, 0, dead=dead)]
 
 
-__all__ = ["Described", "Reached", "Routed"]
+__all__ = ["Described", "Progressed", "Reached", "Routed"]

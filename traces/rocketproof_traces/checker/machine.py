@@ -24,7 +24,7 @@ from rocketproof_model.specification.vocabulary import Kind, Phase, PlacedAnswer
 from rocketproof_profiles import PROFILES
 
 from ..history.cases import Config
-from .shape import COLUMNS, GROUPS, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, Change, Shape, model_of
+from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, Shape, model_of
 from .steps import GIVEN_UP, Local, Move
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
@@ -91,6 +91,7 @@ class Machine:
         self.update = self.functions["update_topic"]
         self.ordered = self.functions["update_ordered"] if shape.placed else self.update
         self.regroup = self.functions["update_group"] if shape.placed else self.update
+        self.commit, self.forget = (self.functions[n] if shape.progress else self.update for n in ("commit_offset", "forget_offset"))
         self.delete, self.outlive = (self.functions[n] if shape.deletes else self.update for n in ("delete_topic", "outlive"))
         self.tells = {name: self.functions[name] if shape.tells else self.update for name in ("register_topic", "forget_topic")}
         self.configures = {name: self.functions[name] if shape.configures else self.update for name in ("switch_creation", "permit")}
@@ -160,9 +161,15 @@ class Machine:
         values = (0, 0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm, int(config.order))
         return dict(zip(self.config_slots(topic), values, strict=True))
 
-    def group_codes(self, topic: int, group: tuple[int, int, int]) -> dict[int, int]:
-        """What the slots of the group of a retry topic hold where it is this one: whether it is known, its limit, its queues."""
-        return {self.first[name] + topic: value for name, value in zip(GROUPS, group, strict=True)}
+    def group_codes(self, topic: int, group: tuple[int, int, int, int]) -> dict[int, int]:
+        """What the slots of the group of a retry topic hold where it is this one: whether it is known, its limit, its queues, and whether
+        the broker's table has it, where that counts."""
+        names = (*GROUPS, LISTED) if self.shape.progress else GROUPS
+        return {self.first[name] + topic: value for name, value in zip(names, group, strict=False)}
+
+    def told_slot(self, place: int) -> int:
+        """What a group has told of a queue."""
+        return self.first[TOLD] + place
 
     def place(self, local: Local) -> tuple[int, int, str]:
         """The topic, the queue and the kind of a handler's record, once it is stored."""
@@ -427,7 +434,8 @@ class Machine:
     def _settled(self) -> dict[int, int | None]:
         """The slots that change, each with the one value that it can get, if there is only one: then it keeps it."""
         found: dict[int, int | None] = {}
-        for function in (*self.handler, self.update, self.ordered, self.regroup, self.delete, self.outlive, *self.configures.values()):
+        administered = (self.update, self.ordered, self.regroup, self.commit, self.forget, self.delete, self.outlive)
+        for function in (*self.handler, *administered, *self.configures.values()):
             seen = View((None,) * (self.shared + len(self.idle)), {}, self.instance.constants)
             for update in function.action.updates:
                 variable, code = update.target.args[0], decided(update.value, seen)

@@ -21,7 +21,7 @@ from ..refusal import Refusal
 from .administered import Deleted, Refused, Update
 from .ends import told_before
 from .left_out import beyond, reason
-from .looks import Described, Reached, Routed
+from .looks import Described, Progressed, Reached, Routed
 from .machine import MOST_QUEUES, Machine, bits
 from .parts import Part, default_of
 from .refusals import refused
@@ -40,6 +40,7 @@ NO_FLAG = "a send with short names that lacks one of its flags is an error befor
 NO_WHEEL = "TimerMessageStore"
 """What an error tells of a broker that counts a topic's timers and has none (TCM-31)."""
 LEVELS = 18
+ENDS = "the ends of queues after a deletion"
 Make = Callable[[Shape], Machine]
 
 
@@ -121,6 +122,7 @@ class PartChecker:
                 writable=bool(self.permission & 2),
                 routes=self._knows_routes,
                 placed=self.placed,
+                progress=len(self._places),
                 deletes=bool(self._deletions),
                 configures=self.part.recorded and any(one.op == "configure" for one in part.asked),
                 tells=self._knows_routes and any(one.op in TELLING for one in part.asked),
@@ -153,6 +155,11 @@ class PartChecker:
         return False
 
     @cached_property
+    def _places(self) -> Mapping[tuple[str, int], int]:
+        """The places of which groups tell their offsets, each with its number."""
+        return {}
+
+    @cached_property
     def _deletions(self) -> list[Operation]:
         return [one for one in self.part.asked if one.op == "delete_topic"]
 
@@ -162,7 +169,7 @@ class PartChecker:
     def _ended_anew(self, one: Operation) -> str:
         """Why nobody knows how far a queue may be: it may have begun anew, and entries of before may follow."""
         deleted = self._deletions and one.closed is not None and self._deletions[0].opened < one.closed
-        return "the ends of queues after a deletion" if deleted and one.op == "max_offset" else ""
+        return ENDS if deleted and one.op == "max_offset" else ""
 
     def _queues(self) -> list[int]:
         """The queues that the part's requests may be about."""
@@ -500,7 +507,9 @@ def _recorded(request: Request, one: Operation | None) -> str:
         return f"code {request.code}, route {request.config or 'unknown'}"
     if isinstance(request, Reached):
         return f"offset {request.offset} of queue {request.queue}"
+    if isinstance(request, Progressed):
+        return f"code {request.code}, offset {'none' if request.offset is None else request.offset}"
     return f"code {one.code if one is not None else None}"
 
 
-__all__ = ["Finding", "Make", "PartChecker", "last_of"]
+__all__ = ["ENDS", "Finding", "Make", "PartChecker", "last_of"]

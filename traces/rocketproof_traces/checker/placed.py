@@ -101,12 +101,13 @@ class PlacedChecker(PartChecker):
 
     # Groups
 
-    def _found_group(self, topic: str) -> tuple[int, int, int]:
-        """Whether a look-up finds or makes the group of this retry topic, and with which limit and queues (DLQ-02)."""
+    def _found_group(self, topic: str) -> tuple[int, int, int, int]:
+        """Whether a look-up finds or makes the group of this retry topic, with which limit and queues (DLQ-02), and whether the broker has
+        it from the beginning."""
         name = topic.removeprefix(RETRY_PREFIX)
         odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > self.profile.group_limit
         made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and odd)
-        return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1
+        return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1, int(name in SYSTEM_GROUPS)
 
     @cached_property
     def _unsure(self) -> set[int]:
@@ -133,8 +134,13 @@ class PlacedChecker(PartChecker):
         topic, told = subject_of(one), one.group() if one.op == "update_group" else None
         if topic not in self.topics or topic is None:
             return Refused(self.machine, SUCCESS, "a group may always be changed", code)
-        group = (1, *told[1:]) if told is not None else self._found_group(topic)
-        return Regrouped(self.machine, self.topics[topic], group, code)
+        known, limit, queues, _ = self._found_group(topic)
+        group = (known, limit, queues, int(self.profile.remakes_groups and known)) if told is None else (1, *told[1:], 1)
+        return Regrouped(self.machine, self.topics[topic], group, code, self._forgotten(one))
+
+    def _forgotten(self, _one: Operation) -> tuple[int, ...]:
+        """The places of which the offsets go with a group that is deleted."""
+        return ()
 
     # Records
 

@@ -8,13 +8,14 @@ what was recorded of it is adopted, and the cases after it are judged from there
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from rocketproof_model.functions import Function
 from rocketproof_model.specification.arithmetic import READ, WRITE
+from rocketproof_model.specification.committing import UNTOLD
 from rocketproof_model.specification.nameserver import Strangers
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_protocol.codes import (
@@ -27,15 +28,16 @@ from rocketproof_protocol.codes import (
     TOPIC_NOT_EXIST,
 )
 from rocketproof_protocol.properties import WAIT
-from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, TELLING, Operation
-from .administered import Configured, Refused, Told, Update
+from .administered import Committed, Configured, Refused, Told, Update
 from .left_out import SLAVE, reason
-from .looks import Routed
-from .part import Finding
+from .looks import Progressed, Routed
+from .part import ENDS, Finding
 from .placed import PlacedChecker
+from .places import PROGRESS, are_read, is_of, named, numbers, place_of
 from .sends import COUNTED, Claims, Ended, Send
 from .steps import Bound, Point, Request
 from .unasked import Adopted, Registering
@@ -52,6 +54,11 @@ REJECTED = "a slave rejects sends before it reads them"
 NAMELESS = "a group that is deleted has a name"
 NO_HEADER = "the header cannot be read"
 UNNAMED = "filter types are SINGLE_TAG and MULTI_TAG"
+SPOKEN = (
+    *(ROUTE, *SENDS, *REGROUPS, *TELLING, *PROGRESS),
+    *("send_back", "end_transaction", "update_topic", "delete_topic", "configure", "max_offset", "topic_config"),
+)
+"""Requests of which the specification knows what they do to groups and their offsets."""
 
 
 class Cases(NamedTuple):
@@ -136,7 +143,8 @@ class RecordedChecker(PlacedChecker):
     def _names(self) -> list[str]:
         stored = [record for one in self.part.asked for record in one.stored()]
         real = [record.real[0] for record in stored if record.real is not None]
-        return [*self.initial, *super()._names(), *(record.topic for record in stored), *real]
+        groups = [RETRY_PREFIX + named(one, "consumerGroup") for one in self.part.asked if one.op in PROGRESS]
+        return [*self.initial, *super()._names(), *(record.topic for record in stored), *real, *groups]
 
     def _queues(self) -> list[int]:
         stored = [r.queue for one in self.part.asked for r in one.stored()]
@@ -150,6 +158,8 @@ class RecordedChecker(PlacedChecker):
         if one.looks_after or one.op in (ROUTE, *REGROUPS, "send_back"):
             return ""
         code = int(one.asked["code"])
+        if one.op in PROGRESS:
+            return self._unheard(one)
         if one.op in SENDS:
             unread = one.reach(code)[1] == UNREADABLE
             if unread and code == SEND_MESSAGE and self.profile.null_fields:
@@ -170,6 +180,48 @@ class RecordedChecker(PlacedChecker):
         if one.op == "end_transaction":
             return "" if one.closed is None else self._untold(one)
         return f"request code {code}"
+
+    # Groups and their offsets
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, int], int]:
+        places = dict.fromkeys(place_of(one) for one in self.part.asked if one.op in PROGRESS)
+        return {place: number for number, place in enumerate(places)}
+
+    @cached_property
+    def _unspoken(self) -> int:
+        """The first request that may make groups or tell how far they are, and of which the specification does not speak."""
+        return min((one.opened for one in self.part.asked if one.op not in SPOKEN), default=1 << 62)
+
+    def _unheard(self, one: Operation) -> str:
+        """Why what a group tells or asks is not judged."""
+        if self._unspoken < one.opened:
+            return "offsets of groups of which others may have told"
+        lacks = None in (one.fields.get("consumerGroup"), one.fields.get("topic"), *numbers(one))
+        if (lacks and (one.op == "progress" or not self.profile.null_fields)) or not are_read(numbers(one)):
+            return UNREADABLE
+        begins = one.op == "progress" and not self.profile.begins_anywhere
+        return ENDS if begins and self._deletions and self._deletions[0].opened < one.opened else ""
+
+    def _forgotten(self, one: Operation) -> tuple[int, ...]:
+        if one.op != "delete_group" or str(one.fields.get(self.profile.clean_offsets, "")).lower() != "true":
+            return ()
+        return tuple(number for place, number in self._places.items() if is_of(place, str(one.fields.get("groupName"))))
+
+    def _committed(self, one: Operation, code: int | None) -> Committed:
+        """A group tells how far it is."""
+        group, topic = self.topics[RETRY_PREFIX + named(one, "consumerGroup")], self.topics[one.topic]
+        names, whole = one.fields.get("topic") is not None, None not in numbers(one)
+        told = max(UNTOLD, one.number("commitOffset"))
+        return Committed(self.machine, (group, topic, int(names), int(whole), self._places[place_of(one)], told), code)
+
+    def _progressed(self, one: Operation) -> Progressed:
+        """A group asks how far it is."""
+        queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
+        counter = self.machine.offset_slot(self.topics[one.topic], queue) if queue in self.machine.queues else None
+        takes = zero is None or str(zero).lower() == "true"
+        place, anywhere = self._places[place_of(one)], self.profile.begins_anywhere
+        return Progressed(self.machine, place, counter, anywhere, takes, one.code or 0, one.answered("offset"))
 
     # Records
 
@@ -232,6 +284,8 @@ class RecordedChecker(PlacedChecker):
 
     def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
         machine, code = self.machine, one.code if known else None
+        if one.op in PROGRESS:
+            return self._committed(one, code) if one.op == "commit" else self._progressed(one) if known else None
         if one.op == ROUTE:
             route = one.route()
             return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None

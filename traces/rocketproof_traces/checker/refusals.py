@@ -12,8 +12,8 @@ from rocketproof_model.specification.placing import Step
 
 from ..history.cases import Config
 from ..refusal import Names, Refusal, refusal_of
-from .administered import NOT_SERVED, Configured, Deleted, Refused, Regrouped, Told, Update
-from .looks import Described, Reached, Routed
+from .administered import NOT_SERVED, Committed, Configured, Deleted, Refused, Regrouped, Told, Update
+from .looks import Described, Progressed, Reached, Routed
 from .machine import Machine
 from .sends import Send
 from .steps import Local, Point, Request
@@ -23,6 +23,13 @@ MADE = "a topic is there since the broker's start, or made by a request that nam
 GROWS = "the end of a queue never goes back while its broker runs"
 """REC-04: the dispatcher only appends entries."""
 
+BEGINS = "a group goes on where it told last; one that told nothing begins at 0 or is told that there is no offset, by release and queue"
+_OF_GUARDED = {
+    Update: ("updates the topic", "refuses the update"),
+    Deleted: ("deletes the topic", "refuses the deletion"),
+    Committed: ("takes the offset", "refuses the offset"),
+}
+"""What the specification does with a request that one action serves, and what else."""
 
 STEPS = ("at the store", *(f"step {name}" for name in Step.names))
 """Guards that say which step comes first; those of the steps themselves tell more."""
@@ -40,14 +47,16 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
             return Refusal(f"has answered {request.least} for queue {request.queue} before", sentence=GROWS)
         slot = machine.offset_slot(request.topic, request.queue)
         return Refusal(f"has {shared[slot]} records in queue {request.queue}")
-    if isinstance(request, (Update, Deleted)):
-        deleted = isinstance(request, Deleted)
+    if isinstance(request, Progressed):
+        right = sorted("no offset" if offset < 0 else f"offset {offset}" for offset in request.right(shared))
+        return Refusal(f"answers {' or '.join(right)}", sentence=BEGINS)
+    if isinstance(request, (Update, Deleted, Committed)):
+        does, refuses = _OF_GUARDED[type(request)]
         guard = request.function.guard(shared + machine.idle, request.args)
         if guard is None:
-            return Refusal("deletes the topic" if deleted else "updates the topic")
+            return Refusal(does)
         scope = _scope(machine, request.function, shared + machine.idle, request.args)
-        specified = "refuses the deletion" if deleted else "refuses the update"
-        return refusal_of(guard, machine.instance, scope, request.function.action.name, names, specified=specified)
+        return refusal_of(guard, machine.instance, scope, request.function.action.name, names, specified=refuses)
     if isinstance(request, Refused):
         return Refusal(f"answers {request.right}", sentence=request.why)
     if isinstance(request, Told):

@@ -25,6 +25,7 @@ _ROUTE_COLUMNS = ("entries", "read", "write", "perm")
 ROUTES = tuple(f"route.{column}" for column in _ROUTE_COLUMNS)
 OUTLIVED = "outlived"
 GROUPS = ("group.known", "group.limit", "group.queues")
+LISTED, TOLD = "group.listed", "told"
 OF_REQUESTS = ("job.", "way.")  # what a request has for itself
 REGISTERING = ("register", "accept_registration", "ignore_registration")
 ONE_IN_FLIGHT = "none in flight"
@@ -37,7 +38,8 @@ Change = Callable[[Model], Model]
 class Shape:
     """What parts have in common that run on the same functions. Topic 0 is the template. `placed`: records may lie elsewhere than where
     their requests ask for, messages are sent back, and transactions end; `deletes`: topics are deleted; `tells`: somebody
-    tells the name server of topics; `configures`: settings are changed. Other parts do without what that takes."""
+    tells the name server of topics; `configures`: settings are changed; `progress`: of so many places, each a queue and a group, groups
+    tell their offsets. Other parts do without what that takes."""
 
     profile: str
     classes: tuple[NameClass, ...]
@@ -48,6 +50,7 @@ class Shape:
     writable: bool = True
     routes: bool = False
     placed: bool = False
+    progress: int = 0
     deletes: bool = False
     tells: bool = False
     configures: bool = False
@@ -56,7 +59,7 @@ class Shape:
 
 def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification, Model]:
     """The specification and its part for a shape; with `change`, of a changed specification."""
-    spec, whole = _specified(shape.classes, shape.queues, shape.placed, shape.deletes, shape.tells, shape.configures)
+    spec, whole = _specified(shape.classes, shape.queues, shape.placed, shape.progress, shape.deletes, shape.tells, shape.configures)
     whole = change(whole) if change is not None else whole
     if shape.routes:
         whole = _one_registration_at_a_time(whole)
@@ -64,6 +67,7 @@ def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification,
     names += REGISTERING if shape.routes else ()
     names += ("outlive",) if shape.deletes else ()
     wanted = _WANTED + (ROUTES if shape.routes else ()) + (GROUPS if shape.placed else ()) + ((OUTLIVED,) if shape.deletes else ())
+    wanted += (LISTED, TOLD) if shape.progress else ()
     model = sliced(whole, wanted, names, last=OF_REQUESTS)
     if not shape.alone:
         model.actions = [_unseen_holder(a) for a in model.actions]
@@ -72,7 +76,7 @@ def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification,
 
 @cache
 def _specified(
-    classes: tuple[NameClass, ...], queues: int, placed: bool, deletes: bool, tells: bool, configures: bool
+    classes: tuple[NameClass, ...], queues: int, placed: bool, progress: int, deletes: bool, tells: bool, configures: bool
 ) -> tuple[Specification, Model]:
     number, count = Int(*JAVA_INT), Int(0, JAVA_INT[1])
     spec = specify(
@@ -90,6 +94,7 @@ def _specified(
             store=True,
             updates=True,
             placed=placed,
+            progress=progress,
             deletes=deletes,
             tells=tells,
             configures=configures,
@@ -118,4 +123,17 @@ def _unseen_holder(action: Action) -> Action:
     return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
 
 
-__all__ = ["COLUMNS", "ONE_IN_FLIGHT", "OUTLIVED", "REGISTERING", "ROUTES", "SERVED", "SIZES", "Change", "Shape", "model_of"]
+__all__ = [
+    "COLUMNS",
+    "LISTED",
+    "ONE_IN_FLIGHT",
+    "OUTLIVED",
+    "REGISTERING",
+    "ROUTES",
+    "SERVED",
+    "SIZES",
+    "TOLD",
+    "Change",
+    "Shape",
+    "model_of",
+]

@@ -25,6 +25,8 @@ OPS = {
     codes.UPDATE_AND_CREATE_TOPIC: "update_topic",
     codes.GET_MAX_OFFSET: "max_offset",
     codes.HEART_BEAT: "heartbeat",
+    codes.QUERY_CONSUMER_OFFSET: "progress",
+    codes.UPDATE_CONSUMER_OFFSET: "commit",
     codes.CONSUMER_SEND_MSG_BACK: "send_back",
     codes.END_TRANSACTION: "end_transaction",
     codes.GET_ROUTEINFO_BY_TOPIC: "route",

@@ -1,0 +1,41 @@
+"""What groups tell of queues and ask (requests 15 and 14), as their headers say it."""
+
+from __future__ import annotations
+
+from rocketproof_model.specification.placing import MOST_TOLD
+
+from ..history.operations import Operation
+
+PROGRESS = ("commit", "progress")
+
+
+def named(one: Operation, name: str) -> str:
+    """A name in a header as brokers join it with others."""
+    value = one.fields.get(name)
+    return "null" if value is None else str(value)
+
+
+def place_of(one: Operation) -> tuple[str, int]:
+    """What a group tells of a queue, as its broker keeps it: by topic and group in one name, and queue."""
+    return f"{named(one, 'topic')}@{named(one, 'consumerGroup')}", one.number("queueId")
+
+
+def is_of(place: tuple[str, int], group: str) -> bool:
+    """Whether a broker that forgets a group's offsets takes this for one of them."""
+    return place[0].split("@")[1:] == [group]
+
+
+def numbers(one: Operation) -> list[object]:
+    """What the header has where a request tells numbers, None where it has nothing."""
+    return [one.fields.get(name) for name in ("queueId", "commitOffset")[: 2 if one.op == "commit" else 1]]
+
+
+def are_read(told: list[object]) -> bool:
+    """Whether these are numbers, as far as they are there, and none that is too large."""
+    try:
+        return all(each is None or -limit <= int(str(each)) < limit for each, limit in zip(told, (1 << 31, MOST_TOLD), strict=False))
+    except ValueError:
+        return False
+
+
+__all__ = ["PROGRESS", "are_read", "is_of", "named", "numbers", "place_of"]

@@ -196,6 +196,7 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
     [
         ("broker/batch", "topic.startswith(RETRY_PREFIX) and (not batch_retry)", "False", "P494", "P40"),
         ("broker/queue_id", "signed", "False", "P494", "P45"),
+        ("message", "exact", "False", "P494", "P45"),
     ],
 )
 def test_a_parameter_for_which_every_caller_gives_a_switch_is_settled(

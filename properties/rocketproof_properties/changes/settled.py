@@ -46,22 +46,26 @@ def settled(profile: Profile, function: Function, *, words: bool = False) -> Fun
     """The function with the profile's values in the place of its switches, without what never runs then."""
     made = copy.deepcopy(function)
     made.decorator_list = []
-    given = {one.arg: switch for one in made.args.kwonlyargs if (switch := _carried().get((made.name, one.arg)))}
+    wanted = [one.arg for one, default in zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True) if default is None]
+    given = {name: switch for name in wanted if (switch := _carried().get(name))}
     return cast("Function", _Settling(profile, given, words).visit(made))
 
 
 @cache
-def _carried() -> Mapping[tuple[str, str], str]:
-    """By a function's name and its parameter's the switch that each caller gives it: as a profile's, or as a parameter called like it."""
-    found: dict[str, list[dict[str, str]]] = {}
-    for path in sorted(Path(inspect.getfile(rocketproof_impl)).parent.rglob("*.py")):
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(call, ast.Call) and (name := _called(call.func)):
-                found.setdefault(name, []).append({one.arg: _called(one.value) for one in call.keywords if one.arg})
-    each = {
-        (name, keyword): {call.get(keyword, "") for call in calls} for name, calls in found.items() for call in calls for keyword in call
-    }
-    return {where: value for where, values in each.items() if len(values) == 1 and (value := next(iter(values))) in _SWITCHES}
+def _carried() -> Mapping[str, str]:
+    """By the name of a parameter the switch that everybody gives it who does not pass on his own parameter of that name."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in sorted(Path(inspect.getfile(rocketproof_impl)).parent.rglob("*.py"))]
+    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    asking = {(function.name, one.arg) for function in functions for one in function.args.kwonlyargs}
+    found: dict[str, set[str]] = {}
+    for function in functions:
+        own = {one.arg for one in function.args.kwonlyargs}
+        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        for called, keyword in ((_called(call.func), keyword) for call in calls for keyword in call.keywords):
+            passed_on = isinstance(keyword.value, ast.Name) and keyword.value.id == keyword.arg and keyword.arg in own
+            if keyword.arg and not passed_on and {(called, keyword.arg), ("__init__", keyword.arg)} & asking:
+                found.setdefault(keyword.arg, set()).add(_called(keyword.value))
+    return {name: value for name, values in found.items() if len(values) == 1 and (value := next(iter(values))) in _SWITCHES}
 
 
 def _called(node: ast.expr) -> str:

@@ -18,7 +18,7 @@ from .target import Forked
 AT_A_TIME: Final = 8
 """Programs at a time, and as many again that let time pass."""
 LONGEST: Final = 240.0
-"""Seconds for the programs of one change, which take a tenth of it where nothing else keeps the machine busy."""
+"""Seconds for the programs of one change. In 90 those of ten changes in a hundred did not end, on a machine with a load of 14 to 27."""
 _TEXT: Final = 300
 """Characters that are kept of what was found."""
 

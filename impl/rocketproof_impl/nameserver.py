@@ -90,6 +90,8 @@ class NameServer:
     def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
         self._clock = clock
         self.profile = profile
+        served = {REGISTER_TOPIC: profile.takes_topics, ADD_WRITE_PERM_OF_BROKER: profile.gives_write_permission}
+        self._unserved = frozenset(code for code, it_is in served.items() if not it_is)
         self.order_message_enable = order_message_enable
         self.topic_queue_table: dict[str, list[QueueData]] = {}
         self.broker_addr_table: dict[str, BrokerData] = {}
@@ -300,7 +302,7 @@ class NameServer:
         """
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
-        if command.code == REGISTER_TOPIC and not self.profile.takes_topics:
+        if command.code in self._unserved:
             handler = None
         if handler is None:
             if not self.profile.name_server_refuses and command.code not in _SERVED_ELSEWHERE:
@@ -400,8 +402,9 @@ def _get_cluster_info(server: NameServer, _: Channel, __: Command, response: Com
 
 
 def _delete_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    """Request 216."""
-    server.delete_topic(_field(request, "topic"), (request.ext_fields or {}).get("clusterName"))
+    """Request 216; earlier name servers do not look at the cluster."""
+    cluster = (request.ext_fields or {}).get("clusterName")
+    server.delete_topic(_field(request, "topic"), cluster if server.profile.forgets_by_cluster else None)
 
 
 def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:

@@ -321,8 +321,13 @@ class Profile:
     )
     """The offset of an unknown group is refused, before all that."""
 
-    clean_offsets: str = switch("removeOffset", since("P533", "cleanOffset", "not recorded in its 245 cases: P-25 and P-29 of later-5.3.3"))
-    """The field of request 207 that says that a deleted group's offsets go, too."""
+    clean_offsets: str = switch(
+        "removeOffset",
+        since("P533", "cleanOffset", "not recorded in its 245 cases: P-25 and P-29 of later-5.3.3"),
+        since("P452", "", "recorded: tests/data/releases"),
+        since("P480", "", "not recorded: up to 4.8.0 the header has no such field, by its code"),
+    )
+    """The field of request 207 that says that a deleted group's offsets go, too; "" where none does."""
 
     # Transactions
     half_messages: bool = switch(False, since("P45", True))
@@ -564,6 +569,21 @@ class Profile:
     )
     """A setting of brokers lets them register a single topic by a request of its own, without a version (TCM-34)."""
 
+    forgets_by_cluster: bool = switch(
+        True,
+        since("P493", False, "not recorded: up to 4.9.3 the request has no such field, by its code"),
+        since("P452", False, "recorded: tests/data/releases"),
+    )
+    """A name server that is told to forget a topic of one cluster forgets it of that cluster's brokers; otherwise it does not look at the
+    cluster, and forgets the topic (NS-04)."""
+
+    gives_write_permission: bool = switch(
+        True,
+        since("P491", False, "not recorded: 4.9.2 is the first that serves the request, by its code"),
+        since("P452", False, "not recorded: nobody was answered in 8 s"),
+    )
+    """A name server serves the request by which a broker gets its write permission back (PERM-02)."""
+
     takes_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
     """A name server takes topics by that request from whoever names a broker that it knows (TCM-34)."""
 
@@ -606,6 +626,8 @@ OF_NAME_SERVERS: Final = (
     "wants_mappings",
     "refuses_single_topic",
     "takes_unknown_topics",
+    "forgets_by_cluster",
+    "gives_write_permission",
     "takes_topics",
     "leaves_by_address",
 )

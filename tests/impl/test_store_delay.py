@@ -263,3 +263,16 @@ def test_the_time_of_delivery_counts_from_the_lock(profile: str) -> None:
     queue = stand.store.queues.find(SCHEDULE, 2)
     entry = present(queue.entry(0) if queue is not None else None)
     assert entry.tags_code == stand.clock.now() + 10_000
+
+
+@behaviour("REC-05", "CHK-03", "INV-45")
+def test_a_delayed_message_for_the_schedule_topic_itself_comes_there_again_and_again() -> None:
+    """Seen of 4.5.2, which lets anybody send there: each delivery is into the queue that the client named, where it waits anew."""
+    stand = Stand("P452")
+    stand.put(delayed(2, SCHEDULE, 2))
+    for _ in range(5):
+        stand.store.dispatch()
+        stand.scheduler.advance(5000)
+        assert stand.deliver() == 1
+    places = [(one.topic, one.queue_id, one.queue_offset, one.properties[DELAY]) for one in stand.store.records()]
+    assert places == [(SCHEDULE, 1, 0, "2"), *((SCHEDULE, 2, offset, "2") for offset in range(5))]

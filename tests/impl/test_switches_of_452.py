@@ -13,7 +13,10 @@ from rocketproof_impl.route import QueueData, TopicRouteData, decode_route, enco
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import (
+    ADD_WRITE_PERM_OF_BROKER,
+    DELETE_SUBSCRIPTIONGROUP,
     DELETE_TOPIC_IN_BROKER,
+    DELETE_TOPIC_IN_NAMESRV,
     GET_ROUTEINFO_BY_TOPIC,
     PULL_MESSAGE,
     REQUEST_CODE_NOT_SUPPORTED,
@@ -77,6 +80,36 @@ def test_nobody_hears_of_an_unknown_code(place: str) -> None:
 def test_a_code_that_the_release_serves_is_refused() -> None:
     """So that nobody waits for what this implementation lacks."""
     assert Cluster(1, profile="P452").call(Command(QUERY_MESSAGE), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
+
+
+@pytest.mark.parametrize("profile", ["P452", "P471", "P491"])
+@behaviour("PERM-02", "REM-05")
+def test_nor_of_a_code_that_only_later_name_servers_serve(profile: str) -> None:
+    given = Command(ADD_WRITE_PERM_OF_BROKER, {"brokerName": "nobody"})
+    with pytest.raises(TimedOut):
+        Cluster(1, profile=profile).call(given, "name server")
+    assert Cluster(1, profile="P492").call(given, "name server").ext_fields == {"addTopicCount": "0"}
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P452", TOPIC_NOT_EXIST), ("P493", TOPIC_NOT_EXIST), ("P494", SUCCESS)])
+@behaviour("NS-04")
+def test_a_name_server_forgets_a_topic_whatever_cluster_is_named(profile: str, code: int) -> None:
+    cluster = Cluster(1, profile=profile)
+    assert administer(cluster, UPDATE_AND_CREATE_TOPIC, "T").code == SUCCESS
+    forgotten = cluster.call(Command(DELETE_TOPIC_IN_NAMESRV, {"topic": "T", "clusterName": "another"}), "name server")
+    assert forgotten.code == SUCCESS
+    assert cluster.call(Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), "name server").code == code
+
+
+@pytest.mark.parametrize(("profile", "kept"), [("P452", True), ("P480", True), ("P490", False), ("P494", False)])
+@behaviour("PER-08")
+def test_the_offsets_of_a_deleted_group_stay(profile: str, kept: bool) -> None:
+    cluster = Cluster(1, profile=profile)
+    offsets = cluster.nodes["broker-a"].running.offsets
+    offsets.commit("g", "T", 0, 5)
+    fields = {"groupName": "g", "removeOffset": "true"}
+    assert cluster.call(Command(DELETE_SUBSCRIPTIONGROUP, fields), "broker-a").code == SUCCESS
+    assert (offsets.query("g", "T", 0) == 5) is kept
 
 
 @behaviour("REM-04")

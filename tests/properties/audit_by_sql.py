@@ -25,7 +25,7 @@ from rocketproof_traces.stored.walk import Walk
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
     "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "refuses_inner": False, "topic_limit": 127,
-    "plain_halves": True, "before_47": False, "before_49": True, "below_zero": True,
+    "plain_halves": True, "plain_delays": False, "before_47": False, "before_49": True, "below_zero": True,
 }  # fmt: skip
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
@@ -40,7 +40,7 @@ SQL = {
         "INV-40.limit": "case when $limits_record then size else bodyLength end > $max_message_size",
         "INV-41.stored": "bodyCRC <> computedCRC",
         "INV-41.record": "recordCRC >= 0 and recordCRC <> computedRecordCRC",
-        "STO-01.topic": "topicLength not between 1 and $topic_limit",
+        "STO-01.topic": "topicLength not between ( $check_names )::int and $topic_limit",
         "APP-05.stored": "propertiesLength not between 0 and 32767",
         "SEND-26.stored": "ignoredItems <> 0",
         "APP-08.sysFlag": "sysFlag & ~$known_flags <> 0",
@@ -70,7 +70,8 @@ SQL = {
         "REC-04.deliver": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay and ({UNSET})",
         "REC-04.level": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay and not ({UNSET})",
         "INV-46.stored": "topicClass = 'schedule' and not delayLevel > 0",
-        "INV-45.queue": f"{DELAY} and queueId <> delayLevel - 1",
+        "INV-45.queue": f"{DELAY} and queueId <> delayLevel - 1 "
+        "and not ($plain_delays and realClass = 'schedule' and realQueueId = queueId)",
         "INV-45.level": f"{DELAY} and delayLevel > $max_delay_level",
         "INV-45.topic": f"{DELAY} and (realClass = 'none' or (realQueueId < 0 and not $below_zero))",
         "INV-45.half": f"{DELAY} and realClass = 'half'",

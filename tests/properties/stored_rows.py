@@ -695,6 +695,9 @@ SET_STEPS: list[tuple[dict[str, Any], str, Row, Row, set[str]]] = [
     ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 999_999}, {"INV-42.stored"}),
 ]
 
+# A delayed message that was sent to the schedule topic by its name, and has come back there.
+NAMED: Row = {**DELAYED, "queueId": 3, "realClass": "schedule", "realQueueId": 3}
+
 # The same with other settings than the defaults: settings, kind, what differs, the rules broken.
 SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"limits_record": False}, "record", {"size": 4194305, "partsSize": 4194305, "entrySize": 4194305, "bodyLength": 4194304}, set()),
@@ -717,6 +720,12 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
         {"plain_halves": False}, "record",
         {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "half", "preparedTransactionOffset": 1}, {"TRX-04.bits", "TRX-04.queue"},
     ),
+    ({"plain_delays": True}, "record", NAMED, {"INV-45.elsewhere"}),
+    ({"plain_delays": True}, "record", {**NAMED, "realQueueId": 4}, {"INV-45.queue", "INV-45.elsewhere"}),
+    ({"plain_delays": False}, "record", NAMED, {"INV-45.queue", "INV-45.elsewhere"}),
+    ({"plain_delays": True}, "record", {**NAMED, "realClass": "ordinary"}, {"INV-45.queue"}),
+    ({"check_names": False}, "record", {"topicLength": 0}, set()),
+    ({"check_names": False}, "record", {"topicLength": -1}, {"STO-01.topic"}),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),
     ({"below_zero": False}, "queue", {"queueId": -1}, {"INV-30.sign"}),

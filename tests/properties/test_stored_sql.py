@@ -36,6 +36,7 @@ OTHERS: list[dict[str, Any]] = [
         "max_delay_level": 2,
         "topic_limit": 255,
         "plain_halves": False,
+        "plain_delays": True,
         "before_49": False,
         "below_zero": False,
     },

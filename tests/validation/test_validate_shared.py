@@ -18,7 +18,7 @@ from rocketproof_properties.replay.differences import differences
 from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation.validate import mark
-from rocketproof_protocol.topics import HALF_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_traces.history import read
 
 PROFILE = "P494"
@@ -88,6 +88,33 @@ def test_what_an_earlier_configuration_left_under_way_may_still_arrive(tmp_path:
     assert explained(shifted(second, 1)) == [False]
     assert explained(first, shifted(second, 2)) == [True, False]
     assert explained(replace(first, deployment=("another",)), shifted(second, 1)) == [True, False]
+
+
+@pytest.mark.behaviour("TCM-10", "CHK-10")
+def test_a_topic_that_programs_under_earlier_settings_have_made_is_there(tmp_path: Path) -> None:
+    """A broker that looks at no names makes a blank one too, which programs cannot have each for itself."""
+    made = Program(1, "", (("send", {"topic": "  ", "nums": 1}),))
+    after = Program(2, "", (("send", {"topic": "  ", "queue": 1}), ("send", {"topic": "  ", "nums": 2})))
+    first, second = (one.shared for one in judged(InProcess("P452"), tmp_path, [made, after], workers=1))
+    assert first is not None and second is not None
+    second = replace(second, needs="other settings")
+
+    def explained(*programs: Touched) -> list[bool]:
+        return [one.finding is None for one in judge_topics(programs, "P452", EXPANDED)]
+
+    assert explained(first, second) == [True, True]
+    assert explained(second) == [False]
+    assert explained(replace(first, deployment=("another",)), second) == [True, False]
+
+
+def test_a_queue_is_drawn_of_as_many_as_the_program_wanted_that_made_the_topic(tmp_path: Path) -> None:
+    """Before 4.9 the schedule topic is made by whoever sends to it first."""
+    first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
+    drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
+    _, found = judged(InProcess("P452"), tmp_path, [first, drawn], workers=1)
+    queues = {one.answer["fields"]["queueId"] for one in load(found.path).asked}
+    assert queues - {"0"}
+    assert differences(load(found.path), PROFILES["P452"]) == []
 
 
 def test_brokers_that_others_use_too_are_left_out(tmp_path: Path) -> None:

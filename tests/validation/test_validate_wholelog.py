@@ -34,7 +34,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def logged(done: Path) -> ParsedHistory:
     """The log of the broker with the most records, as it was written down."""
     found = (load(path) for path in sorted((done / "logs").iterdir()))
-    return max((one for one in found if "log" in one.states), key=lambda one: len(read(one).records))
+    return max((one for one in found if "log" in one.states), key=lambda one: len(read(one, PROFILE).records))
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())
     assert data["logs"] == len(list((done / "logs").iterdir())) >= 1
     assert {row["id"] for row in data["verdicts"]} >= {"INV-37", "INV-38.records", "INV-39"}
-    log = read(logged(done))
+    log = read(logged(done), PROFILE)
     assert log.damage is None and len(log.records) > 24 and log.end == log.records[-1].end
     assert len(again(done, None, ()).logs) == data["logs"]
 
@@ -55,7 +55,7 @@ def test_the_topics_that_programs_share_are_judged_over_all_of_them(done: Path) 
 
 def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
     """A store with that broker's log, changed at the places of its records; its history."""
-    log = read(logged(done))
+    log = read(logged(done), PROFILE)
     target = folder / "store" / FOLDER
     target.mkdir(parents=True)
     data = bytearray(source(done))

@@ -25,7 +25,8 @@ def deletions(s: Specification) -> None:
         a.sends_to(b)
         runs(s, a, b)
         proper = s.of_class(t, "ordinary", "retry") | (s.given("deletes_any_name") & s.of_class(t, "illegal", "long"))
-        a.guard("proper name", proper, "the name is legal, or the release does not ask, and it is not a system topic's")
+        proper |= ~s.given("guards_topics")
+        a.guard("proper name", proper, "the name is legal, and not a system topic's, or the release does not ask")
         endless = s.given("update_budget") < 0
         a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")

@@ -44,6 +44,9 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
             "registers_created_alone", Bool, False, "a topic that a message has created is registered without the others"
         ),
         "takes_topics": m.constant("takes_topics", Bool, False, "the name server takes topics from whoever names a broker that it knows"),
+        "guards_topics": m.constant(
+            "guards_topics", Bool, True, "an administrator changes no topic whose name is not legal, or that is the system's"
+        ),
         "deletes_any_name": m.constant("deletes_any_name", Bool, False, "a topic is deleted under a name that is not legal, too"),
         "round_robin": const(0, Bool) if scope.symmetric else m.constant("round_robin", Bool, False, "producers take their queues in turn"),
         "retries": m.constant("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),

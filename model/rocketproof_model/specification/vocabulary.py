@@ -67,6 +67,7 @@ class Specification(Part):
         "takes_unknown_topics",
         "registers_updated_alone",
         "registers_created_alone",
+        "guards_topics",
         "deletes_any_name",
         "takes_topics",
     )

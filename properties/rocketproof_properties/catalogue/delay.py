@@ -22,6 +22,8 @@ def _stored() -> list[Rule]:
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
     named = (r.realClass != "none") & (given["below_zero"] | (r.realQueueId >= 0))
+    # A delayed message that was meant for the schedule topic is put there when it is due, into the queue that it was meant for.
+    comes_again = given["plain_delays"] & (r.realClass == "schedule") & (r.queueId == r.realQueueId)
     moved = is_(r.topicClass, "ordinary", "own") & (r.realClass != "none") & (r.realQueueId >= 0)
     return [
         rule(
@@ -32,9 +34,9 @@ def _stored() -> list[Rule]:
         ),
         rule(
             "INV-45.queue",
-            "a delayed message is in the queue of its level",
+            "a delayed message is in the queue of its level, or in one of the schedule topic's that it was sent to by its name",
             "record", "error",
-            implies(delayed, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
+            implies(delayed & ~comes_again, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
         ),
         rule(
             "INV-45.level",

@@ -30,6 +30,7 @@ def _layout() -> list[Rule]:
     limited = ite(given["limits_record"], r.size, r.bodyLength)
     latest = r.storeTimestamp + given["clock_skew"]
     earliest = r.storeTimestamp - ite(given["before_47"], BATCH_WAIT, 0)
+    shortest = ite(given["check_names"], 1, 0)
     return [
         rule(
             "INV-37.stored",
@@ -63,9 +64,9 @@ def _layout() -> list[Rule]:
         ),
         rule(
             "STO-01.topic",
-            "a record names its topic with 1 to as many bytes as the broker allows",
+            "a record names its topic with 1 to as many bytes as the broker allows; one that does not look at names allows none, too",
             "record", "error",
-            (r.topicLength >= 1) & (r.topicLength <= given["topic_limit"]), given["topic_limit"], r.topicLength,
+            (r.topicLength >= shortest) & (r.topicLength <= given["topic_limit"]), given["topic_limit"], r.topicLength,
         ),
         rule(
             "APP-05.stored",

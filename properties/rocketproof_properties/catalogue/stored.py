@@ -10,14 +10,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from rocketproof_profiles import PAIR, PROFILES
-from rocketproof_protocol.topics import HALF_TOPIC
+from rocketproof_profiles import PAIR, PROFILES, inherited
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_traces.audit.rules import Rule
 
 from . import beside, delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
 
-_BEFORE_47 = frozenset({"P40", "P45"})
-_BEFORE_49 = _BEFORE_47 | {"P49", "P490", "P480", "P471"}
+_UNTIL_46, _UNTIL_490, _LATER = "up to 4.6", "4.7 to 4.9.0", "later"
+_AGES = {"P40": _UNTIL_46, "P49": _UNTIL_490, "P494": _LATER, "P490": _UNTIL_490}
+"""How old the releases are that a profile describes, and those that refine it, unless they have an age of their own."""
 _THEMES = (records, log, offsets, entries, queues, routes, delay, retries, transactions, topics, persistence, beside)
 
 
@@ -35,15 +36,16 @@ def settings(profile: str) -> dict[str, Any]:
     are drawn, as by 4.7.0 to 4.9.1. P49 is of such releases too, whatever its own broker does.
 
     `refuses_inner`: only a release that has inner batches counts their messages.
-    `plain_halves`: anybody may send what is no half message to the half topic.
+    `plain_halves`: anybody may send what is no half message to the half topic. `plain_delays`: and what he likes to the schedule topic.
     """
     chosen = PROFILES[profile]
-    broker = profile.partition(PAIR)[0]
+    age = inherited(_AGES, profile.partition(PAIR)[0])
     names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "refuses_inner")
     return {name: getattr(chosen, name) for name in names} | {
         "topic_limit": max(chosen.topic_limit, chosen.retry_limit),
         "plain_halves": HALF_TOPIC not in chosen.forbidden,
-        "before_47": broker in _BEFORE_47,
-        "before_49": broker in _BEFORE_49,
-        "below_zero": chosen.keeps_sign or broker in _BEFORE_49,
+        "plain_delays": SCHEDULE not in chosen.forbidden,
+        "before_47": age == _UNTIL_46,
+        "before_49": age != _LATER,
+        "below_zero": chosen.keeps_sign or age == _UNTIL_490,
     }

@@ -119,6 +119,8 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
         steps = tuple(one for one in steps if one[0] != "topic" or not {"without", "altered"} & one[1].keys()) or _SOMETHING
     if not profile.guards_topics:
         steps = tuple(one for one in steps if one[0] not in ("topic", "delete") or not is_anybodys(one[1].get("topic", "A"))) or _SOMETHING
+    if not profile.gives_write_permission:
+        steps = tuple(one for one in steps if one[0] != "permit_writes" or not one[1].get("permitted")) or _SOMETHING
     if profile.leaves_unknown:
         steps = tuple((name, {**args, "one_way": True}) if name == "unknown" else (name, args) for name, args in steps)
     return steps

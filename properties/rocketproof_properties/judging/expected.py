@@ -14,6 +14,7 @@ from typing import Final, Literal
 from rocketproof_model.specification.bounds import is_given_up
 from rocketproof_profiles import PROFILES, lineage
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_protocol.flags import READ
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
@@ -118,6 +119,8 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
         found.add(about.CRASHED)
     if parsed.busy:
         found.add(BUSY)
+    if not PROFILES[profile].dlq_perm & READ:
+        found.discard(about.GIVEN_UP)  # nobody can read what a send-back has made of it
     if any(name == "register" for name, _ in parsed.program.steps):
         found.add(about.REGISTERED)
     return frozenset(found)

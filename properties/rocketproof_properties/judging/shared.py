@@ -3,7 +3,8 @@
 Where a queue of the cluster's topic stands, or whether TBW102 still inherits, is the work of every program on a broker, so that one
 program's history explains nothing of it. Here the requests of all programs under the same settings about one such topic are one history, in
 the order of the machine's clock. It begins with the topic as the broker had it before the first program, and each program adds how it saw
-the topic at its end. What programs under earlier settings have left under way (delayed messages, commits) may still arrive.
+the topic at its end. What programs under earlier settings have left under way (delayed messages, commits) may still arrive, and a topic
+that one of them has made is there.
 
 A topic is left out where more than the programs' requests decides what it is: on brokers that were not started for the run, where a program
 filled a topic that the broker fills by itself, and where a topic that was not there was made from a program's own template.
@@ -130,7 +131,11 @@ def judge_topics(programs: Sequence[Touched], profile: str, bound: Bound) -> Ite
     for one in sorted(programs, key=lambda one: min(each.opened for each in one.asked)):
         groups.setdefault((one.deployment, one.broker, one.needs), []).append(one)
     left: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
-    for (deployment, broker, _), group in groups.items():
+    made: dict[tuple[Any, ...], dict[str, Config]] = {}
+    for (deployment, broker, _), programs_of in groups.items():
+        earlier_made = made.setdefault((deployment, broker), {})
+        group = [replace(one, topics={**earlier_made, **one.topics}) for one in programs_of]
+        earlier_made |= _made(programs_of)
         for topic in sorted({each.topic for one in group for each in one.asked if each.op in JUDGED}):
             parts = [(one, part) for one in group if (part := one.part(topic)) is not None]
             earlier = left.setdefault((deployment, broker, topic), [])
@@ -140,6 +145,13 @@ def judge_topics(programs: Sequence[Touched], profile: str, bound: Bound) -> Ite
                 continue
             part.asked = [_plain(one) for one in part.asked]
             yield _shared(topic, [one for one, _ in parts], judge_part(part, group[0].header, profile, bound))
+
+
+def _made(group: Sequence[Touched]) -> dict[str, Config]:
+    """The topics as programs saw them last that the broker did not have before the first one. Nobody deletes what all share."""
+    looks = [one for each in group for one in each.asked if one.op == "topic_config" and one.topic not in each.topics]
+    last = {one.topic: one.config() for one in sorted(looks, key=lambda one: one.opened)}
+    return {topic: config for topic, config in last.items() if config is not None}
 
 
 def _joined(parts: Sequence[Part], earlier: Sequence[tuple[int, str, int]]) -> Part:

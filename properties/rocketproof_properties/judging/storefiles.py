@@ -49,7 +49,7 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     from rocketproof_traces.audit.run import Kept, audit
 
     ids = tuple(one.id for one in rules())
-    plan = Plan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT)
+    plan = Plan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT, hosts_by_flag=PROFILES[profile].hosts_by_flag)
     try:
         outcome = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan))
     except TraceError:

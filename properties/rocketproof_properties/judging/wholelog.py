@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.stored.record import Log, read_log
 
@@ -73,15 +74,16 @@ def files(store: Path) -> tuple[bytes, int] | None:
     return None
 
 
-def read(parsed: ParsedHistory) -> Log:
-    """The log that was written down."""
+def read(parsed: ParsedHistory, profile: str) -> Log:
+    """The log that was written down, as a broker of this profile writes it."""
     state = parsed.states["log"]
-    return log_of(zlib.decompress(base64.b64decode(state["zlib"])), int(state["fileSize"]))
+    data = zlib.decompress(base64.b64decode(state["zlib"]))
+    return log_of(data, int(state["fileSize"]), hosts_by_flag=PROFILES[profile].hosts_by_flag)
 
 
-def log_of(data: bytes, file_size: int) -> Log:
-    """The log of such bytes: the last file is filled up with zeros."""
-    return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size)
+def log_of(data: bytes, file_size: int, *, hosts_by_flag: bool = True) -> Log:
+    """The log of such bytes: the last file is filled up with zeros. `hosts_by_flag`: as of `segments.LogFile`."""
+    return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size, hosts_by_flag=hosts_by_flag)
 
 
 def decided(
@@ -111,7 +113,7 @@ def judge_log(path: Path, profile: str) -> Judged:
         return restarts.judge(parsed, path, profile)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
-    log = read(parsed)
+    log = read(parsed, profile)
     deleted = frozenset(parsed.origin.get("deleted", ()))
     kept = parsed.origin.get("programs")
     prefixes = None if kept is None else frozenset(f"{parsed.names.prefix}-{number}" for number in kept)

@@ -125,6 +125,7 @@ class Reference:
         self.broken = [at for at, message in decoded.items() if message is None]
         self.pairs: dict[int, tuple[Message, Message | None]] = {}
         self._taken: set[int] = set()
+        self._of_others: set[int] = set()
         first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
@@ -322,7 +323,10 @@ class Reference:
             return
         shared = found is not None and self._learn(recorded.fields, found.ext_fields or {})
         times = _times(recorded.fields, (found.ext_fields or {})) if found is not None and asked.op == "earliest" else None
-        counted = ("queueOffset",) if shared else ()
+        counted: tuple[str, ...] = ("queueOffset",) if shared else ()
+        if asked.fields.get("queueId", "").startswith("-") and self._made_by_others(asked):
+            counted += ("queueId",)  # of how many queues it was drawn, the program that made the topic has said
+            self._of_others.update(places(recorded.fields))
         differences = list(self.same.answer(recorded, found, counted if times is None else (*counted, _TIMESTAMP)))
         if times is not None:
             differences += self._earliest(asked, *times)
@@ -489,6 +493,8 @@ class Reference:
                 other["preparedTxOffset"] = found.prepared_transaction_offset
             if not mine:
                 del one["queueOffset"]
+            if at in self._of_others:
+                del one["queueId"]
             yield from _within(self.same.record("", one, other), where)
             yield from _born(hosts, found, ours, where)
         yield from self._missing()

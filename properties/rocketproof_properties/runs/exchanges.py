@@ -64,7 +64,7 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     for _, value in parsed.strays:
         found.exchanges[-1].answers.append(_answer(value, _STRANGE))
     for who, value in stores.items():
-        found.logs[who] = read_log(value["log"], value["file_size"], value["end"])
+        found.logs[who] = read_log(value["log"], value["file_size"], value["end"], hosts_by_flag=profile.hosts_by_flag)
         found.entries[who] = {key: [each and Entry(*each) for each in entries] for key, entries in value["entries"].items()}
         found.next_offsets[who], found.counts[who] = value["next_offsets"], value["counts"]
         found.max_message_size, found.end = value["longest"], value["at"]
@@ -93,7 +93,8 @@ class _Rebuilding:
     taken: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        found = (record_at(data, at) for at, data in sorted(self.parsed.records.items()))
+        by_flag = self.profile.hosts_by_flag
+        found = (record_at(data, at, hosts_by_flag=by_flag) for at, data in sorted(self.parsed.records.items()))
         self.records = [record for record in found if record is not None]
         self.by_place = {record.at: record for record in self.records}
         rows = self.parsed.states.get("records", {}).get("records", ())

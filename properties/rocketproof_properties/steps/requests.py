@@ -220,7 +220,7 @@ def group(
 
 
 def delete_group(context: Context, to: str, *, group: str = "g") -> Call:
-    fields = {"groupName": context.names.group(group), context.profile.clean_offsets: "true"}
+    fields = {"groupName": context.names.group(group), context.profile.clean_offsets or "removeOffset": "true"}
     return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, fields)
 
 

@@ -289,6 +289,7 @@ SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "check_names": (Bool, True),
     "refuses_inner": (Bool, False),
     "plain_halves": (Bool, True),
+    "plain_delays": (Bool, False),
     "topic_limit": (Int(0, 255), 127),
     "before_47": (Bool, False),
     "before_49": (Bool, True),

@@ -327,7 +327,8 @@ class RecordedChecker(PlacedChecker):
         if one.fields.get("topic") is None:
             return ()
         if one.op == "forget_topic":
-            return (0, topic) if one.fields.get("clusterName") in (None, "", self.cluster) else ()
+            by_cluster = self.profile.forgets_by_cluster
+            return () if by_cluster and one.fields.get("clusterName") not in (None, "", self.cluster) else (0, topic)
         routes = one.told_routes()
         mine = [k for k, (broker, _) in enumerate(routes) if broker == self.part.broker]
         if not mine:

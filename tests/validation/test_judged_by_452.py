@@ -1,0 +1,82 @@
+"""Programs on a broker as 4.5.2 is, judged: what releases before 4.7 do with flags, names and administrators is no finding."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.catalogue.conditions import GIVEN_UP
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Choice, Program, generate
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs.exchanges import rebuild
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation.validate import mark
+from rocketproof_protocol.flags import BORN_IPV6
+
+LONG = "x" * 128
+
+
+def performed(steps: tuple[Step, ...], folder: Path, source: str = "") -> Path:
+    """The history of a program on a broker of P452."""
+    with InProcess("P452").open() as running:
+        runner = Runner(running, folder, {}, Bounds(1), mark(), clean=True)
+        try:
+            ((_, path),) = runner.run([Program(1, source, steps)])
+        finally:
+            runner.close()
+    return path
+
+
+def found(path: Path, profile: str) -> set[str]:
+    """What is wrong by this profile, by property."""
+    return {one.property for one in judge_file(path, profile).findings}
+
+
+@pytest.mark.behaviour("APP-08", "INV-06", "INV-43")
+def test_a_client_may_set_the_flag_of_longer_hosts_and_its_record_is_as_others(tmp_path: Path) -> None:
+    path = performed((("send", {"sys_flag": BORN_IPV6}), ("send", {"topic": "B"})), tmp_path)
+    assert found(path, "P452") == set()
+    for profile, records in (("P452", 2), ("P471", 1)):
+        (log,) = rebuild(load(path), PROFILES[profile]).whole.logs.values()
+        assert len(log.records) == records
+
+
+@pytest.mark.behaviour("TCM-30", "TCM-31")
+def test_an_administrator_changes_and_deletes_a_topic_whose_name_is_too_long(tmp_path: Path) -> None:
+    path = performed((("topic", {"topic": LONG}), ("send", {"topic": LONG}), ("delete", {"topic": LONG})), tmp_path)
+    assert found(path, "P452") == set()
+    assert "specification.update_topic" in found(path, "P45")
+
+
+@pytest.mark.behaviour("TCM-30", "TCM-31")
+def test_an_answer_that_refuses_such_a_name_is_found(tmp_path: Path) -> None:
+    path = performed((("topic", {"topic": LONG}),), tmp_path)
+    events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for event in events:
+        if (event["type"], event.get("op")) == ("ok", "update_topic"):
+            event["value"]["code"] = 1
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), "utf-8")
+    assert "specification.update_topic" in found(path, "P452")
+
+
+@pytest.mark.parametrize(("profile", "seen"), [("P452", False), ("P491", False), ("P494", True)])
+@pytest.mark.behaviour("DLQ-04", "INV-50")
+def test_nobody_can_miss_what_becomes_of_a_message_where_dead_letters_cannot_be_read(profile: str, seen: bool, tmp_path: Path) -> None:
+    path = performed((("send", {}), ("back", {"level": -1})), tmp_path, GIVEN_UP)
+    assert (GIVEN_UP in judge_file(path, profile).conditions) is seen
+
+
+@pytest.mark.behaviour("PERM-02", "REM-05")
+def test_nobody_waits_for_an_answer_to_a_request_that_the_name_server_does_not_serve() -> None:
+    def given(profile: str) -> int:
+        programs = generate(Choice(profile, 500, seed=7))
+        return sum(name == "permit_writes" and bool(args.get("permitted")) for one in programs for name, args in one.steps)
+
+    assert given("P492") > 0
+    assert given("P491") == given("P452") == 0

@@ -106,8 +106,12 @@ class Profile:
             "A-136, A-137, A-139, A-140 and A-141: five more system topics are refused with 16",
         ),
         since("P493", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
+        since("P461", frozenset(), "recorded: tests/data/releases"),
     )
     """System topics that may not be sent to (CHK-03)."""
+
+    reserves_template: bool = switch(True, since("P49", False), since("P461", True, "recorded: tests/data/releases"))
+    """The template's name is refused (CHK-04), as what the text of a name is worth has been looked at, if it is."""
 
     topic_limit: int = switch(127)
     """The longest name of a topic, in UTF-16 units (CHK-02)."""
@@ -234,6 +238,7 @@ class Profile:
         since("P45", True),
         since("P533", False, "A-214: a batch to a retry topic is refused with 13"),
         since("P452", False, "recorded: tests/data/releases"),
+        since("P461", False, "recorded: tests/data/releases"),
     )
     """Batches may go to retry topics (BAT-02)."""
 
@@ -354,12 +359,16 @@ class Profile:
             True,
             "not recorded, tests/real/test_later_switches.py: such a send is to be put into its own topic, as in 4.6.1; not so in 4.9.4",
         ),
+        since("P461", True, "recorded: tests/data/releases"),
     )
     """A send with TRAN_MSG, retried before and with a delay level, is no half message but a retry (TRX-01, HAZ-47)."""
 
     # Topics and their file
     all_system_topics: bool = switch(False, since("P49", True))
-    """The constructor makes the entries of 4.9 (TCM-03)."""
+    """The constructor makes the entries of 4.9, but for the schedule topic (TCM-03)."""
+
+    schedule_topic: bool = switch(False, since("P49", True), since("P461", False, "not recorded: a new broker of 4.6.1 has no such topic"))
+    """The constructor makes the schedule topic (TCM-03)."""
 
     more_system_topics: bool = switch(
         False, since("P533", True, "A-136, A-137, A-147 and A-148: the broker knows these topics from its start")
@@ -385,11 +394,16 @@ class Profile:
     """An administrator can make a topic ordered, what a name server lists never takes the order away, and a retry topic is ordered as its
     consumers' topics are, if they say so (TCM-30, NS-12, TCM-20)."""
 
-    guards_topics: bool = switch(True, since("P452", False, "recorded: tests/data/releases"))
-    """An administrator can neither change nor delete a topic whose name is not legal, or that is the system's; otherwise any, but for a
-    change of the one that is called as the cluster (TCM-30, TCM-31)."""
+    guards_topics: bool = switch(
+        True, since("P452", False, "recorded: tests/data/releases"), since("P461", False, "recorded: tests/data/releases")
+    )
+    """An administrator can neither change nor delete a topic whose name is not legal, or that is the system's; otherwise he deletes any,
+    and changes any but for the one that is called as the cluster, and for a name that nobody may send to for its text, or because it is
+    the template's, where text is looked at (TCM-30, TCM-31)."""
 
-    remarks_update: bool = switch(True, since("P452", False, "recorded: tests/data/releases"))
+    remarks_update: bool = switch(
+        True, since("P452", False, "recorded: tests/data/releases"), since("P461", False, "recorded: tests/data/releases")
+    )
     """The answer to a changed topic has the remark that answers are born with; otherwise it has none (TCM-30)."""
 
     skips_equal_topic: bool = switch(

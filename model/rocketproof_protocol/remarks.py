@@ -9,6 +9,7 @@ ILLEGAL: Final = "The specified topic contains illegal characters, allowing only
 ILLEGAL_NAMED: Final = "The specified topic: {}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 LONG: Final = "The specified topic is longer than topic max length."
 LONG_NAMED: Final = "The specified topic: {}, is longer than topic max length: {}"
+CONFLICTING: Final = "The specified topic is conflict with AUTO_CREATE_TOPIC_KEY_TOPIC."
 RESERVED: Final = "the topic[{}] is conflict with system reserved words."
 FORBIDDEN: Final = "Sending message to topic[{}] is forbidden."
 NO_WRITING: Final = "the broker[{}] sending message is forbidden"

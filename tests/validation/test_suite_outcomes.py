@@ -94,7 +94,7 @@ def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -
     assert {"CHK-10", "TCM-14"} <= set(stated.values()) <= set(rules())
     for action, guard in stated:
         assert guard in {one.name for one in actions[action].guards}
-    assert ("CHK-04" in stated.values()) is not PROFILES[profile].check_names
+    assert ("CHK-04" in stated.values()) is PROFILES[profile].reserves_template
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from ..remoting.headers import CreateTopicRequestHeader, DeleteGroupRequestHeade
 from ..remoting.ports import Channel
 from ..tasks import Lock
 from ..topic import TopicConfig
-from .checking import refuse
+from .checking import named_wrongly, refuse
 from .groups import group_from_data
 from .parts import BrokerParts
 from .settingstext import update_settings
@@ -78,9 +78,12 @@ class AdminBrokerProcessor:
         header = read(CreateTopicRequestHeader, request.ext_fields, nulls=profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
             return
-        if not profile.guards_topics and header.topic == self._broker.settings.broker_cluster_name:
-            refuse(response, SYSTEM_ERROR, RESERVED.format(header.topic))
-            return
+        if not profile.guards_topics:
+            reserved = header.topic == self._broker.settings.broker_cluster_name
+            refused = (SYSTEM_ERROR, RESERVED.format(header.topic)) if reserved else named_wrongly(header.topic, profile)
+            if refused is not None:
+                refuse(response, *refused)
+                return
         config = TopicConfig(
             header.topic,
             header.read_queue_nums,

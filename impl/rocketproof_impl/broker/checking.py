@@ -11,7 +11,7 @@ import time
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
 from rocketproof_protocol.flags import READ, WRITE
-from rocketproof_protocol.remarks import FORBIDDEN, NO_WRITING, NOT_EXIST, QUEUE_ILLEGAL, RESERVED
+from rocketproof_protocol.remarks import CONFLICTING, FORBIDDEN, NO_WRITING, NOT_EXIST, QUEUE_ILLEGAL, RESERVED
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..java import null_pointer
@@ -101,18 +101,27 @@ def sending_is_forbidden(settings: BrokerSettings) -> str:
 
 def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     """What a topic may not be called: later releases look at the text (CHK-02) and at a list (CHK-03, HAZ-42), earlier ones
-    refuse the template and nothing else (CHK-04). Raises JavaError without a topic where the text is not looked at."""
+    refuse the template and nothing else (CHK-04), and one in between the text and the template. Raises JavaError without a topic where the
+    text is not looked at."""
+    if profile.check_names:
+        wrong = named_wrongly(topic, profile)
+    elif is_null(topic):
+        raise null_pointer()
+    else:
+        wrong = (SYSTEM_ERROR, RESERVED.format(topic)) if profile.reserves_template and topic == TEMPLATE else None
+    if wrong is None and topic in profile.forbidden:
+        wrong = NO_PERMISSION, FORBIDDEN.format(topic)
+    return wrong
+
+
+def named_wrongly(topic: str, profile: Profile) -> tuple[int, str] | None:
+    """Why nobody may use a name in a profile that looks at names: for its text, or because it is the template's."""
     if not profile.check_names:
-        if is_null(topic):
-            raise null_pointer()
-        reserved = topic == TEMPLATE
-        return (SYSTEM_ERROR, RESERVED.format(topic)) if reserved else None
+        return None
     problem = topic_problem(topic, profile)
     if problem is not None:
         return profile.illegal_code, problem
-    if topic in profile.forbidden:
-        return NO_PERMISSION, FORBIDDEN.format(topic)
-    return None
+    return (SYSTEM_ERROR, CONFLICTING) if profile.reserves_template and topic == TEMPLATE else None
 
 
 async def create_topic(broker: BrokerParts, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig | None:

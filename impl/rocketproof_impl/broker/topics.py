@@ -72,7 +72,7 @@ def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, Topic
     made.append(TopicConfig(cluster, perm=inherited if settings.cluster_topic_enable else INHERIT))
     made.append(TopicConfig(broker, 1, 1, inherited if settings.broker_topic_enable else INHERIT))
     made.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))
-    if profile.all_system_topics:
+    if profile.schedule_topic:
         made.append(TopicConfig(SCHEDULE, 18, 18))
     if profile.trace_topic and settings.trace_topic_enable:
         made.append(TopicConfig(TRACE_TOPIC, 1, 1))

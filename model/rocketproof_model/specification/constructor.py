@@ -14,9 +14,11 @@ from rocketproof_protocol.topics import (
 )
 
 
-def system_topics(cluster: str, broker: str, *, auto_create: bool, all_: bool = True, more: bool = False) -> dict[str, tuple[int, int]]:
+def system_topics(
+    cluster: str, broker: str, *, auto_create: bool, all_: bool = True, schedule: bool = True, more: bool = False
+) -> dict[str, tuple[int, int]]:
     """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `all_`: also those
-    that releases before 4.9 do not make; `more`: and those that 5.x adds."""
+    that releases before 4.9 do not make, `schedule`: among them the schedule topic; `more`: and those that 5.x adds."""
     topics = {
         SELF_TEST_TOPIC: (1, 6),
         BENCHMARK_TOPIC: (1024, 6),
@@ -25,7 +27,7 @@ def system_topics(cluster: str, broker: str, *, auto_create: bool, all_: bool = 
         OFFSET_MOVED_TOPIC: (1, 6),
     }
     if all_:
-        topics |= {SCHEDULE: (18, 6), f"{cluster}_REPLY_TOPIC": (1, 6)}
+        topics |= {**({SCHEDULE: (18, 6)} if schedule else {}), f"{cluster}_REPLY_TOPIC": (1, 6)}
     if more:
         topics |= {
             HALF_TOPIC: (1, 6),

@@ -104,8 +104,14 @@ def administrator(s: Specification) -> None:
         """An administrator creates or changes a topic; the broker persists its table and registers at once."""
         a.by("administrator")
         runs(s, a, b)
-        proper = s.of_class(t, "ordinary", "retry") | (~s.given("guards_topics") & ~s.of_class(t, "cluster"))
-        a.guard("proper name", proper, "the name is legal and not a system topic's, or the release asks only whether it is the cluster's")
+        text = s.of_class(t, "blank", "illegal", "long") | (s.given("reserves_template") & s.of_class(t, "template"))
+        free = ~s.of_class(t, "cluster") & ~(s.given("check_names") & text)
+        proper = s.of_class(t, "ordinary", "retry") | (~s.given("guards_topics") & free)
+        a.guard(
+            "proper name",
+            proper,
+            "the name is legal and not a system topic's, or the release asks no more than of a send, and whether it is the cluster's",
+        )
         endless = s.given("update_budget") < 0
         a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
         a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")

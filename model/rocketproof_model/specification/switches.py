@@ -28,6 +28,7 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         "client_queues": m.constant("client_queues", scope.numbers, scope.numbers.hi, "defaultTopicQueueNums of producers"),
         "order_topic": m.constant("order_topic", Bool, False, "the topic that exists at the start is an order topic"),
         "check_names": m.constant("check_names", Bool, True, "the broker checks topics' names"),
+        "reserves_template": m.constant("reserves_template", Bool, False, "the template's name is refused"),
         "signed_random": m.constant("signed_random", Bool, False, "the number that is drawn for a negative queue id may be negative"),
         "keeps_sign": m.constant("keeps_sign", Bool, False, "so may the queue be"),
         "masks_permission": m.constant(

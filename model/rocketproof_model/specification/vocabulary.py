@@ -60,6 +60,7 @@ class Specification(Part):
 
     switches = (
         "check_names",
+        "reserves_template",
         "signed_random",
         "keeps_sign",
         "masks_permission",

@@ -17,7 +17,7 @@ from rocketproof_traces.audit.rules import Rule
 from . import beside, delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
 
 _UNTIL_46, _UNTIL_490, _LATER = "up to 4.6", "4.7 to 4.9.0", "later"
-_AGES = {"P40": _UNTIL_46, "P49": _UNTIL_490, "P494": _LATER, "P490": _UNTIL_490}
+_AGES = {"P40": _UNTIL_46, "P49": _UNTIL_490, "P494": _LATER, "P490": _UNTIL_490, "P461": _UNTIL_46}
 """How old the releases are that a profile describes, and those that refine it, unless they have an age of their own."""
 _THEMES = (records, log, offsets, entries, queues, routes, delay, retries, transactions, topics, persistence, beside)
 

@@ -43,7 +43,8 @@ def kept(profile: str, actions: Collection[str]) -> frozenset[str]:
 @cache
 def _stating(profile: str) -> Mapping[tuple[str, str], str]:
     """The rule that a guard states, the first of its action's, by action and guard."""
-    names = _NAMES if PROFILES[profile].check_names else ("reserved name",)
+    given = PROFILES[profile]
+    names = (*(_NAMES if given.check_names else ()), *(("reserved name",) if given.reserves_template else ()))
     wanted = {*names, *_REFUSING, *_ACCEPTING}
     return {(action.name, guard.name): action.rules[0] for action in _actions(profile) for guard in action.guards if guard.name in wanted}
 

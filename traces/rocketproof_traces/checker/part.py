@@ -134,8 +134,15 @@ class PartChecker:
         """The topics before the first event."""
         if not self.part.new:
             return self.part.initial
-        all_, more = self.profile.all_system_topics, self.profile.more_system_topics
-        system = system_topics(self.cluster, self.part.broker, auto_create=self.auto_create, all_=all_, more=more)
+        profile = self.profile
+        system = system_topics(
+            self.cluster,
+            self.part.broker,
+            auto_create=self.auto_create,
+            all_=profile.all_system_topics,
+            schedule=profile.schedule_topic,
+            more=profile.more_system_topics,
+        )
         return {name: Config(n, n, perm, False) for name, (n, perm) in system.items()}
 
     def _names(self) -> list[str]:

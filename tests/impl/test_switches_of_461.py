@@ -1,0 +1,82 @@
+"""What 4.6.1 does otherwise than 4.7.1, on the implementation: names, administrators, the topics of a new broker."""
+
+from __future__ import annotations
+
+import pytest
+from marks import behaviour
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.headers import SEND_V2, SendMessageRequestHeader, encode
+from rocketproof_impl.simulator.cluster import Cluster
+from rocketproof_protocol.codes import (
+    DELETE_TOPIC_IN_BROKER,
+    NO_PERMISSION,
+    SEND_MESSAGE_V2,
+    SUCCESS,
+    SYSTEM_ERROR,
+    UPDATE_AND_CREATE_TOPIC,
+)
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE, TEMPLATE
+
+CLUSTER = "DefaultCluster"
+CONFLICTING = "The specified topic is conflict with AUTO_CREATE_TOPIC_KEY_TOPIC."
+
+
+def sent(profile: str, topic: str) -> Command:
+    header = SendMessageRequestHeader("p", topic, TEMPLATE, 4, 0, 0, 0, 0, max_reconsume_times=16)
+    return Cluster(1, profile=profile).call(Command(SEND_MESSAGE_V2, encode(header, SEND_V2), b"a"), "broker-a")
+
+
+def administered(profile: str, code: int, topic: str) -> Command:
+    fields = {"topic": topic, "defaultTopic": TEMPLATE, "readQueueNums": "4", "writeQueueNums": "4", "perm": "6", "order": "false"}
+    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": "0"}
+    return Cluster(1, profile=profile).call(Command(code, fields), "broker-a")
+
+
+@pytest.mark.parametrize(
+    ("profile", "topic", "code", "remark"),
+    [
+        ("P461", TEMPLATE, SYSTEM_ERROR, CONFLICTING),
+        ("P452", TEMPLATE, SYSTEM_ERROR, f"the topic[{TEMPLATE}] is conflict with system reserved words."),
+        ("P471", TEMPLATE, SUCCESS, None),
+        ("P461", "a b", SYSTEM_ERROR, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+        ("P452", "a b", SUCCESS, None),
+        ("P461", SCHEDULE, SUCCESS, None),
+        ("P471", SCHEDULE, NO_PERMISSION, f"Sending message to topic[{SCHEDULE}] is forbidden."),
+    ],
+)
+@behaviour("CHK-02", "CHK-03", "CHK-04")
+def test_what_a_send_may_name(profile: str, topic: str, code: int, remark: str | None) -> None:
+    answer = sent(profile, topic)
+    assert (answer.code, answer.remark) == (code, remark)
+
+
+@pytest.mark.parametrize(
+    ("topic", "remark"),
+    [
+        ("a b", "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+        ("x" * 128, "The specified topic is longer than topic max length."),
+        ("  ", "The specified topic is blank."),
+        (TEMPLATE, CONFLICTING),
+        (CLUSTER, f"the topic[{CLUSTER}] is conflict with system reserved words."),
+    ],
+)
+@behaviour("TCM-30", "TCM-31")
+def test_an_administrator_changes_what_may_be_named_and_deletes_any(topic: str, remark: str) -> None:
+    refused = administered("P461", UPDATE_AND_CREATE_TOPIC, topic)
+    assert (refused.code, refused.remark) == (SYSTEM_ERROR, remark)
+    assert administered("P461", DELETE_TOPIC_IN_BROKER, topic).code == SUCCESS
+
+
+@behaviour("TCM-30")
+def test_and_a_topic_of_the_systems_too() -> None:
+    changed = administered("P461", UPDATE_AND_CREATE_TOPIC, HALF_TOPIC)
+    assert (changed.code, changed.remark) == (SUCCESS, None)
+    assert administered("P471", UPDATE_AND_CREATE_TOPIC, HALF_TOPIC).code == SYSTEM_ERROR
+
+
+@pytest.mark.parametrize(("profile", "schedule", "reply"), [("P452", False, False), ("P461", False, True), ("P471", True, True)])
+@behaviour("TCM-03")
+def test_the_topics_of_a_new_broker(profile: str, schedule: bool, reply: bool) -> None:
+    table = Cluster(1, profile=profile).nodes["broker-a"].running.topics.table
+    assert (SCHEDULE in table, f"{CLUSTER}_REPLY_TOPIC" in table) == (schedule, reply)

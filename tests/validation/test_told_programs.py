@@ -13,13 +13,19 @@ from rocketproof_impl import nameserver
 from rocketproof_impl.broker.clients import ConsumerGroupInfo
 from rocketproof_impl.broker.hold import PullRequestHoldService
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
+from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import batch
-from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.pool import PHRASES
+from rocketproof_properties.generators.settings import ASKED, STARTED
 from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs import client
+from rocketproof_properties.runs.parsed import Other, load
 from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a version that a broker has": (NameServer, "is_topic_config_changed", lambda *_: True),
@@ -60,3 +66,42 @@ def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, 
         path = performed(running, tmp_path, *ordinary(name))
     found = judge_file(path, running.name.partition(":")[2])
     assert [*found.verdicts, *found.unconfirmed]
+
+
+@pytest.fixture(scope="module", params=["P494", "P533"])
+def asking(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+    with InProcess(request.param).open(Setup(settings=STARTED[ASKED])) as made:
+        yield made
+
+
+ABOUT_HALVES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "nobody is asked": (HalfQueueRound, "_ask", lambda *_: None),
+    "it tells of another message": (HalfQueueRound, "_question", lambda self, message: Command(CHECK_TRANSACTION_STATE, {}, b"x")),
+    "the question says nothing of the place": (HalfQueueRound, "_question", lambda self, message: without_fields(self, message)),
+}
+_QUESTION = HalfQueueRound._question
+
+
+def without_fields(round_: HalfQueueRound, message: Any) -> Command:
+    found = _QUESTION(round_, message)
+    found.ext_fields = {}
+    return found
+
+
+def test_a_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
+    found = judged(asking, tmp_path, *ordinary("a half message that is asked about"))
+    assert "reference" in found.by and not found.findings and not found.unconfirmed
+    (question,) = (one for one in load(found.path).items if isinstance(one, Other) and one.op == "question")
+    assert question.value["code"] == CHECK_TRANSACTION_STATE and question.value["fields"]["commitLogOffset"]
+
+
+@pytest.mark.parametrize("what", ABOUT_HALVES)
+def test_a_wrong_question_about_a_half_message_is_found(
+    what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, attribute, otherwise = ABOUT_HALVES[what]
+    monkeypatch.setattr(client, "PATIENCE", 2.0)
+    with monkeypatch.context() as changed:
+        changed.setattr(owner, attribute, otherwise)
+        path = performed(asking, tmp_path, *ordinary("a half message that is asked about"))
+    assert [one.property for one in judge_file(path, asking.name.partition(":")[2]).findings]

@@ -36,10 +36,6 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
     "no request of ours tells how a group consumes": ("broker/heartbeat:ClientManageProcessor._consumer constant 'consume",),
     "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
-    "a half message is checked after a minute, which is longer than programs take": (
-        *("broker/transactioncheck:", "broker/clients:ProducerManager.available_channel", "broker/operations:GatheredOperations.__init__"),
-        "broker/broker:Broker.services",
-    ),
     "a silent client is forgotten after two minutes": ("broker/clients:expired",),
     "what is brought to the device shows when a machine loses its power or a device fails": (
         *("store/flush:", "store/flushing:", "store/threads:", "store/transient:", "store/settings:StoreSettings.transient_store_pool"),

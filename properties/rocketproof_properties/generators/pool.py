@@ -21,19 +21,23 @@ from rocketproof_protocol.topics import TEMPLATE
 from ..steps.call import Stored
 from ..steps.vocabulary import Step, is_request, plain, request_of
 from . import boundaries
+from .settings import ASKED
 from .strategies import NAMES, ODD_NAMES
 from .wire import LONGEST_WAIT
 
 T = TypeVar("T")
 Values = Mapping[str, Sequence[Any]]
 MOST_PHRASES: Final = 4
+WAITING: Final = ("time", "question")
+"""Steps that take seconds."""
 
 
 @dataclass(frozen=True)
 class Phrase:
     """Steps with the values of their arguments. `boundary`: the one that it meets, and the side. `lasting`: something of it comes later, or
     without an answer, so that nobody knows what a process that ends leaves of it. `large`: more bytes than a small file has. `server`: it
-    asks a name server. `unread`: what of it nobody can read again, in the catalogue's words."""
+    asks a name server. `unread`: what of it nobody can read again, in the catalogue's words. `needs`: the settings without which it
+    means nothing."""
 
     name: str
     steps: tuple[tuple[str, Values], ...]
@@ -42,11 +46,12 @@ class Phrase:
     large: bool = False
     server: bool = False
     unread: str = ""
+    needs: str = ""
 
     @property
     def waits(self) -> bool:
         """Whether it lets time pass."""
-        return any(name == "time" for name, _ in self.steps)
+        return any(name in WAITING for name, _ in self.steps)
 
     @property
     def concurrent(self) -> bool:
@@ -63,8 +68,8 @@ def _one(kind: str, values: Values, /, *, name: str = "", lasting: bool = False,
     return Phrase(name or kind, ((kind, values),), lasting=lasting, server=server)
 
 
-def _many(name: str, /, *steps: tuple[str, Values], lasting: bool = False, server: bool = False) -> Phrase:
-    return Phrase(name, steps, lasting=lasting, server=server)
+def _many(name: str, /, *steps: tuple[str, Values], lasting: bool = False, server: bool = False, needs: str = "") -> Phrase:
+    return Phrase(name, steps, lasting=lasting, server=server, needs=needs)
 
 
 def _formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
@@ -219,6 +224,11 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         lasting=True,
     ),
     _one("end", {"offset": (10**9, -1), "commit": (True, False), "one_way": _HEARD}, name="the end of nothing", lasting=True),
+    _many(
+        "a half message that is asked about", ("heartbeat", {"group": ("producers",)}),
+        ("send", {**_ANY, **HALF, "body": ("a", "täg"), "flag": (0, 7)}), ("question", {}), ("end", {"commit": (True, False)}),
+        lasting=True, needs=ASKED,
+    ),
     # topics and groups
     _one("topic", _TOPIC),
     _many(
@@ -408,9 +418,10 @@ def program(seen: Seen, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> lis
     return steps
 
 
-def filling(seen: Seen, large: Sequence[Phrase], pool: Sequence[Phrase]) -> list[Step]:
-    """A program of which something is as large as a message may be, and what may come behind it."""
-    return [*program(seen, large, 1), *program(seen, pool, 1)]
+def filling(seen: Seen, first: Sequence[Phrase], pool: Sequence[Phrase]) -> list[Step]:
+    """A program that begins with one of a few phrases, such as something that is as large as a message may be, and what may come behind
+    it."""
+    return [*program(seen, first, 1), *program(seen, pool, 1)]
 
 
 def lasts(steps: Iterable[Step]) -> bool:

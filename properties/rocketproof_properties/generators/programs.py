@@ -24,7 +24,7 @@ from ..steps.names import is_anybodys
 from ..steps.vocabulary import Step
 from . import pool, requests, settings
 from .draws import examples
-from .settings import ALONE, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
+from .settings import ALONE, ASKED, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
 from .strategies import PROGRAMS
 from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
@@ -54,7 +54,7 @@ class Program:
 
     @property
     def waits(self) -> bool:
-        return any(name == "time" for name, _ in self.steps)
+        return any(name in pool.WAITING for name, _ in self.steps)
 
     def without(self, names: Collection[str]) -> Program:
         """It without the steps of these names."""
@@ -132,7 +132,7 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
     rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
     rows += [(about.REGISTERED, "")] if choice.name_server else []
     for needs in choice.needs[1:]:
-        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ENDED: [], LARGE: []}.get(
+        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ASKED: [], ENDED: [], LARGE: []}.get(
             needs, [(about.SENT if needs in STARTED else REQUESTS, needs)]
         )
     rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in choice.needs]
@@ -148,17 +148,26 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
     parts = [one for one in pool.phrases(profile) if (choice.name_server or not one.server) and (choice.waits or not one.waits)]
     parts = [one for one in parts if choice.concurrent or not one.concurrent]
+    asked = [one for one in parts if one.needs == ASKED]
+    ends = [one for one in parts if any(name == "end" for name, _ in one.steps)]  # whoever deletes a topic may take the half queue along
+    parts = [one for one in parts if not one.needs]
     safe = [one for one in parts if not one.unread and not one.large]
     large = [one for one in parts if not one.unread and one.large]
     ended = [one for one in parts if not one.lasting]
-    named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ENDED, LARGE)]
+    named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE)]
     turns = [each for needs in (*named, *_drawn_settings(choice)) for each in ("", needs)] or [""]
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
-    rare = {every // 2: LARGE, 0: ENDED}
+    rare = {every // 4: ASKED} if asked and profile.half_messages else {}
+    rare |= {every // 2: LARGE, 0: ENDED}
     made = []
     for number in range(count):
         needs = one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
-        steps = pool.filling(seen, large, safe) if needs == LARGE else pool.program(seen, ended if needs == ENDED else safe)
+        if needs == LARGE:
+            steps = pool.filling(seen, large, safe)
+        elif needs == ASKED:
+            steps = pool.filling(seen, asked, ends)
+        else:
+            steps = pool.program(seen, ended if needs == ENDED else safe)
         while needs == ENDED and pool.lasts(steps):
             steps = pool.program(seen, ended)
         made.append(Program(0, POOL, (*steps, *(_END if needs == ENDED else ())), needs))

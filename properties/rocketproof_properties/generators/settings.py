@@ -40,10 +40,14 @@ for itself. What nothing can read again is stored here and nowhere else: the mes
 LARGE: Final = "large files"
 """Programs whose messages are as large as they may be: files of other programs hold none of these."""
 _LARGE_FILE: Final = 16_777_216
+ASKED: Final = "half messages that are asked about"
+"""Programs whose half messages are asked about at once and not for long, though they were born years ago. None of them ends with a
+deletion, which takes the half queue away as long as its topic is in no table."""
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE)},
     LARGE: {"mappedFileSizeCommitLog": str(_LARGE_FILE)},
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
+    ASKED: {"transactionCheckInterval": "500", "transactionCheckMax": "2", "fileReservedTime": "1000000"},
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
     NO_TEMPLATE: {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},

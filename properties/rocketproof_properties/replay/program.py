@@ -32,7 +32,7 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.flags import PULL_SUSPENDS
-from rocketproof_protocol.properties import REAL_TOPIC
+from rocketproof_protocol.properties import CHECK_TIMES, REAL_TOPIC, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC
 
 from ..deployments.simulated import SimulatedConnection
@@ -77,6 +77,9 @@ ENDS: Final = ("max_offset", "pull", "earliest")
 OF_DISPATCH: Final = (*ENDS, "progress")
 """Requests whose answers say how far a broker has dispatched."""
 ENTRY: Final = "the broker's entry"
+_OF_LOG: Final = ("physOffset", "queueOffset", "storeHost", "propertiesText", "bornHost")
+"""Of a message, what is where it lies."""
+_BORN: Final = "bornTimestamp"
 _TOLD: Final = ("cluster", "other")
 """Requests to a name server with a body in the answer that is compared."""
 ANSWER: Final = "answer"
@@ -168,7 +171,9 @@ class Reference:
                 continue
             if isinstance(item, Asked):
                 self._pass(item.millis)
-            if isinstance(item, Other):
+            if isinstance(item, Other) and item.op == "question":
+                yield from self._questioned(item)
+            elif isinstance(item, Other):
                 self._happen(item)
             elif item.refused:
                 continue
@@ -207,6 +212,26 @@ class Reference:
                 if self.last:
                     server.broker_addr_table = dict(reversed(server.broker_addr_table.items()))
                 server.remove_address(address)
+
+    def _questioned(self, item: Other) -> Iterator[Difference]:
+        """What the broker asks a producer about a half message: the message as it was meant, and where it is. Which of several comes first,
+        and how often it was asked before, is chance."""
+        self._wait(DELAY_STEP)
+        line = self._connections.get(f"{self.deployment.part} of {item.value['client']}")
+        self.cluster.scheduler.complete(self.broker.transaction_check.check())
+        ours = [one for one in (line.strays if line is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
+        where = f"event {item.seq} (question)"
+        if item.value["code"] is None or not ours:
+            if item.value["code"] is not None or ours:
+                yield Difference("question", item.value["code"], codes.CHECK_TRANSACTION_STATE if ours else None, where, item.seq)
+            return
+        said = _question(item.value["fields"], body_of(item.value), self.profile)
+        known = [_question(one.ext_fields or {}, one.body, self.profile) for one in ours]
+        other = next((one for one in known if one.get(_BORN) == said.get(_BORN)), known[0])
+        if not said or not other:
+            yield Difference("question", said or "no message", other or "no message", where, item.seq)
+            return
+        yield from _within(self.same.record("", {name: said.get(name) for name in other}, other), where, item.seq)
 
     def _pass(self, millis: int) -> None:
         """Let time pass up to a moment of the history."""
@@ -575,6 +600,23 @@ class Reference:
             known_ = [theirs[at].physical_offset if at in theirs else None for at in found["places"]]
             if None not in known_ and recorded.get("places") != known_:
                 yield Difference("records", recorded.get("places"), known_)
+
+
+def _question(fields: Mapping[str, str], body: bytes | None, profile: Profile) -> dict[str, Any]:
+    """What a broker asks about a half message, without what only its own log knows but as far as that fits together; nothing where it is
+    none."""
+    message = records.decode(body or b"", exact=profile.exact_properties, hosts_by_flag=profile.hosts_by_flag)
+    if message is None:
+        return {}
+    times, place = message.properties.pop(CHECK_TIMES, ""), str(message.physical_offset)
+    found = {name: value for name, value in message_data(message).items() if name not in _OF_LOG}
+    return found | {
+        "body": message.body,
+        "counts": times.isdecimal() and int(times) > 0,
+        **{name: fields.get(name) == message.properties.get(UNIQ_KEY) for name in ("msgId", "transactionId")},
+        "commitLogOffset": fields.get("commitLogOffset") == place,
+        "tranStateTableOffset": fields.get("tranStateTableOffset") == str(message.queue_offset),
+    }
 
 
 def _asked(look: Mapping[str, Any]) -> str:

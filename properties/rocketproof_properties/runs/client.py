@@ -11,7 +11,7 @@ from typing import Any, Final
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
-from rocketproof_protocol.codes import TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, TOPIC_NOT_EXIST
 from rocketproof_traces.history.operations import STRAY
 
 from ..deployments.comeback import come_back
@@ -81,6 +81,8 @@ class Client:
                 time.sleep(LATE)
         elif name == "hang_up":
             self._hang_up()
+        elif name == "question":
+            self._wait_for_question()
         elif name == "crash":
             self._end_process()
         elif not is_request(name):
@@ -100,6 +102,26 @@ class Client:
             self._drop(key)
         self._recording.add("info", self.process, "hang_up", {"client": self.process, "at": wall()})
         time.sleep(LATE)
+
+    def _wait_for_question(self) -> None:
+        """Wait for what a broker asks a producer about a half message, and write the first such question down; or that none comes."""
+        line = self._lines.get(self._context.broker)
+        if line is None:
+            return
+
+        def heard() -> Command | None:
+            line.listen(LATE)
+            return next(filter(_is_question, line.strays), None)
+
+        try:
+            found = until(heard, lambda one: one is not None, PATIENCE, 0)
+        except RemotingError:
+            self._drop(self._context.broker)
+            found = None
+        if found is not None:
+            line.strays.remove(found)
+        told = {"code": None, "at": wall()} if found is None else answer_data(found)
+        self._recording.add("info", self.process, "question", {**told, "client": self.process})
 
     def _end_process(self) -> None:
         """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""
@@ -203,7 +225,7 @@ class Client:
             of = self._asked.get((key, answer.opaque))
             self._recording.add("info", self.process, STRAY, {"of": of, **answer_data(answer)})
         if line is not None:
-            line.strays.clear()
+            line.strays[:] = [one for one in line.strays if _is_question(one)]
 
     def _drop(self, key: str) -> None:
         self._write_strays(key)
@@ -236,6 +258,11 @@ class Client:
         for line in self._lines.values():
             line.close()
         self._lines.clear()
+
+
+def _is_question(command: Command) -> bool:
+    """Whether a broker asks with it what became of a half message."""
+    return command.code == CHECK_TRANSACTION_STATE and not command.is_response
 
 
 def places(fields: Mapping[str, str]) -> list[int]:

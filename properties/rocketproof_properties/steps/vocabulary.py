@@ -92,6 +92,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     # What is done otherwise
     "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
     "hang_up": _does("a client closes its connections, whatever it waits for"),
+    "question": _does("a producer waits until the broker asks it what became of a half message"),
     "meet": _does("all clients wait for each other"),
     "produce": _does("a producer sends a message, whatever comes of it", Capability.PRODUCERS, topic="A", producer=0),
     "fail": _does(

@@ -334,6 +334,7 @@ def test_filter_servers_are_listed_by_address(server: NameServer) -> None:
     route = server.route("T")
     assert route is not None and route.filter_server_table == {A: ["127.0.0.1:30000"]}
     assert decode_route(encode_route(route)) == route
+    assert b"orderTopicConf" not in encode_route(route)
     register(server, "broker-a", T, filter_servers=[])
     assert server.filter_server_table == {}
 

@@ -97,6 +97,9 @@ def test_what_is_found_is_newest_first_and_of_the_time() -> None:
     assert query(at, "a", begin=began, end=began + 2999) == [places[0]]
     assert query(at, "a", begin=began, end=began + 3000) == [places[2], places[0]]
     assert query(at, "a", begin=began + 3000) == [places[4], places[2]]
+    assert query(at, "a", begin=began - 1000, end=began + 2000) == [places[0]]
+    assert query(at, "a", begin=began - 1000, end=began + 60_000) == [places[4], places[2], places[0]]
+    assert query(at, "a", begin=began - 2000, end=began - 1000) == query(at, "a", begin=began + 60_000) == []
     assert query(at, "b", begin=began + 1001, end=began + 2000) == []  # seconds, cut off: 1.5 counts as 1
     assert query(at, "b", begin=began + 1000, end=began + 2000) == [places[1]]
 

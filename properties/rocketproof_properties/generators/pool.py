@@ -21,7 +21,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from ..steps.call import Stored
 from ..steps.vocabulary import Step, is_request, plain, request_of
 from . import boundaries
-from .settings import ASKED
+from .settings import ASKED, READ_ONLY
 from .strategies import NAMES, ODD_NAMES
 from .wire import LONGEST_WAIT
 
@@ -239,6 +239,10 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         "a template", ("topic", {**_TOPIC, "topic": ("T",), "perm": (7, 6, 3, 5, 15)}),
         ("send", {**_ANY, "default": ("T",), "nums": (4, 1, 9, 0)}),
     ),
+    _many(
+        "a topic with an order, of a broker that may not write", ("topic", {"topic": ("A",), "order": (True,), "perm": (6, 4, 7)}),
+        ("send", {**_ANY, "code": _SENT["code"]}), ("send", {**_BATCH, "topic": ("A",)}), needs=READ_ONLY,
+    ),
     _one("group", _GROUP),
     _many(
         "a group's limit", ("group", _GROUP), ("send", {"topic": ("%RETRY%g",), "times": (0, 2, 16, 17)}),
@@ -256,6 +260,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("delete_group", {"group": ("g", "nobody")}),
     # who only looks
     _one("max_offset", {"topic": _NAMED, "queue": (0, 1, 7, -1)}),
+    _one("stats", {"topic": _NAMED}),
     _one("earliest", {"topic": _NAMED, "queue": (0, 1, 8, -1)}),
     _one("pull", {"topic": _NAMED, "queue": (0, 1, 4, -1), "offset": (0, 1, 100, -1), "most": (32, 1, 0)}),
     _many(

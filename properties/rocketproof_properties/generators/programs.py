@@ -148,7 +148,7 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
     parts = [one for one in pool.phrases(profile) if (choice.name_server or not one.server) and (choice.waits or not one.waits)]
     parts = [one for one in parts if choice.concurrent or not one.concurrent]
-    asked = [one for one in parts if one.needs == ASKED]
+    own = {needs: [one for one in parts if one.needs == needs] for needs in choice.needs if needs}
     ends = [one for one in parts if any(name == "end" for name, _ in one.steps)]  # whoever deletes a topic may take the half queue along
     parts = [one for one in parts if not one.needs]
     safe = [one for one in parts if not one.unread and not one.large]
@@ -157,15 +157,14 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE)]
     turns = [each for needs in (*named, *_drawn_settings(choice)) for each in ("", needs)] or [""]
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
-    rare = {every // 4: ASKED} if asked and profile.half_messages else {}
+    rare = {every // 4: ASKED} if own.get(ASKED) and profile.half_messages else {}
     rare |= {every // 2: LARGE, 0: ENDED}
     made = []
     for number in range(count):
         needs = one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
-        if needs == LARGE:
-            steps = pool.filling(seen, large, safe)
-        elif needs == ASKED:
-            steps = pool.filling(seen, asked, ends)
+        first, behind = {LARGE: (large, safe), ASKED: (own.get(ASKED, []), ends)}.get(needs, (own.get(needs, []), safe))
+        if first:
+            steps = pool.filling(seen, first, behind)
         else:
             steps = pool.program(seen, ended if needs == ENDED else safe)
         while needs == ENDED and pool.lasts(steps):

@@ -1,0 +1,51 @@
+"""How far groups are in queues: what is told, what is asked, and what a deletion leaves (ConsumerOffsetManager)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sending import Stand
+
+from rocketproof_impl.broker.groups import SubscriptionGroupConfig
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS
+
+
+def stand(profile: str = "P494") -> Stand:
+    """A broker with one message in queue 0 of T, and the groups that commit."""
+    made = Stand(profile)
+    for group in ("cg", "g", "T"):
+        made.broker.groups.table[group] = SubscriptionGroupConfig(group)
+    made.topic()
+    made.send(body=b"a", queue_id=0)
+    made.broker.store.dispatch()
+    made.scheduler.settle()
+    made.channel.written.clear()
+    return made
+
+
+def progress(at: Stand, **of: Any) -> tuple[int, str | None]:
+    answer = at.ask(plain("progress", **{"topic": "T", "group": "cg", **of}))
+    return answer.code, (answer.ext_fields or {}).get("offset")
+
+
+@pytest.mark.parametrize(("profile", "empty"), [("P494", (SUCCESS, "0")), ("P533", (QUERY_NOT_FOUND, None))])
+def test_a_group_goes_on_where_it_said_that_it_is_and_begins_with_a_queue(profile: str, empty: tuple[int, str | None]) -> None:
+    at = stand(profile)
+    assert progress(at) == (SUCCESS, "0")
+    assert at.ask(plain("commit", topic="T", group="cg", offset=5)).code == SUCCESS
+    assert progress(at) == (SUCCESS, "5")
+    assert progress(at, group="other") == (SUCCESS, "0")
+    assert progress(at, queue=2) == empty
+
+
+def test_a_deleted_group_leaves_nothing_of_how_far_it_was_if_that_is_wanted() -> None:
+    at = stand()
+    for group in ("cg", "g", "T"):
+        at.ask(plain("commit", topic="T", group=group, offset=3))
+    kept = plain("delete_group", group="g")
+    kept.ext_fields = {"groupName": "g", "removeOffset": "false"}
+    at.ask(plain("delete_group", group="cg"))
+    at.ask(kept)
+    assert at.broker.offsets.table == {"T@g": {0: 3}, "T@T": {0: 3}}

@@ -263,6 +263,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("stats", {"topic": _NAMED}),
     _one("earliest", {"topic": _NAMED, "queue": (0, 1, 8, -1)}),
     _one("pull", {"topic": _NAMED, "queue": (0, 1, 4, -1), "offset": (0, 1, 100, -1), "most": (32, 1, 0)}),
+    _many("a pull behind the end", ("send", _PLAIN), ("pull", {"topic": ("A",), "offset": (2, 1, 3)}), lasting=True),
     _many(
         "a pull that is held", ("send", {"topic": ("W",)}), ("meet", {}),
         ("pull", {"topic": ("W",), "offset": (1,), "tags": ("*", "t"), "hold": (1000,), "client": (1,)}),

@@ -222,11 +222,6 @@ def _sends(p: Patience) -> None:
     def doing(a: Body, name: str, sentence: str) -> None:
         a.guard("at it", p.doing == name, sentence)
 
-    def look_begins(a: Body) -> None:
-        a.set(p.doing, "lock")
-        a.set(p.now, 0)
-        a.set(p.look, 1)
-
     def look_fails(a: Body) -> None:
         """The second look follows the first; after both there is no route, or the attempt has failed."""
         again = p.look == 1

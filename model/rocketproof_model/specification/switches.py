@@ -13,63 +13,54 @@ PERMISSION: Final = Int(0, 15)
 """A topic's permission: a bit each for read (4), write (2) and inherit (1), and one that nobody knows."""
 
 
+RELEASES: Final = (
+    ("check_names", Bool, True, "the broker checks topics' names"),
+    ("reserves_template", Bool, False, "the template's name is refused"),
+    ("signed_random", Bool, False, "the number that is drawn for a negative queue id may be negative"),
+    ("keeps_sign", Bool, False, "so may the queue be"),
+    ("masks_permission", Bool, False, "a limited broker registers what its own permission and the topic's both allow"),
+    ("skips_equal_topic", Bool, False, "an update that changes nothing is not carried out"),
+    ("takes_unknown_topics", Bool, False, "a registration of the same version brings topics that the name server does not have"),
+    ("registers_updated_alone", Bool, False, "a topic that an administrator has changed is registered without the others"),
+    ("registers_created_alone", Bool, False, "a topic that a message has created is registered without the others"),
+    ("takes_topics", Bool, False, "the name server takes topics from whoever names a broker that it knows"),
+    ("guards_topics", Bool, True, "an administrator changes no topic whose name is not legal, or that is the system's"),
+    ("deletes_any_name", Bool, False, "a topic is deleted under a name that is not legal, too"),
+)
+"""What a release makes of it: name, type, default and meaning."""
+
+
 def switches(m: Model, scope: Scope) -> dict[str, Expr]:
     """The constants by name."""
-    counts, most = scope.counts, scope.counts.hi
-    return {
-        "auto_create": m.constant("auto_create", Bool, True, "autoCreateTopicEnable: a send may create its topic"),
-        "broker_readable": m.constant("broker_readable", Bool, True, "brokerPermission has READ"),
-        "broker_writable": m.constant("broker_writable", Bool, True, "brokerPermission has WRITE"),
-        "template_in_file": m.constant("template_in_file", Bool, False, "the topic table's file has TBW102 from an earlier run"),
-        "template_read": m.constant("template_read", counts, most, "readQueueNums of TBW102 at the start"),
-        "template_write": m.constant("template_write", counts, most, "writeQueueNums of TBW102 at the start"),
-        "template_perm": m.constant("template_perm", PERMISSION, 7, "permission of TBW102 at the start"),
-        "cluster_perm": m.constant("cluster_perm", PERMISSION, 7, "permission of the topic that is named after the cluster"),
-        "client_queues": m.constant("client_queues", scope.numbers, scope.numbers.hi, "defaultTopicQueueNums of producers"),
-        "order_topic": m.constant("order_topic", Bool, False, "the topic that exists at the start is an order topic"),
-        "check_names": m.constant("check_names", Bool, True, "the broker checks topics' names"),
-        "reserves_template": m.constant("reserves_template", Bool, False, "the template's name is refused"),
-        "signed_random": m.constant("signed_random", Bool, False, "the number that is drawn for a negative queue id may be negative"),
-        "keeps_sign": m.constant("keeps_sign", Bool, False, "so may the queue be"),
-        "masks_permission": m.constant(
-            "masks_permission", Bool, False, "a limited broker registers what its own permission and the topic's both allow"
-        ),
-        "skips_equal_topic": m.constant("skips_equal_topic", Bool, False, "an update that changes nothing is not carried out"),
-        "takes_unknown_topics": m.constant(
-            "takes_unknown_topics", Bool, False, "a registration of the same version brings topics that the name server does not have"
-        ),
-        "registers_updated_alone": m.constant(
-            "registers_updated_alone", Bool, False, "a topic that an administrator has changed is registered without the others"
-        ),
-        "registers_created_alone": m.constant(
-            "registers_created_alone", Bool, False, "a topic that a message has created is registered without the others"
-        ),
-        "takes_topics": m.constant("takes_topics", Bool, False, "the name server takes topics from whoever names a broker that it knows"),
-        "guards_topics": m.constant(
-            "guards_topics", Bool, True, "an administrator changes no topic whose name is not legal, or that is the system's"
-        ),
-        "deletes_any_name": m.constant("deletes_any_name", Bool, False, "a topic is deleted under a name that is not legal, too"),
-        "round_robin": const(0, Bool) if scope.symmetric else m.constant("round_robin", Bool, False, "producers take their queues in turn"),
-        "retries": m.constant("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),
-        "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends, "how many messages each producer sends; 0 is no limit"),
-        "burst": m.constant(
-            "burst", Int(0, max(scope.sends, 1)), 0, "how many messages a producer sends before its first route refresh; 0 is any number"
-        ),
-        "crash_budget": m.constant("crash_budget", Int(0, 1), int(scope.crashes), "how many crashes the run may have"),
-        "loss_budget": m.constant("loss_budget", Int(0, 1), 0, "how many registrations may be lost"),
-        "update_budget": m.constant("update_budget", Int(-1, 1), 0, "how many updates of topics an administrator makes; -1 is no limit"),
-        "file_size": m.constant(
-            "file_size", Int(0, scope.file_size), scope.file_size, "size of a file of the commit log, in the scope's units"
-        ),
-        "blank": m.constant(
-            "blank", Int(0, scope.file_size), scope.blank, "size of the smallest blank at a file's end, in the scope's units"
-        ),
-        "size_limit": m.constant("size_limit", scope.sizes, scope.sizes.hi, "size of the largest message, in the scope's units"),
-        "existing": m.constant("existing", Bool, False, "the topic exists at the start"),
-        "existing_read": m.constant("existing_read", counts, most, "readQueueNums of the topic that exists at the start"),
-        "existing_write": m.constant("existing_write", counts, most, "writeQueueNums of the topic that exists at the start"),
-        "existing_perm": m.constant("existing_perm", PERMISSION, 6, "permission of the topic that exists at the start"),
-    }
+    counts, most, sends = scope.counts, scope.counts.hi, Int(0, max(scope.sends, 1))
+    constants = (
+        ("auto_create", Bool, True, "autoCreateTopicEnable: a send may create its topic"),
+        ("broker_readable", Bool, True, "brokerPermission has READ"),
+        ("broker_writable", Bool, True, "brokerPermission has WRITE"),
+        ("template_in_file", Bool, False, "the topic table's file has TBW102 from an earlier run"),
+        ("template_read", counts, most, "readQueueNums of TBW102 at the start"),
+        ("template_write", counts, most, "writeQueueNums of TBW102 at the start"),
+        ("template_perm", PERMISSION, 7, "permission of TBW102 at the start"),
+        ("cluster_perm", PERMISSION, 7, "permission of the topic that is named after the cluster"),
+        ("client_queues", scope.numbers, scope.numbers.hi, "defaultTopicQueueNums of producers"),
+        ("order_topic", Bool, False, "the topic that exists at the start is an order topic"),
+        *RELEASES,
+        *(() if scope.symmetric else (("round_robin", Bool, False, "producers take their queues in turn"),)),
+        ("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),
+        ("sends", sends, scope.sends, "how many messages each producer sends; 0 is no limit"),
+        ("burst", sends, 0, "how many messages a producer sends before its first route refresh; 0 is any number"),
+        ("crash_budget", Int(0, 1), int(scope.crashes), "how many crashes the run may have"),
+        ("loss_budget", Int(0, 1), 0, "how many registrations may be lost"),
+        ("update_budget", Int(-1, 1), 0, "how many updates of topics an administrator makes; -1 is no limit"),
+        ("file_size", Int(0, scope.file_size), scope.file_size, "size of a file of the commit log, in the scope's units"),
+        ("blank", Int(0, scope.file_size), scope.blank, "size of the smallest blank at a file's end, in the scope's units"),
+        ("size_limit", scope.sizes, scope.sizes.hi, "size of the largest message, in the scope's units"),
+        ("existing", Bool, False, "the topic exists at the start"),
+        ("existing_read", counts, most, "readQueueNums of the topic that exists at the start"),
+        ("existing_write", counts, most, "writeQueueNums of the topic that exists at the start"),
+        ("existing_perm", PERMISSION, 6, "permission of the topic that exists at the start"),
+    )
+    return {"round_robin": const(0, Bool), **{row[0]: m.constant(*row) for row in constants}}
 
 
 CHANGEABLE: Final = {

@@ -20,7 +20,7 @@ from .commitlog import Log
 from .part import Part
 from .placing import declare_places
 from .scope import Scope
-from .switches import PERMISSION, broker_permission, limited, make_changeable, published_perm, switches
+from .switches import PERMISSION, RELEASES, broker_permission, limited, make_changeable, published_perm, switches
 
 Phase = Enum(
     "idle",  # no request
@@ -58,20 +58,7 @@ _FORMER = {"letter": "registration", "letter_version": "registration_version", "
 class Specification(Part):
     """The specification in one scope: its model and its vocabulary."""
 
-    switches = (
-        "check_names",
-        "reserves_template",
-        "signed_random",
-        "keeps_sign",
-        "masks_permission",
-        "skips_equal_topic",
-        "takes_unknown_topics",
-        "registers_updated_alone",
-        "registers_created_alone",
-        "guards_topics",
-        "deletes_any_name",
-        "takes_topics",
-    )
+    switches = tuple(name for name, *_ in RELEASES)
 
     def __init__(self, scope: Scope) -> None:
         """The variables and constants, no actions yet."""

@@ -164,6 +164,20 @@ def test_a_topic_that_is_deleted_stays_in_the_route_until_the_name_server_forget
     assert deleted().forget(clusterName="another").route((4, 4, 6)).verdict("P494") == "ok"
 
 
+@pytest.mark.behaviour("TCM-31", "REC-04")
+def test_the_end_of_a_queue_after_a_deletion_is_no_further_than_its_records_went() -> None:
+    def ends(offset: int, deleted: str = "T") -> Recorded:
+        made = Recorded().update().send(0, 0).send(0, 1).ask("delete_topic", 215, {"topic": deleted}, {"code": 0})
+        return made.ask("max_offset", 30, {"topic": "T", "queueId": "0"}, {"code": 0, "fields": {"offset": str(offset)}})
+
+    assert [ends(offset).verdict() for offset in (0, 2, 3)] == ["ok", "ok", "illegal"]
+    assert [ends(offset, "U").verdict() for offset in (2, 3)] == ["ok", "illegal"]
+    (finding,) = ends(3).judged().findings
+    assert finding.refused.specified == "has 2 records in queue 0"
+    assert ends(0, "U").progress(None, queueId="7").verdict() == "ok"
+    assert ends(0).progress(1).judged().out_of_reach == {"offsets of a topic that was deleted": 1}
+
+
 @pytest.mark.behaviour("DLQ-02")
 def test_a_group_that_is_deleted_has_a_name() -> None:
     assert Recorded().ask("delete_group", 207, {}, {"code": 1}).verdict() == "ok"

@@ -40,7 +40,7 @@ class Described(OneStep):
 @dataclass(frozen=True, eq=False)
 class Reached(OneStep):
     """How far a queue was, as the broker said: no further than its records go, and as far as it said before (`least`). The dispatcher may
-    be behind."""
+    be behind; where the queue's topic was deleted, entries of records from before may follow, or none."""
 
     machine: Machine
     topic: int
@@ -56,11 +56,17 @@ class Reached(OneStep):
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         if self.queue not in self.machine.queues:
             return [Move("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
-        slot = self.machine.offset_slot(self.topic, self.queue)
-        return [Move("max_offset", shared, None, 1 << slot, 0, dead=not self.least <= self.offset <= shared[slot])]
+        dead = not self.least <= self.offset <= max(shared[slot] for slot in self.slots)
+        return [Move("max_offset", shared, None, bits(self.slots), 0, dead=dead)]
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The counters of the queue: of what is in it, and of what was in it when its topic was deleted."""
+        machine, at = self.machine, (self.topic, self.queue)
+        return (machine.offset_slot(*at), *((machine.outlived_slot(*at),) if machine.shape.deletes else ()))
 
     def future(self, local: Local) -> tuple[int, int]:
-        return (1 << self.machine.offset_slot(self.topic, self.queue) if self.queue in self.machine.queues else 0), -1
+        return (bits(self.slots) if self.queue in self.machine.queues else 0), -1
 
 
 @cache
@@ -70,12 +76,12 @@ def _begins_at() -> Callable[..., int]:
 
 @dataclass(frozen=True, eq=False)
 class Progressed(OneStep):
-    """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `queue`: the counter of the
-    queue's records, None if it has none; the dispatcher may be behind. `anywhere` and `zero` as in the rule."""
+    """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `counters`: of the
+    queue's records, as `Reached` has them, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule."""
 
     machine: Machine
     place: int
-    queue: int | None
+    counters: tuple[int, ...]
     anywhere: bool
     zero: bool
     code: int
@@ -88,12 +94,12 @@ class Progressed(OneStep):
 
     def right(self, shared: State) -> set[int]:
         """The offsets that may be answered."""
-        told, some = shared[self.machine.told_slot(self.place)], self.queue is not None and shared[self.queue] > 0
+        told, some = shared[self.machine.told_slot(self.place)], any(shared[slot] > 0 for slot in self.counters)
         return {_begins_at()((told, self.anywhere, self.zero, first)) for first in {False, some}}
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         answered = self.offset if self.code == SUCCESS else UNTOLD if self.code == QUERY_NOT_FOUND else None
-        reads = 1 << self.machine.told_slot(self.place) | (0 if self.queue is None else 1 << self.queue)
+        reads = bits((self.machine.told_slot(self.place), *self.counters))
         return [Move("progress", shared, None, reads, 0, dead=answered not in self.right(shared))]
 
 

@@ -40,7 +40,6 @@ NO_FLAG = "a send with short names that lacks one of its flags is an error befor
 NO_WHEEL = "TimerMessageStore"
 """What an error tells of a broker that counts a topic's timers and has none (TCM-31)."""
 LEVELS = 18
-ENDS = "the ends of queues after a deletion"
 Make = Callable[[Shape], Machine]
 
 
@@ -176,7 +175,7 @@ class PartChecker:
     def _ended_anew(self, one: Operation) -> str:
         """Why nobody knows how far a queue may be: it may have begun anew, and entries of before may follow."""
         deleted = self._deletions and one.closed is not None and self._deletions[0].opened < one.closed
-        return ENDS if deleted and one.op == "max_offset" else ""
+        return "the ends of queues after a deletion" if deleted and one.op == "max_offset" else ""
 
     def _queues(self) -> list[int]:
         """The queues that the part's requests may be about."""
@@ -519,4 +518,4 @@ def _recorded(request: Request, one: Operation | None) -> str:
     return f"code {one.code if one is not None else None}"
 
 
-__all__ = ["ENDS", "Finding", "Make", "PartChecker", "last_of"]
+__all__ = ["Finding", "Make", "PartChecker", "last_of"]

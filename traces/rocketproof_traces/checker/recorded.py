@@ -34,8 +34,8 @@ from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, TELLING, Operation
 from .administered import Committed, Configured, Refused, Told, Update
 from .left_out import SLAVE, reason
-from .looks import Progressed, Routed
-from .part import ENDS, Finding
+from .looks import Progressed, Reached, Routed
+from .part import Finding
 from .placed import PlacedChecker
 from .places import PROGRESS, are_read, is_of, named, numbers, place_of
 from .sends import COUNTED, Claims, Ended, Send
@@ -135,6 +135,13 @@ class RecordedChecker(PlacedChecker):
         """What the broker had of its topic after a case."""
         return {one.looks_after: one for one in self.part.asked if one.looks_after}
 
+    def _ended_anew(self, _one: Operation) -> str:
+        return ""  # the broker serves one request after the other, and the state tells what a deletion has left
+
+    @cached_property
+    def _reached(self) -> dict[int, int]:
+        return {} if self._deletions else super()._reached
+
     def _initial(self) -> dict[str, Config]:
         """The system's topics; what a route first shows of one holds from the beginning."""
         routes = {one.topic: found for one in reversed(self.part.asked) if one.op == ROUTE and (found := one.route()) is not None}
@@ -200,8 +207,8 @@ class RecordedChecker(PlacedChecker):
         lacks = None in (one.fields.get("consumerGroup"), one.fields.get("topic"), *numbers(one))
         if (lacks and (one.op == "progress" or not self.profile.null_fields)) or not are_read(numbers(one)):
             return UNREADABLE
-        begins = one.op == "progress" and not self.profile.begins_anywhere
-        return ENDS if begins and self._deletions and self._deletions[0].opened < one.opened else ""
+        deleted = any(each.topic == one.topic and each.opened < one.opened for each in self._deletions)
+        return "offsets of a topic that was deleted" if one.op == "progress" and deleted else ""
 
     def _forgotten(self, one: Operation) -> tuple[int, ...]:
         if one.op != "delete_group" or str(one.fields.get(self.profile.clean_offsets, "")).lower() != "true":
@@ -218,10 +225,10 @@ class RecordedChecker(PlacedChecker):
     def _progressed(self, one: Operation) -> Progressed:
         """A group asks how far it is."""
         queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
-        counter = self.machine.offset_slot(self.topics[one.topic], queue) if queue in self.machine.queues else None
+        counters = Reached(self.machine, self.topics[one.topic], queue, 0).slots if queue in self.machine.queues else ()
         takes = zero is None or str(zero).lower() == "true"
         place, anywhere = self._places[place_of(one)], self.profile.begins_anywhere
-        return Progressed(self.machine, place, counter, anywhere, takes, one.code or 0, one.answered("offset"))
+        return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"))
 
     # Records
 

@@ -148,12 +148,19 @@ def _creation(s: Specification) -> list[Noticed]:
 
 
 def _names(s: Specification) -> list[Noticed]:
-    code = _Terms(s).answers("SYSTEM_ERROR")
+    x = _Terms(s)
+    code = x.answers("SYSTEM_ERROR")
     blank = "not: blank name"
+    one: dict[str, Any] = {"settings": {"auto_create": False, "template_in_file": True, "sends": 1, "update_budget": 1}}
+    guarded = s.of_class(x.t, "ordinary", "retry")
     return [
         guard("C-08", "INV-08", "look_up_missing", blank, dropped, "a blank name is not refused", settings={"sends": 1}),
         guard("M-21", "INV-15", "second_way", "retry topic", dropped, "every topic gets the second way", settings=_OFF),
         sets("M-18", "REA-05", "refuse_forbidden", "job.answer", code, "a forbidden topic is refused with another code", settings=_OFF),
+        guard("C-787", "INV-08", "update_topic", "proper name", dropped, "an administrator makes topics of any name", **one),
+        guard(
+            "C-788", "ACT-01", "update_topic", "proper name", guarded, "4.5.2 guards its topics", usual="violated", profile="P452", **one
+        ),
     ]
 
 

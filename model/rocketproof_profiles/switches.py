@@ -143,6 +143,7 @@ class Profile:
     leaves_unknown: bool = switch(
         False,
         since("P452", True, "tests/real/test_unknown_codes.py: the broker leaves every unknown code without an answer"),
+        since("P461", True, "not recorded: nobody was answered in 8 s"),
     )
     """A broker leaves a request of an unknown code without an answer, whoever waits; otherwise `default_processor` says who hears of it
     (REM-05)."""
@@ -173,7 +174,11 @@ class Profile:
     signed_random: bool = switch(True, since("P49", False), since("P491", True, "not recorded: no client sees which number is drawn"))
     """A negative queue id becomes abs(r % 99999999) % write with r any int; otherwise u % write with u in 0..99999998 (SEND-22)."""
 
-    keeps_sign: bool = switch(False, since("P491", True, "recorded: tests/data/releases"))
+    keeps_sign: bool = switch(
+        False,
+        since("P491", True, "recorded: tests/data/releases"),
+        since("P461", False, "not recorded: in 112 programs of 4.6.1 no queue is below 0"),
+    )
     """Who sends with a negative queue id, a message or a batch, gets (r % 99999999) % write, which may be below 0, where nobody pulls;
     otherwise as `signed_random` says (SEND-22)."""
 
@@ -278,7 +283,15 @@ class Profile:
     dlq_perm: int = switch(2, since("P49", 6), since("P491", 2, "recorded: tests/data/releases"))
     """The permission of a dead-letter topic that is created (DLQ-04)."""
 
-    dlq_clears_delay: bool = switch(False, since("P49", True))
+    dlq_clears_delay: bool = switch(
+        False,
+        since("P49", True),
+        since(
+            "P480",
+            False,
+            "not recorded: 4.8.0 makes the text once, before it sets the id, by its code, as 4.6.1 showed; 4.9.0 makes it again",
+        ),
+    )
     """A message to the dead-letter topic loses its delay level; a send-back keeps its store host and is serialised twice (BACK-12,
     BACK-14, BACK-15)."""
 
@@ -445,7 +458,7 @@ class Profile:
     """A configuration file is written over, behind a backup; otherwise it is replaced by way of a temporary file (PER-02, PER-10)."""
 
     # Store
-    busy_first: bool = switch(False, since("P49", True))
+    busy_first: bool = switch(False, since("P49", True), since("P461", False, "recorded: tests/data/releases"))
     """The page cache is asked before topic and properties, whose excess is MESSAGE_ILLEGAL (STO-02; otherwise STO-01)."""
 
     wants_body: bool = switch(

@@ -103,7 +103,7 @@ def test_ids_are_unique_and_sentences_are_said() -> None:
 @pytest.mark.parametrize(
     ("profiles", "before_47", "before_49", "below_zero"),
     [
-        (("P40", "P45", "P452"), True, True, False),
+        (("P40", "P45", "P452", "P461"), True, True, False),
         (("P49", "P471", "P480", "P490"), False, True, True),
         (("P491",), False, False, True),
         (("P492", "P493", "P494", "P500", "P533", "P550"), False, False, False),

@@ -176,4 +176,5 @@ CASES: list[Case] = [
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
     *history_cases(HISTORY[0], about.DRAWN, {"P491": "violated"}, reason="SEND-22: 4.7.0 to 4.9.1 keep the sign of what they draw"),
+    *history_cases(HISTORY[0], about.DRAWN, {"P461": "holds"}, reason="SEND-22: 4.6.1 takes the absolute value of what it draws"),
 ]

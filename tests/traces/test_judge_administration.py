@@ -3,101 +3,19 @@ without a name, slaves that are asked for nothing else; and what groups tell of 
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from recorder import BROKER, Recorded, not_setting, unguarded
 
 from rocketproof_model import Model
 from rocketproof_model.language import Action
-from rocketproof_model.language.actions import Update
-from rocketproof_traces.checker.histories import Verdict, judge_history
-from rocketproof_traces.checker.machine import Machine, machine
-from rocketproof_traces.checker.shape import Shape
-from rocketproof_traces.history import Event, Header
+from rocketproof_traces.checker.machine import Machine
 from rocketproof_traces.history.cases import UNREADABLE
-from rocketproof_traces.history.operations import NAME_SERVER
 
-BROKER = "broker-a"
 ON_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
-Queues = tuple[int, int, int]
 BACK = {"offset": "0", "group": "g", "delayLevel": "0"}
-_QUEUE = {"consumerGroup": "g", "topic": "T", "queueId": "0"}
-
-
-class Recorded:
-    """One client, one case after the other."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def ask(self, op: str, code: int, fields: dict[str, Any], answer: dict[str, Any] | None, body: str = "", to: str = BROKER) -> Recorded:
-        number = len(self.events)
-        asked = {"to": to, "broker": BROKER, "code": code, "fields": fields, "case": f"X-{number}", "version": 399, "bodySize": 1}
-        asked |= {"body": b64encode(body.encode()).decode()} if body else {}
-        self.events.append(Event(number, "invoke", "recorder", op, asked))
-        self.events.append(Event(number + 1, "info" if answer is None else "ok", "recorder", op, answer or {}))
-        return self
-
-    def configure(self, lines: str, code: int = 0) -> Recorded:
-        return self.ask("configure", 25, {}, {"code": code}, lines)
-
-    def update(self, topic: str = "T", code: int = 0, remark: str = "") -> Recorded:
-        return self.ask("update_topic", 17, {"topic": topic, **_counts(4, 4, 6)}, {"code": code, "remark": remark})
-
-    def send(self, code: int, offset: int | None = None, topic: str = "T") -> Recorded:
-        fields = {
-            "producerGroup": "g", "topic": topic, "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0", "sysFlag": "0",
-            "bornTimestamp": "0", "flag": "0", "properties": "", "reconsumeTimes": "0", "unitMode": "false", "batch": "false",
-        }  # fmt: skip
-        place = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": "0" * 32}
-        return self.ask("send", 310, fields, {"code": code, "fields": place})
-
-    def route(self, queues: Queues | None, topic: str = "T") -> Recorded:
-        if queues is None:
-            return self.ask("route", 105, {"topic": topic}, {"code": 17}, to=NAME_SERVER)
-        body = json.dumps({"queueDatas": [_entry(BROKER, queues)]})
-        return self.ask("route", 105, {"topic": topic}, {"code": 0, "body": b64encode(body.encode()).decode()}, to=NAME_SERVER)
-
-    def register(self, *entries: tuple[str, Queues], code: int | None = 0, topic: str | None = "T") -> Recorded:
-        body = json.dumps({"queueDatas": [_entry(*each) for each in entries]})
-        return self.ask("register_topic", 217, {"topic": topic}, None if code is None else {"code": code}, body, NAME_SERVER)
-
-    def forget(self, **fields: str) -> Recorded:
-        return self.ask("forget_topic", 216, {"topic": "T", **fields}, {"code": 0}, to=NAME_SERVER)
-
-    def group(self, name: str = "g") -> Recorded:
-        return self.ask("update_group", 200, {}, {"code": 0}, json.dumps({"groupName": name, "retryMaxTimes": 16, "retryQueueNums": 1}))
-
-    def ungroup(self, **fields: str) -> Recorded:
-        return self.ask("delete_group", 207, {"groupName": "g", **fields}, {"code": 0})
-
-    def commit(self, offset: object, code: int = 0, **fields: object) -> Recorded:
-        return self.ask("commit", 15, {**_QUEUE, "commitOffset": offset, **fields}, {"code": code, "fields": {}})
-
-    def progress(self, offset: int | None, **fields: object) -> Recorded:
-        told = {"code": 22, "fields": {}} if offset is None else {"code": 0, "fields": {"offset": str(offset)}}
-        return self.ask("progress", 14, {**_QUEUE, **fields}, told)
-
-    def judged(self, profile: str = "P533", make: Callable[[Shape], Machine] = machine) -> Verdict:
-        header = {"recording": True, "settings": {"autoCreateTopicEnable": "true"}}
-        return judge_history(Header(header), self.events, profile, make=make)
-
-    def verdict(self, profile: str = "P533") -> str:
-        found = self.judged(profile)
-        assert not found.out_of_reach
-        return found.verdict
-
-
-def _counts(read: int, write: int, perm: int) -> dict[str, str]:
-    return {"readQueueNums": str(read), "writeQueueNums": str(write), "perm": str(perm)}
-
-
-def _entry(broker: str, queues: Queues) -> dict[str, Any]:
-    return {"brokerName": broker, **dict(zip(("readQueueNums", "writeQueueNums", "perm"), queues, strict=True)), "topicSysFlag": 0}
 
 
 @pytest.mark.behaviour("TCM-13", "TCM-14")
@@ -265,17 +183,6 @@ def test_what_contradicts_an_offset_is_named() -> None:
     assert finding.refused.specified == "takes the offset"
 
 
-def _unguarded(guard: str) -> Callable[[Action], Action]:
-    return lambda action: replace(action, guards=tuple(g for g in action.guards if g.name != guard))
-
-
-def _not_setting(prefix: str) -> Callable[[Action], Action]:
-    def kept(update: Update) -> Update:
-        return replace(update, value=update.target) if update.target.args[0].name.startswith(prefix) else update
-
-    return lambda action: replace(action, updates=tuple(map(kept, action.updates)))
-
-
 MINE, OTHER = (BROKER, (2, 2, 4)), ("nobody", (4, 4, 6))
 GONE: dict[str, Any] = {"topic": "T"}
 
@@ -289,21 +196,21 @@ def gone() -> Recorded:
 
 
 MUTANTS: list[tuple[str, Callable[[Action], Action], Recorded]] = [
-    ("register_topic", _unguarded("no stranger before"), there().register(OTHER, MINE).route((2, 2, 4))),
-    ("register_topic", _unguarded("a route, or no stranger"), Recorded().register(MINE, OTHER).route((2, 2, 4))),
-    ("register_topic", _not_setting("route."), Recorded().register(MINE).route(None)),
-    ("forget_topic", _not_setting("route."), there().ask("delete_topic", 215, GONE, {"code": 0}).forget().route((4, 4, 6))),
-    ("switch_creation", _not_setting("auto_create"), Recorded().configure("autoCreateTopicEnable=false").send(0, 0)),
-    ("delete_topic", _not_setting("offset"), gone().send(0, 0)),
-    ("delete_topic", _not_setting("outlived"), gone().send(0, 1)),
-    ("commit_offset", _not_setting("told"), there().group().commit(5).progress(5)),
-    ("commit_offset", _unguarded("topic named"), there().group().commit(5, 1, topic=None)),
-    ("commit_offset", _unguarded("group listed"), there().commit(5, 26)),
-    ("commit_offset", _unguarded("topic known"), Recorded().group().commit(5, 17)),
-    ("commit_offset", _unguarded("fields named"), there().group().commit(None, 29)),
-    ("forget_offset", _not_setting("told"), there().group().commit(5).ungroup(cleanOffset="true").progress(5)),
-    ("update_group", _not_setting("group.listed"), there().group().commit(5)),
-    ("", _not_setting("group.listed"), there().ask("send_back", 36, BACK, {"code": 1}).commit(5)),
+    ("register_topic", unguarded("no stranger before"), there().register(OTHER, MINE).route((2, 2, 4))),
+    ("register_topic", unguarded("a route, or no stranger"), Recorded().register(MINE, OTHER).route((2, 2, 4))),
+    ("register_topic", not_setting("route."), Recorded().register(MINE).route(None)),
+    ("forget_topic", not_setting("route."), there().ask("delete_topic", 215, GONE, {"code": 0}).forget().route((4, 4, 6))),
+    ("switch_creation", not_setting("auto_create"), Recorded().configure("autoCreateTopicEnable=false").send(0, 0)),
+    ("delete_topic", not_setting("offset"), gone().send(0, 0)),
+    ("delete_topic", not_setting("outlived"), gone().send(0, 1)),
+    ("commit_offset", not_setting("told"), there().group().commit(5).progress(5)),
+    ("commit_offset", unguarded("topic named"), there().group().commit(5, 1, topic=None)),
+    ("commit_offset", unguarded("group listed"), there().commit(5, 26)),
+    ("commit_offset", unguarded("topic known"), Recorded().group().commit(5, 17)),
+    ("commit_offset", unguarded("fields named"), there().group().commit(None, 29)),
+    ("forget_offset", not_setting("told"), there().group().commit(5).ungroup(cleanOffset="true").progress(5)),
+    ("update_group", not_setting("group.listed"), there().group().commit(5)),
+    ("", not_setting("group.listed"), there().ask("send_back", 36, BACK, {"code": 1}).commit(5)),
 ]
 
 

@@ -61,6 +61,18 @@ def capped_level(level: Any, levels: Any) -> Expr:
     return capped
 
 
+def waits_for_time(ahead: Any, most: Any) -> Expr:
+    """5.x: a message whose time is so many ms ahead waits in the timer topic, as long as that is not more than timerMaxDelaySec."""
+    waits: Expr = (ahead > 0) & (ahead <= most)
+    return waits
+
+
+def is_refused_time(ahead: Any, most: Any, recalls: Any) -> Expr:
+    """5.x: one whose time is further ahead is refused, and so is one that takes another back, whose time is over."""
+    refused: Expr = (ahead > most) | (recalls & (ahead <= 0))
+    return refused
+
+
 def level_queue(level: Any) -> Expr:
     """CL-02: the schedule topic's queue of a delay level."""
     queue: Expr = level - 1

@@ -23,6 +23,7 @@ from .placing import (
     destination,
     gives_up,
     is_delayed,
+    is_free,
     level_given_back,
     level_of,
     level_sent,
@@ -238,7 +239,7 @@ def putting(s: Specification, steps: Steps) -> None:
     def refuse_encoding(a: Body, p: Expr, draw: Expr) -> None:
         """The message is refused when it is encoded, which in some releases is when it has the next offset of its queue."""
         job, way = comes_to_the_store(a, p, "encoding")
-        a.guard("does not wait", ~is_delayed(way.level, job.kind), "the message is on its level, or asks for none")
+        a.guard("does not wait", is_free(way, job.kind), "the message is on its level or at its time, or asks for none")
         a.guard("one draw", (job.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
         place = (job.broker.get, *destination(s, p, drawn(s, job, draw)))
         a.bound("queue in scope", place[2] < s.scope.queues, "the scope has a counter for the queue")
@@ -256,8 +257,16 @@ def putting(s: Specification, steps: Steps) -> None:
         """The message is put on its delay level, whose queue counts it."""
         job, way = comes_to_the_store(a, p, "none", "encoding")
         a.guard("waits", is_delayed(way.level, job.kind), "it asks for a level, and its queue would count it")
-        a.set(way.level, 0)
+        a.update(way, level=0, timed=False)
         steps.lies(a, way, way.delayed, level_queue(level_of(way.level)))
+
+    @s.handler()
+    def keep_in_wheel(a: Body, p: Expr) -> None:
+        """The message is put in the timer topic, whose one queue counts it (5.x)."""
+        job, way = comes_to_the_store(a, p, "none", "encoding")
+        a.guard("has a time", way.timed & ~is_delayed(way.level, job.kind) & counted(job.kind), "its time is ahead, and it has no level")
+        a.set(way.timed, False)
+        steps.lies(a, way, way.wheel, 0)
 
 
 def ends(s: Specification, steps: Steps) -> None:

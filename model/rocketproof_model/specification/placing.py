@@ -48,6 +48,12 @@ def level_of(asked: Any) -> Expr:
     return capped_level(asked, DELAY_LEVELS)
 
 
+def is_free(way: Row, kind: Any) -> Expr:
+    """Whether a message waits for nothing, neither a delay level nor a time of its own."""
+    free: Expr = ~is_delayed(way.level, kind) & ~way.timed
+    return free
+
+
 def is_delayed(asked: Any, kind: Any) -> Expr:
     """CL-02: only a message that its queue counts waits, and not on a level below 1."""
     delayed: Expr = counted(kind) & (asked > 0)
@@ -185,6 +191,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
         ("half", Bool, False, "whether it will be a half message"),
         ("flaw", Flaw, "none", "what its broker or its store will refuse it for"),
         ("level", Int(-(1 << 31), 1 << 32), 0, "the delay level that it asks for"),
+        ("timed", Bool, False, "whether it waits for a time of its own"),
         ("kept", Int(0, DELAY_LEVELS), 0, "the delay level that the record has which it names"),
         ("times", number, 0, "how often its message was retried"),
         ("version", number, 0, "the request's version"),
@@ -197,6 +204,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
         ("lane", Int(-1, JAVA_INT[1]), -1, "the queue that its record lies in, -1 for the one that it asks for"),
         ("halves", topic, 0, "the topic of half messages"),
         ("delayed", topic, 0, "the topic of delayed messages"),
+        ("wheel", topic, 0, "the topic of messages that wait for a time of their own"),
         ("dead", topic, 0, "the topic of its group's dead letters"),
     )
     way = Record(**{name: type_ for name, type_, *_ in columns}).described(**{name: sentence for name, *_, sentence in columns})
@@ -231,4 +239,4 @@ def admitted(s: Specification, a: Body, p: Expr) -> None:
         ready = (way.step == "put") & ~way.half & (way.flaw == "none")
         a.guard("at the store", ready, "the request has come to the store, which may take it")
         a.guard("master", ~s.given("slave"), "the broker is no slave")
-        a.guard("does not wait", ~is_delayed(way.level, s.job[p].kind), "the message is on its level, or asks for none")
+        a.guard("does not wait", is_free(way, s.job[p].kind), "the message is on its level or at its time, or asks for none")

@@ -13,7 +13,7 @@ from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import KINDS, UNREADABLE, Config
 from ..history.operations import SENDS, TELLING, Operation
@@ -385,7 +385,8 @@ class PartChecker:
 
     @cached_property
     def _own_topics(self) -> dict[str, int]:
-        return {"halves": self.topics.get(HALF_TOPIC, 0), "delayed": self.topics.get(SCHEDULE, 0)}
+        own = {"halves": HALF_TOPIC, "delayed": SCHEDULE, "wheel": WHEEL_TIMER_TOPIC}
+        return {column: self.topics.get(topic, 0) for column, topic in own.items()}
 
     def _ended(self, one: Operation) -> Ended:
         code = one.code or 0

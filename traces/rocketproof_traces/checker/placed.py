@@ -18,7 +18,7 @@ from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import BATCHES, STATUSES, UNREADABLE, decodes_send_back
 from ..history.operations import SENDS, Operation
@@ -49,7 +49,7 @@ SIDES = tuple({"named": True, "version": NAMES_LIMIT, "requested": limit} for li
 """Limits of retries that no message comes to, and that every message has come to: for a group whose limit nobody recorded."""
 NOT_THERE = "not exist"
 """What a send-back is told that found no retry topic, because its wait for the lock timed out (BACK-07)."""
-COMMON = (SCHEDULE, HALF_TOPIC)
+COMMON = (SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC)
 """Topics whose queues all clients of a broker fill, and the check of half messages."""
 UNTOLD = "ends of transactions that nobody recorded"
 
@@ -242,7 +242,7 @@ class PlacedChecker(PartChecker):
             return []
         dead = is_letter(way, self.profile, sure=one.topic not in self._regroups) if way.get("step") == "retry" else False
         letters = [(way["dead"], 0)] if dead is not False and not self.profile.dlq_keeps_delay else []
-        return [*([] if dead else [place]), *letters] if way["level"] > 0 else []
+        return [*([] if dead else [place]), *letters] if way["level"] > 0 or way["timed"] is not False else []
 
     def _retried(self, one: Operation) -> list[tuple[str, int]]:
         """Where a message may come to that is given back and waits."""

@@ -171,7 +171,7 @@ class RecordedChecker(PlacedChecker):
             unread = one.reach(code)[1] == UNREADABLE
             if unread and code == SEND_MESSAGE and self.profile.null_fields:
                 return UNREADABLE  # what could be read may have had an effect (REM-04)
-            if is_timed(one, self.profile):
+            if is_timed(one, self.profile) and not self.profile.timers:
                 return "timers"
             return "batches without their body" if one.messages is None and one.code in (SUCCESS, *STATUSES) else ""
         if one.op == "update_topic":

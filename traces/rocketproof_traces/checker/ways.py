@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from rocketproof_model.language import JAVA_INT, Bool, Int
-from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT, is_given_up, is_read_as_another, plain, retry_limit_of
+from rocketproof_model.language import JAVA_INT, Bool, Int, Type
+from rocketproof_model.specification.bounds import (
+    DELAY_LEVELS,
+    NAMES_LIMIT,
+    is_given_up,
+    is_read_as_another,
+    is_refused_time,
+    plain,
+    retry_limit_of,
+    waits_for_time,
+)
 from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_model.specification.vocabulary import Kind
@@ -26,13 +35,18 @@ from rocketproof_protocol.properties import (
     PGROUP,
     REAL_QID,
     REAL_TOPIC,
+    TIMER_DEL_UNIQKEY,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
     TRACE_ON,
     TRAN_MSG,
     TRANSACTION_ID,
     UNIQ_KEY,
     WAIT,
 )
-from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import AT_LIMIT, CUT, DEAD, KINDS, NO_GROUP, properties_of
 from ..history.operations import SENDS, Operation
@@ -50,7 +64,14 @@ _NAME = 255
 _ADDED = 1024
 """More bytes than a send and a send-back together add to the properties of a message: names of topics, ids, a level."""
 _ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
-_TIMED = {"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
+_TIMED = {TIMER_DELAY_SEC: 1000, TIMER_DELAY_MS: 1, TIMER_DELIVER_MS: None}
+"""The properties of a message's own time, of which the first counts; of how many ms a delay's number is."""
+JAVA_LONG = 1 << 63
+_FAR = 1 << 40
+"""More bytes, or milliseconds, than any limit has."""
+_NO_WHEEL = "timerWheelEnable is false"
+_MOST_AHEAD = 259_200_000
+"""timerMaxDelaySec by default, in ms."""
 Values = dict[str, Any]
 
 
@@ -101,6 +122,29 @@ def is_timed(one: Operation, profile: Profile) -> bool:
     return profile.always_traced and not properties_of(one.fields).keys().isdisjoint(_TIMED)
 
 
+def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) -> tuple[bool | None, str]:
+    """Whether 5.x has a message wait in its timer topic, None if nobody knows, and the flaw that it refuses it for: as the properties tell;
+    where they leave it open, as what time it was and whether there is a wheel, the answer does."""
+    items = properties_of(one.fields)
+    named = next((name for name in _TIMED if name in items), None)
+    if not profile.timers or named is None or TIMER_OUT_MS in items or one.topic == WHEEL_TIMER_TOPIC:
+        return False, "none"
+    if level is None or level > 0 or kind not in ("not", "commit"):
+        return False, "none"
+    if one.code == SYSTEM_ERROR and _NO_WHEEL in one.remark:
+        return False, "error"
+    text, unit = items[named], _TIMED[named]
+    number = int(text) if _JAVA_NUMBER.fullmatch(text) else JAVA_LONG
+    if not -JAVA_LONG <= number < JAVA_LONG:
+        return False, "size"
+    if unit is None:
+        return (False, "size") if one.code == MESSAGE_ILLEGAL else (None, "none")
+    ahead = (number * unit + JAVA_LONG) % (2 * JAVA_LONG) - JAVA_LONG  # as Java multiplies
+    ahead = -1 if ahead >= JAVA_LONG - 2 * _FAR else max(-_FAR, min(ahead, _FAR))  # and adds it to now
+    refused = _holds(is_refused_time, ahead, _MOST_AHEAD, int(TIMER_DEL_UNIQKEY in items))
+    return _holds(waits_for_time, ahead, _MOST_AHEAD), "size" if refused else "none"
+
+
 def is_inner(one: Operation) -> bool:
     """STO-02: whether a send names itself an inner batch, which later releases take to no topic of these."""
     return one.op in SENDS and (INNER_NUM in properties_of(one.fields) or bool(one.number("sysFlag") & INNER_BATCH))
@@ -109,7 +153,10 @@ def is_inner(one: Operation) -> bool:
 def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
     """What a send's place depends on."""
     half, level = is_half(one, profile), level_asked(one)
-    values = {"half": half, "level": level or 0, "flaw": _flaw(one, profile, cluster, level, half=half)}
+    timed, untimely = timing_of(one, profile, level, "not" if half else KINDS[one.number("sysFlag") & 12])
+    values = {"half": half, "level": level or 0, "timed": timed, "flaw": _flaw(one, profile, cluster, level, half=half)}
+    if values["flaw"] == "none":
+        values["flaw"] = untimely
     if one.op != "send" or not one.topic.startswith(RETRY_PREFIX):
         return values | ({"level": 0} if one.op == "batch" else {})
     return {**values, **limit_of(one), "step": "retry", "times": one.number("reconsumeTimes"), **_topics(one.topic)}
@@ -119,6 +166,8 @@ def ways_of(one: Operation, profile: Profile, cluster: str, *, sure: bool) -> li
     """What a send's place may depend on; `sure` as in `is_letter`. Where a dead letter keeps the level that it gets, it is stored whatever
     text it came with (DLQ-04)."""
     way = way_of(one, profile, cluster)
+    if way["timed"] is None:
+        return [way | {"timed": timed} for timed in (False, True)]
     if way.get("step") != "retry" or not profile.dlq_keeps_delay or level_asked(one) is not None:
         return [way]
     dead = is_letter(way, profile, sure=sure)
@@ -180,7 +229,8 @@ def topics_of(one: Operation) -> list[str]:
         return []
     dead = [DLQ_PREFIX + one.topic.removeprefix(RETRY_PREFIX)] if one.topic.startswith(RETRY_PREFIX) else []
     names = properties_of(one.fields)
-    return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names)
+    timed = not names.keys().isdisjoint(_TIMED)
+    return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names) + [WHEEL_TIMER_TOPIC] * timed
 
 
 def subject_of(one: Operation) -> str | None:
@@ -204,7 +254,7 @@ def linked(one: Operation) -> list[str] | None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
     if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one) or _is_bodiless(one)):
-        return [name for name in topics_of(one) if name != SCHEDULE]
+        return [name for name in topics_of(one) if name not in (SCHEDULE, WHEEL_TIMER_TOPIC)]
     return None
 
 
@@ -227,7 +277,9 @@ def destination_of(one: Operation, way: Values, profile: Profile, *, sure: bool)
         topic, queue, level = way["dead"], 0, 0 if profile.dlq_keeps_delay else level
     if level > 0:
         return (SCHEDULE, min(level, DELAY_LEVELS) - 1), dead is not None
-    return (HALF_TOPIC, 0) if way["half"] else (topic, queue), dead is not None
+    if way["timed"]:
+        return (WHEEL_TIMER_TOPIC, 0), dead is not None
+    return (HALF_TOPIC, 0) if way["half"] else (topic, queue), dead is not None and way["timed"] is not None
 
 
 def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]:
@@ -340,8 +392,9 @@ def _length(items: Mapping[str, str], *, ends: bool) -> int:
 
 @cache
 def _function(formula: Any) -> Any:
-    number = Int(-(1 << 40), 1 << 40)
-    types = {batch_fits: (Kind, number), properties_fit: (number,), body_fits: (number, number, number, Bool)}
+    number = Int(-_FAR, _FAR)
+    types: dict[Any, tuple[Type, ...]] = {batch_fits: (Kind, number), properties_fit: (number,)}
+    types |= {body_fits: (number, number, number, Bool), waits_for_time: (number, number), is_refused_time: (number, number, Bool)}
     return plain(formula, *types[formula])
 
 

@@ -1,0 +1,105 @@
+"""Messages with a time of their own, which 5.x puts in a timer topic: where they come to lie, and which are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from recorder import Recorded, not_setting
+
+from rocketproof_impl.message import Message
+from rocketproof_impl.store.settings import StoreSettings
+from rocketproof_impl.store.timers import to_timer_topic
+from rocketproof_model import Model
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.topics import WHEEL_TIMER_TOPIC
+from rocketproof_traces.checker.machine import Machine
+from rocketproof_traces.checker.ways import timing_of
+from rocketproof_traces.history.operations import Operation
+
+NO_WHEEL = "accurate timer message is not enabled, timerWheelEnable is false"
+
+
+def text(**properties: object) -> str:
+    return "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
+
+
+def sent(code: int, offset: int | None = None, **properties: object) -> Recorded:
+    return Recorded().update().send(code, offset, properties=text(**properties))
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"TIMER_DELAY_SEC": 3000},
+        {"TIMER_DELAY_SEC": 259_200},
+        {"TIMER_DELAY_MS": 1},
+        {"TIMER_DELAY_SEC": 3000, "TIMER_DELAY_MS": "x"},
+        {"TIMER_DELAY_SEC": 3000, "DELAY": "0"},
+        {"TIMER_DELAY_SEC": 3000, "TRAN_MSG": "true"},
+    ],
+)
+def test_a_message_whose_time_is_ahead_takes_no_offset_of_its_topic(properties: dict[str, Any]) -> None:
+    assert sent(0, 0, **properties).send(0, 0).verdict() == "ok"
+    assert sent(0, 0, **properties).send(0, 2).verdict() == "illegal"  # 1 is right behind its delivery
+    assert sent(13, **properties).verdict() == "illegal"
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [{"TIMER_DELAY_SEC": 0}, {"TIMER_DELAY_MS": -5}, {"TIMER_DELAY_SEC": (1 << 63) - 1}, {"TIMER_DELAY_SEC": 3000, "TIMER_OUT_MS": 5}],
+)
+def test_one_whose_time_is_over_lies_where_it_asks_for(properties: dict[str, Any]) -> None:
+    assert sent(0, 0, **properties).send(0, 1).verdict() == "ok"
+    assert sent(0, 0, **properties).send(0, 0).verdict() == "illegal"
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [{"TIMER_DELAY_SEC": "x"}, {"TIMER_DELAY_SEC": 259_201}, {"TIMER_DEL_UNIQKEY": "k", "TIMER_DELAY_MS": 0}, {"TIMER_DELAY_MS": 10**20}],
+)
+def test_one_that_cannot_wait_is_refused(properties: dict[str, Any]) -> None:
+    assert sent(13, **properties).send(0, 0).verdict() == "ok"
+    assert sent(0, 0, **properties).verdict() == "illegal"
+
+
+def test_without_a_wheel_all_are_refused() -> None:
+    for remark, verdict in ((NO_WHEEL, "ok"), ("", "illegal")):
+        refused = Recorded().update().send(1, properties=text(TIMER_DELAY_SEC=3), remark=remark)
+        assert refused.send(0, 0).verdict() == verdict
+
+
+def test_the_answer_tells_whether_a_point_in_time_is_over() -> None:
+    for offset in (0, 1):
+        assert sent(0, 0, TIMER_DELIVER_MS=1).send(0, offset).verdict() == "ok"
+    assert sent(13, TIMER_DELIVER_MS=1).verdict() == "ok"
+
+
+def test_earlier_releases_have_no_timers() -> None:
+    assert sent(0, 0, TIMER_DELAY_SEC=3000).send(0, 1).verdict("P494") == "ok"
+
+
+@pytest.mark.parametrize("unique", [False, True])
+@pytest.mark.parametrize("name", ["TIMER_DELAY_SEC", "TIMER_DELAY_MS"])
+@pytest.mark.parametrize("level", [None, "0", "1"])
+@pytest.mark.parametrize(
+    "value", ["-1", "0", "1", "+7", "259200", "259201", "259200000", "259200001", "x", str((1 << 63) - 1), str(1 << 63)]
+)
+def test_the_specification_and_the_implementation_sort_alike(name: str, value: str, level: str | None, unique: bool) -> None:
+    properties = {name: value} | ({} if level is None else {"DELAY": level}) | ({"TIMER_DEL_UNIQKEY": "k"} if unique else {})
+    message = Message("T", 0, b"x", properties=dict(properties))
+    refused = to_timer_topic(message, StoreSettings(), 1_700_000_000_000, trailing=True) is not None
+    asked = {"fields": {"topic": "T", "properties": text(**properties)}}
+    operation = Operation("client", "send", "broker-a", 0, None, asked, None)
+    timed, flaw = timing_of(operation, PROFILES["P533"], int(level or 0), "not")
+    assert (timed, flaw != "none") == (message.topic == WHEEL_TIMER_TOPIC, refused)
+
+
+def test_a_mutant_of_the_action_changes_a_verdict() -> None:
+    recorded, changed = sent(0, 0, TIMER_DELAY_SEC=3000).send(0, 0), not_setting("way.lane")
+
+    def change(model: Model) -> Model:
+        return model.with_actions(changed(a) if a.name == "keep_in_wheel" else a for a in model.actions)
+
+    assert recorded.judged("P533").verdict == "ok"
+    assert recorded.judged("P533", lambda shape: Machine(shape, change)).verdict == "illegal"

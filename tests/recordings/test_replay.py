@@ -161,10 +161,20 @@ def test_a_batch_that_was_refused_is_one_message() -> None:
     assert int.from_bytes(body[16:20], "big") == 129 - bodies.ITEM_SIZE
 
 
-def test_a_batch_that_ended_too_early_does_so_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"\x00\x00\x00\x50" + bytes(12) + b"\x00\x00\x00\x60", "java.lang.ArrayIndexOutOfBoundsException"),
+        (b"\x00\x00\x00\x50" + bytes(8), "java.nio.BufferUnderflowException"),
+        (b"\x00\x00\x00\x50" + bytes(12) + b"\x00\x00\x00\x03" + b"abc\x00", "java.nio.BufferUnderflowException"),
+        (b"\x00\x00\x00\x50" + bytes(12) + b"\x00\x00\x00\x03" + b"abc\x00\x05", "java.lang.IllegalArgumentException: newPosition"),
+    ],
+    ids=["body", "head", "length", "properties"],
+)
+def test_a_batch_that_ended_too_early_does_so_again(body: bytes, said: str, tmp_path: Path) -> None:
     recorder = Recorder()
-    recorder.send("t", body=b"\x00\x00\x00\x50" + bytes(12) + b"\x00\x00\x00\x60", m=True, code=320)
-    assert recorder.rows[0]["response"]["remark"].startswith("java.nio.BufferUnderflowException")
+    recorder.send("t", body=body, m=True, code=320)
+    assert recorder.rows[0]["response"]["remark"].startswith(said)
     assert replay(recorder.save(tmp_path / "early.jsonl"), "P494").same == 1
 
 

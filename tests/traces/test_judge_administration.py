@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from recorder import BROKER, Recorded, not_setting, unguarded
+from written_cases import BROKER, Recorded, not_setting, unguarded
 
 from rocketproof_model import Model
 from rocketproof_model.language import Action

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from recorder import Recorded, not_setting
+from written_cases import Recorded, not_setting
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.store.settings import StoreSettings

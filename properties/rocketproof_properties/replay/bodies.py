@@ -6,6 +6,7 @@ then one message of the right length is as good as any.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +18,28 @@ from .cases import Recorded
 
 FILL = b"x"
 ITEM_SIZE = len(batch_item(b"", ""))
-_ENDS_EARLY = "java.nio.BufferUnderflowException"
+_HEAD = ITEM_SIZE - 2
+"""Bytes before a message's body; the length of its properties follows the body, in two."""
+
+
+_PAST = re.compile(r"\((\d+) > (\d+)\)")
+"""By how much its properties go beyond the batch."""
+
+
+def _early(length: int, said: str) -> bytes | None:
+    """Of so many bytes a message that ends early, as the broker's exception tells; None if it tells of none."""
+    if said.startswith("java.nio.BufferUnderflowException"):
+        return _without_lengths(length)
+    if said.startswith("java.lang.ArrayIndexOutOfBoundsException"):
+        return batch_item(FILL * length, "")[:length]
+    past = _PAST.search(said) if said.startswith("java.lang.IllegalArgumentException: newPosition > limit") else None
+    if past is None:
+        return None
+    return batch_item(FILL * max(0, length - ITEM_SIZE), "x" * (int(past[1]) - int(past[2])))[:length]
+
+
+def _without_lengths(length: int) -> bytes:
+    return batch_item(FILL * max(0, length - _HEAD - 1), "")[:length]
 
 
 class Item(NamedTuple):
@@ -43,8 +65,9 @@ def body(case: Recorded) -> bytes | None:
 def batch(case: Recorded) -> bytes:
     """A batch of the recorded length, with the recorded messages as far as it shows any."""
     length = case.body_length
-    if length < ITEM_SIZE or (case.answer.remark or "").startswith(_ENDS_EARLY):
-        return batch_item(FILL * length, "")[:length]  # ends inside its first message
+    early = _early(length, case.answer.remark or "")
+    if early is not None or length < ITEM_SIZE:
+        return _without_lengths(length) if early is None else early
     found = b"".join(map(Item.encoded, _closed(_stored(case), length)))
     return found if len(found) == length else b"".join(map(Item.encoded, _equal_items(max(1, len(case.positions)), length)))
 

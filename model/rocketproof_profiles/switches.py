@@ -347,6 +347,11 @@ class Profile:
     )
     """The field of request 207 that says that a deleted group's offsets go, too; "" where none does."""
 
+    deletes_offsets: bool = switch(
+        False, since("P533", True, "not recorded: tests/real/test_later_switches.py, a topic that is made again")
+    )
+    """Whoever deletes a topic has what groups have told of its queues go, too (TCM-31)."""
+
     # Transactions
     half_messages: bool = switch(False, since("P45", True))
     """Transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise it is only asked whether it is there, and only by a

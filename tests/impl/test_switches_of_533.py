@@ -17,7 +17,7 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, UPDATE_AND_CREATE_TOPIC
+from rocketproof_protocol.codes import DELETE_TOPIC_IN_BROKER, GET_ROUTEINFO_BY_TOPIC, UPDATE_AND_CREATE_TOPIC
 
 EARLIER, LATER = "P494", "P533"
 BOTH = (EARLIER, LATER)
@@ -75,6 +75,19 @@ def test_a_message_without_a_body_is_sent_back(profile: str, code: int, remark: 
     stand.ask(batch_request(bodies=(b"", b"a")))
     answer = stand.send_back(0, origin_topic="T")
     assert (answer.code, answer.remark) == (code, remark)
+
+
+@pytest.mark.parametrize(("profile", "left"), [(EARLIER, {"M@g", "MM@g", "M@h"}), (LATER, {"MM@g"})])
+@behaviour("TCM-31")
+def test_a_deleted_topic_takes_what_groups_have_told_of_it(profile: str, left: set[str]) -> None:
+    stand = Stand(profile)
+    for topic, group in (("M", "g"), ("MM", "g"), ("M", "h")):
+        stand.broker.topics.update(TopicConfig(topic, 4, 4))
+        stand.broker.offsets.commit(group, topic, 0, 5)
+    assert stand.call(DELETE_TOPIC_IN_BROKER, topic="M").code == 0
+    assert {*stand.broker.offsets.table} == left
+    assert stand.call(DELETE_TOPIC_IN_BROKER, topic="gone").code == 0
+    assert {*stand.broker.offsets.table} == left
 
 
 @pytest.mark.parametrize("profile", BOTH)

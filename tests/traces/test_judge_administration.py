@@ -93,7 +93,21 @@ def test_the_end_of_a_queue_after_a_deletion_is_no_further_than_its_records_went
     (finding,) = ends(3).judged().findings
     assert finding.refused.specified == "has 2 records in queue 0"
     assert ends(0, "U").progress(None, queueId="7").verdict() == "ok"
-    assert ends(0).progress(1).judged().out_of_reach == {"offsets of a topic that was deleted": 1}
+
+
+@pytest.mark.behaviour("TCM-31")
+def test_a_deleted_topic_takes_its_offsets_with_it_in_later_releases() -> None:
+    def told(topic: str) -> Recorded:
+        made = Recorded().update().update("U").group().commit(5).commit(6, topic="U").commit(7, queueId="1")
+        return made.ask("delete_topic", 215, {"topic": topic}, {"code": 0}).update(topic)
+
+    for profile, left in (("P494", "ok"), ("P533", "illegal")):
+        assert told("T").progress(5).verdict(profile) == left
+        assert told("T").progress(7, queueId="1").verdict(profile) == left
+        assert told("T").progress(6, topic="U").verdict(profile) == "ok"
+        assert told("U").progress(5).verdict(profile) == "ok"
+    assert told("T").progress(None).verdict("P533") == "ok"
+    assert told("T").progress(None).verdict("P494") == "illegal"
 
 
 @pytest.mark.behaviour("DLQ-02")

@@ -102,14 +102,17 @@ class AdminBrokerProcessor:
             response.remark = None
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
-        """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; name servers are not told
-        (HAZ-36). 5.3 and later count a topic's timers, and fail behind all that where there are none."""
+        """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; in later releases what groups have
+        told of it, too. Name servers are not told (HAZ-36). 5.3 and later count a topic's timers, and fail behind all that where there
+        are none."""
         if self._is_slave(response):
             return
         header = read(DeleteTopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._is_not_for_administrators(header.topic, response, any_name=self._broker.profile.deletes_any_name):
             return
         self._broker.topics.delete(header.topic)
+        if self._broker.profile.deletes_offsets:
+            self._broker.offsets.remove_topic(header.topic)
         self._broker.store.clean_unused_topics(self._broker.topics.table)
         if self._broker.profile.counts_timers and not self._broker.settings.timer_wheel_enable:
             refuse(response, SYSTEM_ERROR, NO_WHEEL)

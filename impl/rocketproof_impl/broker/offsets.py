@@ -35,6 +35,10 @@ class ConsumerOffsetManager:
         """Forget what a group has told of any topic."""
         self.table = {name: offsets for name, offsets in self.table.items() if name.split("@")[1:] != [group]}
 
+    def remove_topic(self, topic: str) -> None:
+        """Forget what groups have told of a topic."""
+        self.table = {name: offsets for name, offsets in self.table.items() if not (name.count("@") == 1 and name.startswith(f"{topic}@"))}
+
     def persist(self) -> None:
         """Write consumerOffset.json, in which numbers are names (PER-01)."""
         queues = ",".join(_entry(name, offsets) for name, offsets in self.table.items())

@@ -48,6 +48,6 @@ def offsets(s: Specification) -> None:
 
     @s.model.action(actor=ADMINISTRATOR, b=s.Broker, k=place)
     def forget_offset(a: Body, b: Expr, k: Expr) -> None:
-        """Whoever deletes a group may have its offsets go, too."""
+        """Whoever deletes a group may have its offsets go, too; in later releases whoever deletes a topic has."""
         runs(s, a, b)
         a.set(told[b, k], UNTOLD)

@@ -70,17 +70,18 @@ class Update(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class Deleted(OneStep):
-    """A topic deleted by an administrator. `code` and `illegal_code` as of an update."""
+    """A topic deleted by an administrator. `code` and `illegal_code` as of an update. `forgets`: the places of which the offsets go."""
 
     machine: Machine
     topic: int
     code: int | None = None
     illegal_code: int | None = None
+    forgets: tuple[int, ...] = ()
     start: Local = OVER
 
     @property
     def kind(self) -> Hashable:
-        return ("deleted", self.topic)
+        return ("deleted", self.topic, self.forgets)
 
     @property
     def args(self) -> tuple[int, ...]:
@@ -94,7 +95,8 @@ class Deleted(OneStep):
         if self.function.guard(shared + self.machine.idle, self.args) is not None:
             dead = self.code is not None and not _refuses_a_name(self.code, self.illegal_code)
             return [Move("refuse_deletion", shared, None, 0, 0, dead=dead)]
-        return [self.machine.deleted(shared, self.topic)._replace(dead=self.code not in (0, None))]
+        move = self.machine.forgotten(self.machine.deleted(shared, self.topic), self.forgets)
+        return [move._replace(dead=self.code not in (0, None))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +140,7 @@ class Regrouped(OneStep):
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         machine = self.machine
         move = machine.step(machine.regroup, (0, self.topic, *self.group), shared, machine.idle, 0)
-        after, writes = move.shared, move.writes | bits(map(machine.told_slot, self.forgets))
-        for place in self.forgets:
-            after = machine.step(machine.forget, (0, place), after, machine.idle, 0).shared
-        return [move._replace(shared=after, local=None, writes=writes, dead=self.code not in (SUCCESS, None))]
+        return [machine.forgotten(move, self.forgets)._replace(local=None, dead=self.code not in (SUCCESS, None))]
 
 
 @dataclass(frozen=True, eq=False)

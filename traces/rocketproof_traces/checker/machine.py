@@ -167,6 +167,13 @@ class Machine:
         names = (*GROUPS, LISTED) if self.shape.progress else GROUPS
         return {self.first[name] + topic: value for name, value in zip(names, group, strict=False)}
 
+    def forgotten(self, move: Move, places: Iterable[int]) -> Move:
+        """The move after which the offsets of these places are gone, too."""
+        after, writes = move.shared, move.writes
+        for number in places:
+            after, writes = self.step(self.forget, (0, number), after, self.idle, 0).shared, writes | 1 << self.told_slot(number)
+        return move._replace(shared=after, writes=writes)
+
     def told_slot(self, place: int) -> int:
         """What a group has told of a queue."""
         return self.first[TOLD] + place

@@ -25,6 +25,11 @@ def is_of(place: tuple[str, int], group: str) -> bool:
     return place[0].split("@")[1:] == [group]
 
 
+def is_in(place: tuple[str, int], topic: str) -> bool:
+    """Whether a broker that forgets what it was told of a topic takes this for told of it."""
+    return place[0].split("@")[:-1] == [topic]
+
+
 def numbers(one: Operation) -> list[object]:
     """What the header has where a request tells numbers, None where it has nothing."""
     return [one.fields.get(name) for name in ("queueId", "commitOffset")[: 2 if one.op == "commit" else 1]]
@@ -38,4 +43,4 @@ def are_read(told: list[object]) -> bool:
         return False
 
 
-__all__ = ["PROGRESS", "are_read", "is_of", "named", "numbers", "place_of"]
+__all__ = ["PROGRESS", "are_read", "is_in", "is_of", "named", "numbers", "place_of"]

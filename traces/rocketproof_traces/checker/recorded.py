@@ -32,12 +32,12 @@ from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, TELLING, Operation
-from .administered import Committed, Configured, Refused, Told, Update
+from .administered import Committed, Configured, Deleted, Refused, Told, Update
 from .left_out import SLAVE, reason
 from .looks import Progressed, Reached, Routed
 from .part import Finding
 from .placed import PlacedChecker
-from .places import PROGRESS, are_read, is_of, named, numbers, place_of
+from .places import PROGRESS, are_read, is_in, is_of, named, numbers, place_of
 from .sends import COUNTED, Claims, Ended, Send
 from .steps import Bound, Point, Request
 from .unasked import Adopted, Registering
@@ -208,8 +208,7 @@ class RecordedChecker(PlacedChecker):
         lacks = None in (one.fields.get("consumerGroup"), one.fields.get("topic"), *numbers(one))
         if (lacks and (one.op == "progress" or not self.profile.null_fields)) or not are_read(numbers(one)):
             return UNREADABLE
-        deleted = any(each.topic == one.topic and each.opened < one.opened for each in self._deletions)
-        return "offsets of a topic that was deleted" if one.op == "progress" and deleted else ""
+        return ""
 
     def _forgotten(self, one: Operation) -> tuple[int, ...]:
         if one.op != "delete_group" or str(one.fields.get(self.profile.clean_offsets, "")).lower() != "true":
@@ -316,6 +315,8 @@ class RecordedChecker(PlacedChecker):
         request = super()._request(one, why, known=known, claims=claims)
         if isinstance(request, Send) and one.case in self._lost:
             return replace(request, count=0)
+        if isinstance(request, Deleted) and self.profile.deletes_offsets:
+            return replace(request, forgets=tuple(number for place, number in self._places.items() if is_in(place, one.topic)))
         if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
             return replace(request, wanted=replace(request.wanted, order=True))
         return request

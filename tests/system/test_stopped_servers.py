@@ -17,6 +17,7 @@ from rocketproof_impl.system.links import LinkServer
 from rocketproof_impl.system.listening import listening_socket
 from rocketproof_impl.system.server import TcpServer
 from rocketproof_impl.system.threads import Threads
+from rocketproof_profiles import PROFILES
 
 TURNS = range(6)
 """Turns of the loop between a connection and the end: in some of them it is accepted, and nobody has it yet."""
@@ -52,7 +53,7 @@ def drain(peer: socket.socket) -> int:
 def test_what_was_accepted_when_the_server_ended_is_closed(turns: int, gracefully: bool) -> None:
     async def both() -> None:
         threads = Threads()
-        await ended(TcpServer(threads, NameServer(threads.clock, profile="P49")), threads, turns, gracefully=gracefully)
+        await ended(TcpServer(threads, NameServer(threads.clock, profile=PROFILES["P49"])), threads, turns, gracefully=gracefully)
         threads = Threads()
         await ended(LinkServer(threads, lambda link: None), threads, turns, gracefully=gracefully)
 

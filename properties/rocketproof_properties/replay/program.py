@@ -31,7 +31,7 @@ from rocketproof_impl.store import record as records
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
-from rocketproof_protocol.flags import PULL_SUSPENDS
+from rocketproof_protocol.flags import COMMIT, PULL_SUSPENDS
 from rocketproof_protocol.properties import CHECK_TIMES, REAL_TOPIC, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC
 
@@ -511,14 +511,10 @@ class Reference:
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
             # The half message, which was born with it: a client's own flag may say of any message that it is a commit.
             half = stored.get(ours.prepared_transaction_offset)
-            born_with_it = half is not None and not _is_half(ours) and half[0] != at and half[1].born_timestamp == ours.born_timestamp
-            # A copy of one that is asked about is a half message too, and at place 0 here lies whatever was first.
-            if (
-                half is not None
-                and born_with_it
-                and not _is_half(ours)
-                and (_is_half(half[1]) or found.prepared_transaction_offset == half[0])
-            ):
+            born_with_it = half is not None and half[0] != at and half[1].born_timestamp == ours.born_timestamp
+            # A copy of one that is asked about was born with it, too, and is no commit; at place 0 here lies whatever was first.
+            commits = born_with_it and ours.transaction == COMMIT
+            if half is not None and commits and (_is_half(half[1]) or found.prepared_transaction_offset == half[0]):
                 other["preparedTxOffset"] = half[0]
             elif ours.prepared_transaction_offset and found.prepared_transaction_offset:
                 other["preparedTxOffset"] = found.prepared_transaction_offset

@@ -117,6 +117,11 @@ class SimulatedRun:
             self._fail(self._context.part(args.get("broker", 0)), **arguments(step))
         elif name == "lose":
             self._lose(**arguments(step))
+        elif name == "hang_up":
+            for address in [*self._lines]:
+                self._lines.pop(address).close()
+        elif name == "question":
+            self.deployment.act("time", millis=PATIENCE)
         elif name != "meet":
             self.deployment.act(name, args.get("broker", 0), **arguments(step))
             if name == "crash":

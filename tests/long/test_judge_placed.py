@@ -125,11 +125,3 @@ def test_a_group_that_nobody_recorded_may_have_any_limit(tmp_path: Path) -> None
     for row in told:
         row["request"].pop("body", None)
     assert judged(tmp_path, "P494", told) == []
-
-
-def test_timers_are_out_of_reach_where_a_release_has_them(tmp_path: Path) -> None:
-    told = rows("P533", "A", 2)
-    told[-1]["request"]["extFields"]["i"] = "TIMER_DELAY_SEC\x019\x02"
-    path = tmp_path / "timer.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
-    assert judge_recording(path, "P533").out_of_reach == {"timers": 1}

@@ -226,7 +226,8 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("end", {"offset": (10**9, -1), "commit": (True, False), "one_way": _HEARD}, name="the end of nothing", lasting=True),
     _many(
         "a half message that is asked about", ("heartbeat", {"group": ("producers",)}),
-        ("send", {**_ANY, **HALF, "body": ("a", "täg"), "flag": (0, 7)}), ("question", {}), ("end", {"commit": (True, False)}),
+        ("send", {**_ANY, **HALF, "body": ("a", "täg"), "flag": (0, 7)}), ("question", {}),
+        ("end", {"commit": (True, False), "one_way": (False,)}),
         lasting=True, needs=ASKED,
     ),
     # topics and groups

@@ -24,7 +24,7 @@ _MOST_MOMENTS: Final = 6
 
 def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
-    if history.concurrent:
+    if history.concurrent or _is_open(history):
         return []
     reference = Reference(history, profile, history.items)
     found = list(reference.compare())
@@ -48,6 +48,13 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
         then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
         found = [one for one in found if (one.where, one.field) in then]
     return found
+
+
+def _is_open(history: ParsedHistory) -> bool:
+    """Whether nobody knows which copy of a half message was asked about, or ended: the question or an end may have been lost."""
+    asked = [one for one in history.items if isinstance(one, Other) and one.op == "question"]
+    lost = any(one.one_way or one.code is None for one in history.asked)
+    return bool(asked) and (lost or any("error" in one.value for one in asked))
 
 
 def _moments(history: ParsedHistory) -> list[int]:

@@ -28,6 +28,8 @@ PATIENCE: Final = 8.0
 """Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
 LOOKS: Final = 5.0
 """Seconds between a broker's looks at the pulls that it holds, one of which may find that a pull's time is almost over."""
+QUESTION: Final = 8.0
+"""Seconds to wait for what a broker asks by itself: longer than it is between two rounds of its checks here."""
 REFUSED: Final = 0.5
 """Seconds to try for a connection that is refused."""
 LATE: Final = 0.02
@@ -113,14 +115,15 @@ class Client:
             line.listen(LATE)
             return next(filter(_is_question, line.strays), None)
 
+        told: dict[str, Any] = {"code": None, "at": wall()}
         try:
-            found = until(heard, lambda one: one is not None, PATIENCE, 0)
-        except RemotingError:
+            found = until(heard, lambda one: one is not None, QUESTION, 0)
+        except RemotingError as error:
             self._drop(self._context.broker)
-            found = None
+            found, told = None, told | {"error": worded(error)}
         if found is not None:
             line.strays.remove(found)
-        told = {"code": None, "at": wall()} if found is None else answer_data(found)
+            told = answer_data(found)
         self._recording.add("info", self.process, "question", {**told, "client": self.process})
 
     def _end_process(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from rocketproof_model import Model
 from rocketproof_model.language import Action
 from rocketproof_model.language.actions import Update
 from rocketproof_traces.checker.histories import Verdict, judge_history
@@ -102,3 +103,12 @@ def not_setting(prefix: str) -> Callable[[Action], Action]:
         return replace(update, value=update.target) if update.target.args[0].name.startswith(prefix) else update
 
     return lambda action: replace(action, updates=tuple(map(kept, action.updates)))
+
+
+def mutated(name: str, changed: Callable[[Action], Action]) -> Callable[[Shape], Machine]:
+    """The judge's machines whose actions with names that begin so are changed."""
+
+    def change(model: Model) -> Model:
+        return model.with_actions(changed(a) if a.name.startswith(name) else a for a in model.actions)
+
+    return lambda shape: Machine(shape, change)

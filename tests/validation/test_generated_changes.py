@@ -158,8 +158,8 @@ def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_un
 )
 def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: str, other: str, same: bool) -> None:
     trees = [ast.parse("def f():\n" + "\n".join(f"  {line}" for line in text.splitlines())).body[0] for text in (one, other)]
-    assert all(isinstance(each, ast.FunctionDef) for each in trees)
-    assert settled.same_under(PROFILES["P494"], trees[0], trees[1]) is same  # type: ignore[arg-type]
+    first, second = (each for each in trees if isinstance(each, ast.FunctionDef))
+    assert settled.same_under(PROFILES["P494"], first, second) is same
 
 
 @pytest.mark.parametrize(

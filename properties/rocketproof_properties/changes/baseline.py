@@ -19,9 +19,8 @@ from ..deployments.deployment import TargetError
 from ..generators.programs import Choice, Program, generate
 from ..judging.judging import judge_file
 from ..runs.parsed import load
-from ..steps.parts import Capability
 from ..validation.report import HISTORIES, ValidationReport
-from ..validation.validate import CTRL_C, ENDING, Progress, ValidationRequest, validate
+from ..validation.validate import CTRL_C, Progress, ValidationRequest, possible, validate
 from .sampling import Change
 from .target import Forked, Line
 
@@ -54,9 +53,7 @@ def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baselin
 
     Raises InputError if they find something, TargetError if they are not performed to their end, KeyboardInterrupt.
     """
-    offers = Forked.offers
-    configure, start = Capability.CONFIGURE in offers, Capability.START in offers
-    made = Baseline(profile, generate(Choice(profile, count, seed, configure=configure, start=start, end=ENDING <= offers)))
+    made = Baseline(profile, generate(Choice(profile, count, seed, **possible(Forked.offers))))
     target = Forked(profile, traced=True)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:

@@ -35,9 +35,6 @@ COMMANDS: tuple[Callable[..., int], ...] = (
 )
 
 
-"""Seconds."""
-
-
 def _version() -> str:
     from importlib.metadata import version
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -99,12 +99,11 @@ def validate(request: ValidationRequest, progress: Progress = lambda what, done,
 
 def tried_first(request: ValidationRequest) -> list[Program]:
     """The remembered programs that the target can perform, as the run numbers them."""
-    return memory.numbered(request.remembered, request.programs, **possible(request.target))
+    return memory.numbered(request.remembered, request.programs, **possible(request.target.offers))
 
 
-def possible(target: Target) -> dict[str, bool]:
-    """What programs may need of a target, by the names that a choice of programs has."""
-    offers = target.offers
+def possible(offers: Set[Capability]) -> dict[str, bool]:
+    """What programs may need of a target that offers this, by the names that a choice of programs has."""
     return {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
 
 
@@ -123,7 +122,6 @@ class _Validation:
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
         self.remembered = tried_first(request)
-        self.enough = False
         self.gone = ""
         """Why programs of a broker that is gone were left out, if any were."""
         self.ignored: set[str] = set()
@@ -148,7 +146,9 @@ class _Validation:
         """All groups of programs, then the report."""
         made = self.report
         made.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
-        choice = Choice(self.target.profile, self.request.programs, self.request.seed, **possible(self.target), plain=self.request.plain)
+        choice = Choice(
+            self.target.profile, self.request.programs, self.request.seed, **possible(self.target.offers), plain=self.request.plain
+        )
         programs = [*self.remembered, *generate(choice)]
         if self.request.resumes:
             self._remember(programs)
@@ -298,9 +298,13 @@ class _Validation:
                     with self._going_on():
                         self._shrink(runner, new, renew if needs == ENDED else None)
 
+    @property
+    def enough(self) -> bool:
+        """Whether what ends the run has been seen."""
+        return self.report.enough is not None
+
     def _is_enough(self) -> None:
         if not self.enough:
-            self.enough = True
             self.report.enough = self.before + time.monotonic() - self.began
 
     @contextmanager

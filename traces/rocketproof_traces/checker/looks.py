@@ -54,19 +54,17 @@ class Reached(OneStep):
         return ("reached", self.topic, self.queue)
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        if self.queue not in self.machine.queues:
+        if not self.counters:
             return [Move("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
-        dead = not self.least <= self.offset <= max(shared[slot] for slot in self.slots)
-        return [Move("max_offset", shared, None, bits(self.slots), 0, dead=dead)]
+        dead = not self.least <= self.offset <= max(shared[slot] for slot in self.counters)
+        return [Move("max_offset", shared, None, bits(self.counters), 0, dead=dead)]
 
     @property
-    def slots(self) -> tuple[int, ...]:
-        """The counters of the queue: of what is in it, and of what was in it when its topic was deleted."""
-        machine, at = self.machine, (self.topic, self.queue)
-        return (machine.offset_slot(*at), *((machine.outlived_slot(*at),) if machine.shape.deletes else ()))
+    def counters(self) -> tuple[int, ...]:
+        return self.machine.counters(self.topic, self.queue)
 
     def future(self, local: Local) -> tuple[int, int]:
-        return (bits(self.slots) if self.queue in self.machine.queues else 0), -1
+        return bits(self.counters), -1
 
 
 @cache
@@ -76,8 +74,8 @@ def _begins_at() -> Callable[..., int]:
 
 @dataclass(frozen=True, eq=False)
 class Progressed(OneStep):
-    """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `counters`: of the
-    queue's records, as `Reached` has them, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule."""
+    """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `counters`: those
+    of the queue, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule."""
 
     machine: Machine
     place: int

@@ -142,6 +142,12 @@ class Machine:
     def outlived_slot(self, topic: int, queue: int) -> int:
         return self.first[OUTLIVED] + topic * self.shape.queues + queue % self.shape.queues
 
+    def counters(self, topic: int, queue: int) -> tuple[int, ...]:
+        """The counters of a queue: of what is in it, and of what was in it when its topic was deleted; none of a queue that is none."""
+        if queue not in self.queues:
+            return ()
+        return (self.offset_slot(topic, queue), *((self.outlived_slot(topic, queue),) if self.shape.deletes else ()))
+
     @cached_property
     def outlived_slots(self) -> int:
         """The slots of queues that may go on after a deletion: later answers depend on them, though no request that is answered does."""

@@ -34,7 +34,7 @@ from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, TELLING, Operation
 from .administered import Committed, Configured, Deleted, Refused, Told, Update
 from .left_out import SLAVE, reason
-from .looks import Progressed, Reached, Routed
+from .looks import Progressed, Routed
 from .part import Finding
 from .placed import PlacedChecker
 from .places import PROGRESS, are_read, is_in, is_of, named, numbers, place_of
@@ -225,7 +225,7 @@ class RecordedChecker(PlacedChecker):
     def _progressed(self, one: Operation) -> Progressed:
         """A group asks how far it is."""
         queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
-        counters = Reached(self.machine, self.topics[one.topic], queue, 0).slots if queue in self.machine.queues else ()
+        counters = self.machine.counters(self.topics[one.topic], queue)
         takes = zero is None or str(zero).lower() == "true"
         place, anywhere = self._places[place_of(one)], self.profile.begins_anywhere
         return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"))

@@ -45,7 +45,7 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
     if isinstance(request, Reached):
         if request.offset < request.least:
             return Refusal(f"has answered {request.least} for queue {request.queue} before", sentence=GROWS)
-        return Refusal(f"has {max(shared[slot] for slot in request.slots)} records in queue {request.queue}")
+        return Refusal(f"has {max((shared[slot] for slot in request.counters), default=0)} records in queue {request.queue}")
     if isinstance(request, Progressed):
         right = sorted("no offset" if offset < 0 else f"offset {offset}" for offset in request.right(shared))
         return Refusal(f"answers {' or '.join(right)}", sentence=BEGINS)

@@ -48,7 +48,7 @@ from rocketproof_protocol.properties import (
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
-from ..history.cases import AT_LIMIT, CUT, DEAD, KINDS, NO_GROUP, properties_of
+from ..history.cases import AT_LIMIT, CUT, DEAD, JAVA_LONG, KINDS, NO_GROUP, properties_of
 from ..history.operations import SENDS, Operation
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
@@ -66,7 +66,6 @@ _ADDED = 1024
 _ANSWERED = {"region": "DefaultRegion", "trace": "true", "key": "0" * 32}
 _TIMED = {TIMER_DELAY_SEC: 1000, TIMER_DELAY_MS: 1, TIMER_DELIVER_MS: None}
 """The properties of a message's own time, of which the first counts; of how many ms a delay's number is."""
-JAVA_LONG = 1 << 63
 _FAR = 1 << 40
 """More bytes, or milliseconds, than any limit has."""
 _NO_WHEEL = "timerWheelEnable is false"
@@ -99,8 +98,13 @@ def level_asked(one: Operation) -> int | None:
     text = properties_of(one.fields).get(DELAY)
     if text is None:
         return 0
-    level = int(text) if _JAVA_NUMBER.fullmatch(text) else JAVA_INT[1] + 1
-    return level if JAVA_INT[0] <= level <= JAVA_INT[1] else None
+    return _number(text, JAVA_INT)
+
+
+def _number(text: str, within: tuple[int, int]) -> int | None:
+    """What Java's Integer.parseInt, or Long.parseLong, makes of a text; None if it takes it for none."""
+    number = int(text) if _JAVA_NUMBER.fullmatch(text) else within[1] + 1
+    return number if within[0] <= number <= within[1] else None
 
 
 def is_half(one: Operation, profile: Profile) -> bool:
@@ -133,14 +137,14 @@ def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) ->
         return False, "none"
     if one.code == SYSTEM_ERROR and _NO_WHEEL in one.remark:
         return False, "error"
-    text, unit = items[named], _TIMED[named]
-    number = int(text) if _JAVA_NUMBER.fullmatch(text) else JAVA_LONG
-    if not -JAVA_LONG <= number < JAVA_LONG:
+    number, unit = _number(items[named], JAVA_LONG), _TIMED[named]
+    if number is None:
         return False, "size"
     if unit is None:
         return (False, "size") if one.code == MESSAGE_ILLEGAL else (None, "none")
-    ahead = (number * unit + JAVA_LONG) % (2 * JAVA_LONG) - JAVA_LONG  # as Java multiplies
-    ahead = -1 if ahead >= JAVA_LONG - 2 * _FAR else max(-_FAR, min(ahead, _FAR))  # and adds it to now
+    least, most = JAVA_LONG
+    ahead = (number * unit - least) % (most - least + 1) + least  # as Java multiplies
+    ahead = -1 if ahead > most - 2 * _FAR else max(-_FAR, min(ahead, _FAR))  # and adds it to now
     refused = _holds(is_refused_time, ahead, _MOST_AHEAD, int(TIMER_DEL_UNIQKEY in items))
     return _holds(waits_for_time, ahead, _MOST_AHEAD), "size" if refused else "none"
 

@@ -39,7 +39,7 @@ from ..compressed import open_text
 KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag", "flag")
-_JAVA_LONG = (-(2**63), 2**63 - 1)
+JAVA_LONG = (-(2**63), 2**63 - 1)
 _COUNTS = ("readQueueNums", "writeQueueNums", "perm")
 CUT = re.compile(r"\.\.\.\((\d+)\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
@@ -201,7 +201,7 @@ def _retried(fields: Mapping[str, Any], answered: int | None, version: int, grou
 
 def decodes_send_back(fields: Mapping[str, Any]) -> bool:
     """Whether the numbers in the header of a send-back decode: where one does not, it is answered before anything is done."""
-    kinds = (("delayLevel", JAVA_INT), ("offset", _JAVA_LONG))
+    kinds = (("delayLevel", JAVA_INT), ("offset", JAVA_LONG))
     return all(_are_ints(fields, (name,), within) for name, within in kinds if name in fields)
 
 

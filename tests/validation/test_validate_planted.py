@@ -40,7 +40,7 @@ def test_a_planted_mutant_is_found_and_without_one_nothing_is(mutant: str, progr
 
 @pytest.mark.slow
 def test_what_ends_a_run_is_made_smaller_behind_its_end(tmp_path: Path) -> None:
-    asked = ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 120, 1, shrink=5, until=attrgetter("findings"))
+    asked = ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 120, 1, shrink=60, until=attrgetter("findings"))
     found = validate(asked)
     assert len(found.judged) < 120
     assert found.enough is not None and found.enough < found.seconds

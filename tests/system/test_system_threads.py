@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -116,6 +117,30 @@ def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() ->
         assert not late.done.done
 
     asyncio.run(scene())
+
+
+def test_no_thread_takes_a_step_behind_the_end_of_its_process() -> None:
+    async def scene() -> None:
+        threads = Threads()
+        events: list[str] = []
+        closed: Future[None] = Future()
+
+        async def waits() -> None:
+            await Wait(closed)
+            events.append("went on")
+
+        async def ends() -> None:
+            threads.spawn(waits())
+            threads.close()
+
+        threads.spawn(waits())
+        threads.at_end(lambda: events.append("closes") or closed.complete(None))
+        threads.spawn(ends())
+        await asyncio.sleep(0)
+        assert events == ["closes"]
+
+    asyncio.run(scene())
+    gc.collect()  # a thread that was never started would be told here
 
 
 def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:

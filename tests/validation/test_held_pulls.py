@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.pool import PHRASES, phrases
 from rocketproof_properties.generators.programs import Choice, generate
+from rocketproof_properties.replay.program import Reference
 from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.steps import requests
@@ -38,6 +40,17 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
     assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
     assert one.held is not None and one.held > 100
     assert one.served == one.end > one.seq
+
+
+def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Deployment, tmp_path: Path) -> None:
+    pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
+    history = load(judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"})).path)
+    *_, last = history.asked
+    last.closed, last.answer = "info", {"error": "the connection was closed"}  # nobody knows what came of it, so nothing comes behind
+    reference = Reference(history, PROFILES[history.origin["profile"]], history.items)
+    assert [one.field for one in reference.compare()] == ["answer"]
+    del reference
+    gc.collect()  # a thread that was never started would be told here
 
 
 @pytest.mark.slow

@@ -117,6 +117,7 @@ class Threads:
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
+        ready = [task for task, _ in self._ready]
         self._ready.clear()
         for action in self._endings:
             action()
@@ -125,7 +126,7 @@ class Threads:
         parked, self._parked = self._parked, {}
         for task in parked:
             _forget(task)
-        for task in parked:
+        for task in (*ready, *parked):
             try:
                 task.work.close()
             except RuntimeError as problem:  # it waits for something on its way out
@@ -161,8 +162,8 @@ class Threads:
         wait.future.then(lambda _: self._wake(task, wait, True))
 
     def _wake(self, task: Task[Any], wait: Wait, value: bool) -> None:
-        if task.waiting is not wait:
-            return  # it was woken by something else
+        if self.closed or task.waiting is not wait:
+            return  # its process has ended, or it was woken by something else
         self._parked.pop(task, None)
         _forget(task)
         self._ready.append((task, value))

@@ -244,10 +244,11 @@ class Reference:
         self._dispatch()
 
     def _dispatch(self) -> None:
-        """What the broker's threads do before the next request: they flush, and they dispatch."""
+        """What the broker's threads do before the next request: they flush, they dispatch, and they answer pulls that were held for it."""
         if self.broker.settings.flush_disk_type == "SYNC_FLUSH":
             self.broker.store.flush_now()
         self.broker.store.dispatch()
+        self.cluster.scheduler.settle()
 
     # Requests
 

@@ -140,6 +140,13 @@ class Profile:
     """A request of an unknown code is refused by a task of an executor, and a one-way caller hears nothing; otherwise it is refused on
     arrival, and everybody is answered (REM-05, HAZ-26)."""
 
+    heeds_one_way: bool = switch(
+        False,
+        since("P533", True, "not recorded: tests/real/test_later_switches.py, a pull that is held for a one-way caller"),
+        since("P500", False, "not recorded: by its bytecode, whose remoting has no method that asks for the flag wherever it answers"),
+    )
+    """A processor that rejects and a pull that was held leave a one-way caller alone; otherwise both answer it (REM-06, HAZ-26)."""
+
     leaves_unknown: bool = switch(
         False,
         since("P452", True, "tests/real/test_unknown_codes.py: the broker leaves every unknown code without an answer"),

@@ -56,6 +56,17 @@ def test_a_busy_page_cache_rejects_before_a_thread_is_asked_for(one_way: bool) -
     assert stand.stored() == []
 
 
+@pytest.mark.parametrize(("profile", "answers_one_way"), [("P494", 1), ("P500", 1), ("P510", 0), ("P533", 0)])
+@behaviour("REM-06", "HAZ-26")
+def test_later_releases_leave_a_one_way_caller_alone_that_they_reject(profile: str, answers_one_way: int) -> None:
+    stand = Stand(profile)
+    busy(stand)
+    stand.broker.receive(stand.channel, send_request(one_way=True))
+    assert len(answers(stand)) == answers_one_way
+    stand.broker.receive(stand.channel, send_request(one_way=False))
+    assert len(answers(stand)) == answers_one_way + 1
+
+
 @behaviour("REM-06")
 def test_a_pool_without_a_free_buffer_rejects_too() -> None:
     stand = Stand()

@@ -14,7 +14,7 @@ from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.subscription import SubscriptionData, build
 from rocketproof_impl.java import string_hash
 from rocketproof_impl.periodic import drive
-from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ConsumeQueue, Entry
 
@@ -367,6 +367,18 @@ def test_only_who_may_wait_waits_and_only_while_it_is_connected() -> None:
     stand.broker.channel_closed(stand.channel)
     stand.fill("B")
     assert [answer.opaque for answer in stand.channel.written] == [1]
+
+
+@pytest.mark.parametrize(("profile", "answers"), [("P494", 1), ("P500", 1), ("P510", 0), ("P533", 0)])
+@behaviour("HAZ-26")
+def test_a_pull_that_waits_and_wants_no_answer_gets_one_up_to_5_0(profile: str, answers: int) -> None:
+    stand = Consumer(profile)
+    stand.fill("A")
+    request = command(**WAITING)
+    request.flag |= ONE_WAY
+    stand.broker.receive(stand.channel, request)
+    stand.fill("B")
+    assert [bodies(answer) for answer in stand.channel.written if answer.opaque == request.opaque] == [[b"B"]] * answers
 
 
 def test_a_slave_wakes_nobody() -> None:

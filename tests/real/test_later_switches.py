@@ -48,6 +48,7 @@ EARLIER: Mapping[str, Any] = {
     "null_fields": 17,
     "check_groups": [0, 0, 0],
     "deletes_offsets": ["5", "6"],
+    "heeds_one_way": [0],
 }
 LATER: Mapping[str, Any] = {
     "wants_topic": (1, "java.lang.NullPointerException"),
@@ -65,6 +66,7 @@ LATER: Mapping[str, Any] = {
     "null_fields": 17,
     "check_groups": [0, 26, 26],
     "deletes_offsets": [None, "6"],
+    "heeds_one_way": [],
 }
 
 OLD_BESIDE_NEW = EARLIER | {name: LATER[name] for name in OF_NAME_SERVERS if name in LATER} | {"registers_updated_alone": [17, 17]}
@@ -124,6 +126,7 @@ def seen(running: Deployment) -> dict[str, Any]:
         found["keeps_order"] = [ordered(ask, "O"), ordered(ask, "%RETRY%g")]
         found["skips_equal_topic"] = changes(ask)
         found["deletes_offsets"] = remembered(ask)
+        found["heeds_one_way"] = heard(ask)
         running.configure(BROKER, {"brokerPermission": "4"})
         ask("topic", topic="W", perm=2)
         ask("topic", topic="R", perm=6)
@@ -213,6 +216,21 @@ def remembered(ask: Asking) -> list[str | None]:
     ask("delete", topic="M")  # a broker of 5.3.3 without a wheel of timers deletes it, and fails behind that
     ask("topic", topic="M")
     return [(ask("progress", topic=topic, group="g").ext_fields or {}).get("offset") for topic in ("M", "MM")]
+
+
+def heard(ask: Asking) -> list[int]:
+    """The answers to a pull that was held and wants none."""
+    ask("send", topic="H", queue=0)
+    line = ask.line("pull", BROKER)
+    last = Command(codes.GET_MAX_OFFSET, {"topic": ask.context.names.topic("H"), "queueId": "0"})
+    soon(lambda: (line.ask(last, SECONDS).ext_fields or {})["offset"] == "1", 5)
+    call = request_of(("pull", {"topic": "H", "offset": 1, "hold": 10_000, "one_way": True}), ask.context)
+    assert call is not None
+    line.tell(call.command())
+    line.listen(0.3)  # else the message may come before the pull
+    ask("send", topic="H", queue=0)
+    line.listen(2)
+    return [answer.code for answer in line.strays]
 
 
 def left(ask: Asking) -> list[str]:

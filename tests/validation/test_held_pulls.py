@@ -16,6 +16,7 @@ from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.pool import PHRASES, phrases
 from rocketproof_properties.generators.programs import Choice, generate
+from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.replay.program import Reference
 from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import load
@@ -40,6 +41,17 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
     assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
     assert one.held is not None and one.held > 100
     assert one.served == one.end > one.seq
+
+
+def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(running: Deployment, tmp_path: Path) -> None:
+    pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
+    later = ("time", {"millis": 500, "client": 1}), ("topic", {"topic": "X", "client": 1})
+    found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
+    (asked,) = (one for one in load(found.path).asked if one.op == "pull")
+    assert len(asked.strays) == (0 if PROFILES[running.name.partition(":")[2]].heeds_one_way else 1)
+    assert not found.verdicts and not found.unconfirmed
+    if asked.strays:
+        assert "INV-03" in [one.property for one in judge_file(found.path, "P533").verdicts]
 
 
 def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Deployment, tmp_path: Path) -> None:

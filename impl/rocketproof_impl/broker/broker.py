@@ -70,7 +70,7 @@ class Broker(BrokerParts):
         self.transaction_check = TransactionalMessageCheckService(self)
         self.operations = GatheredOperations(self)
         self.fast_failure = BrokerFastFailure(settings, self.store, clock, executors)
-        self.dispatcher = Dispatcher()
+        self.dispatcher = Dispatcher(heeds_one_way=profile.heeds_one_way)
         self._pull = PullMessageProcessor(self, executors["pull"])
         self._clients = ClientManageProcessor(self)
         self.store.arriving = self._pull.hold.arriving

@@ -69,13 +69,13 @@ class PullMessageProcessor:
         return await self._answer(channel, request, may_wait=True)
 
     async def _again(self, channel: Channel, request: Command) -> None:
-        """Serve a pull that was held; it is not held a second time."""
+        """Serve a pull that was held; it is not held a second time. Not every release asks whether its caller wants an answer (HAZ-26)."""
         try:
             response = await self._answer(channel, request, may_wait=False)
         except Exception as error:  # noqa: BLE001 - nobody is there to hear of it
             log.error("execute request when wakeup failed: %r", error)
             return
-        if response is not None:
+        if response is not None and not (request.is_one_way and self._broker.profile.heeds_one_way):
             response.flag |= RESPONSE
             write(channel, response)
 

@@ -52,11 +52,13 @@ class RPCHook(Protocol):
 
 
 class Dispatcher:
-    """Processors by request code. `default` serves the codes that have none of their own."""
+    """Processors by request code. `default` serves the codes that have none of their own. `heeds_one_way`: one that rejects looks at the
+    flag, too."""
 
-    __slots__ = ("default", "hooks", "processors")
+    __slots__ = ("default", "heeds_one_way", "hooks", "processors")
 
-    def __init__(self) -> None:
+    def __init__(self, *, heeds_one_way: bool = False) -> None:
+        self.heeds_one_way = heeds_one_way
         self.processors: dict[int, Processor] = {}
         self.default: Processor | None = None
         self.hooks: list[RPCHook] = []
@@ -74,12 +76,13 @@ class Dispatcher:
         if found is None:
             write(channel, not_supported(command))
         elif found.rejects():
-            write(channel, system_busy(command, f"[REJECTREQUEST]system busy, {FLOW_CONTROL}"))
+            if not (self.heeds_one_way and command.is_one_way):
+                write(channel, system_busy(command, f"[REJECTREQUEST]system busy, {FLOW_CONTROL}"))
         else:
             self._submit(found, channel, command)
 
     def _submit(self, processor: Processor, channel: Channel, request: Command) -> None:
-        """Only an overload leaves a one-way caller alone (REM-07); a processor that rejects answers it too (REM-06)."""
+        """Only an overload leaves a one-way caller alone (REM-07); a processor that rejects may answer it (REM-06)."""
         try:
             processor.executor.submit(RequestTask(lambda: self._serve(processor, channel, request), channel, request))
         except Rejected as full:

@@ -200,12 +200,13 @@ _IN_FUTURE = (
 )
 _NO_ROOM = "HAZ-25: with asynchronous answers a failure's answer is a task of its own; without, the task itself writes it"
 _UNSERVED = "HAZ-26: a code that nobody serves is answered before anyone looks at the flag; recorded releases have a processor for all"
+_REFUSED = "HAZ-26: a busy processor refuses before anyone looks at the flag; 5.1 and later look at it wherever they answer"
 
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
     *history_cases(_ONE, about.THROWN, {**about.LATER_FAULTY, "P533": "holds"}, reason=_IN_FUTURE),
     *history_cases(_ONE, about.FULL, about.LATER_FAULTY, reason=_NO_ROOM),
     *history_cases(_NONE, about.UNKNOWN, {**dict.fromkeys(SEEDS, "violated"), "P494": "holds", "P533": "holds"}, reason=_UNSERVED),
-    *history_cases(_NONE, about.BUSY, "violated", reason="HAZ-26: a busy processor refuses before anyone looks at the flag"),
+    *history_cases(_NONE, about.BUSY, {**dict.fromkeys(SEEDS, "violated"), "P494": "violated", "P533": "holds"}, reason=_REFUSED),
     *[case for claim in (_NOT_TWO, _OPAQUE) for case in history_cases(claim, about.BUSY, "holds")],
 ]

@@ -24,6 +24,7 @@ from ..catalogue.claim import SEEDS, Case
 from ..generators.boundaries import unread
 from ..runs.exchanges import Rebuilt, silenced
 from ..runs.parsed import ParsedHistory
+from ..steps.call import may_be_held
 from ..steps.parts import Capability
 from .done import measured
 
@@ -45,6 +46,8 @@ IN_DOUBT: Final = OF_QUEUES | OF_PLACES | OF_ORIGINS
 
 
 BUSY: Final = "a busy broker"
+HELD: Final = "a pull that is held for a one-way caller"
+_ANSWERING: Final = frozenset({BUSY, HELD})
 
 ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
     **dict.fromkeys((about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.BY_NAME)),
@@ -67,8 +70,8 @@ def cases(profile: str) -> tuple[Case, ...]:
 
 def expected(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Expected, Case | None]:
     """What the catalogue says of a claim in a program that does all this, with the case that says it."""
-    if claim == "INV-03" and BUSY in conditions:
-        return "open", None  # HAZ-26: a busy broker answers one-way callers too
+    if claim == "INV-03" and not conditions.isdisjoint(_ANSWERING):
+        return "open", None  # HAZ-26: a busy broker answers one-way callers too, and so does one that held their pulls
     if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
         return "open", None  # what was lost by INV-06 is nowhere
     if not conditions.isdisjoint(about.UNREAD) and claim in OF_PLACES | OF_QUEUES and claim != "INV-06.records":
@@ -119,6 +122,8 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
         found.add(about.CRASHED)
     if parsed.busy:
         found.add(BUSY)
+    if not PROFILES[profile].heeds_one_way and any(one.one_way and may_be_held(one.op, one.fields) for one in parsed.asked):
+        found.add(HELD)
     if not PROFILES[profile].dlq_perm & READ:
         found.discard(about.GIVEN_UP)  # nobody can read what a send-back has made of it
     if any(name == "register" for name, _ in parsed.program.steps):

@@ -112,5 +112,5 @@ def one_way_requests_get_answers(story: Story) -> None:
     cluster.act("store", state="busy")
     heard = len(connection.strays)
     connection.tell(cluster.request())
-    refused = [] if cluster.profile.heeds_one_way else ["SYSTEM_BUSY: [REJECTREQUEST]system busy, start flow control for a while"]
-    story.check("answers that nobody waits for", [answer(each) for each in connection.strays[heard:]], refused)
+    rejected = [] if cluster.profile.heeds_one_way else ["SYSTEM_BUSY: [REJECTREQUEST]system busy, start flow control for a while"]
+    story.check("answers that nobody waits for", [answer(each) for each in connection.strays[heard:]], rejected)

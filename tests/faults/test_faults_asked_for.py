@@ -22,7 +22,7 @@ def test_kinds_have_a_number_or_one_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("fire", "unknown kind of fault 'fire'; use kill, power, disk"),
+        ("fire", "unknown kind of fault 'fire'; use kill, power, disk, threads"),
         ("", "unknown kind of fault ''"),
         ("kill,kill:2", "kill is named twice"),
         ("power:0", "'power:0' has no number of at least 1"),
@@ -68,6 +68,10 @@ def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, t
         ("next offset", "power", ("P494", "P533"), ("P540",)),
         ("consume queue", "kill", (), ("P494", "P533")),
         ("lost", "power", (), ("P40", "P540")),
+        ("back", "threads", ("P494", "P520", "P511"), ("P533", "P540")),
+        ("back", "disk", (), ("P494", "P520", "P533")),
+        ("answered", "threads", ("P493", "P494", "P533", "P550"), ("P40",)),
+        ("answered", "disk", (), ("P494", "P533")),
     ],
 )
 def test_the_catalogue_says_what_is_known_of_a_profile(claim: str, kind: str, broken: tuple[str, ...], kept: tuple[str, ...]) -> None:

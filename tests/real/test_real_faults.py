@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.children import Child
-from rocketproof_properties.faults import disk, power, strace
+from rocketproof_properties.faults import disk, power, strace, threads
 from rocketproof_properties.faults.found import FaultTests
 from rocketproof_properties.faults.states import disk_of, lose
 
@@ -64,3 +64,17 @@ def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
     disk.run(Apache("5.3.3"), found, 1, seed=1)
     assert (found.rounds, found.findings) == (1, [])
     assert any(one.claim == "confirmed" for one in found.wrong)
+
+
+def test_an_error_ends_dispatch_up_to_the_release_that_mends_it() -> None:
+    found = FaultTests("threads")
+    threads.run(Apache("5.2.0"), found, 1, seed=1)
+    assert [(one.claim, bool(one.reason)) for one in found.wrong] == [("back", True)]
+
+
+def test_an_answer_that_finds_no_thread_is_never_given() -> None:
+    found = FaultTests("threads")
+    threads.run(Apache("5.3.3"), found, 2, seed=1)
+    assert (found.rounds, found.states, found.findings) == (2, 2, [])
+    assert [one.claim for one in found.wrong] == ["answered"]
+    assert found.kept, "the messages are stored"

@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from ..choices import InputError
 from ..deployments.deployment import Target
 from ..steps.parts import Capability
-from . import disk, kills, power, strace
+from . import disk, kills, power, strace, threads
 from .found import FaultTests
-from .kinds import DISK, KILL, POWER
+from .kinds import DISK, KILL, POWER, THREADS
 
 NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
 """What a target has to offer."""
@@ -21,7 +21,7 @@ class _Run(Protocol):
     def __call__(self, target: Target, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
 
 
-_RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run}
+_RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run, THREADS: threads.run}
 
 
 def refuse(target: Target, kinds: Mapping[str, int]) -> None:

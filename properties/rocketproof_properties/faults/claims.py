@@ -12,7 +12,7 @@ from typing import Final
 
 from rocketproof_profiles import inherited
 
-from .kinds import DISK, POWER
+from .kinds import DISK, POWER, THREADS
 
 _UNFORCED: Final = {
     "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",
@@ -49,7 +49,12 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             {POWER: {**_UNFORCED, "P540": "zoo B3: a last file of a queue without an entry ends the start", "P550": ""}},
         ),
         FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
-        FaultClaim("answered", "INV-01", "a request is answered, whatever becomes of the disk"),
+        FaultClaim(
+            "answered",
+            "INV-01",
+            "a request is answered, whatever becomes of the machine",
+            {THREADS: {"P494": "zoo B13: an answer that finds no thread is given up, and its message stays"}},
+        ),
         FaultClaim("place", "INV-34", "an answer names a place in the log, and each another one"),
         FaultClaim("lost", "INV-06", "a message that was acknowledged is in the log, at the place that its answer named"),
         FaultClaim("log", "INV-34 INV-42", "the log is whole"),
@@ -89,7 +94,12 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "REC-05",
             "a delivery is not repeated by a kill that comes when it has long been recorded",
         ),
-        FaultClaim("back", "FLU-03 INV-36", "a broker takes, keeps and dispatches messages again as soon as the disk is well"),
+        FaultClaim(
+            "back",
+            "FLU-03 INV-36",
+            "a broker takes, keeps and dispatches messages again as soon as the machine is well",
+            {THREADS: {"P40": "zoo B12: an Error ends dispatch for good", "P520": "zoo B12", "P533": ""}},
+        ),
     )
 }
 """All of them by their names."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +75,7 @@ def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: 
     """Let the disk have a fault so many times, all kinds in turn. Raises TargetError, NotOffered."""
     assert found.kind == DISK
     plan = Plan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
-    each(target, found, rounds, plan, lambda store: _Round(store).run(), seed=seed, over=over)
+    each(target, found, rounds, plan, lambda store: Round(store, FAULTS).run(), seed=seed, over=over)
 
 
 @contextmanager
@@ -93,10 +93,12 @@ def full(files: Iterable[Path]) -> Iterator[None]:
             os.truncate(path, size)
 
 
-class _Round:
-    def __init__(self, store: Store) -> None:
+class Round:
+    """One round under a fault of these, which come in turn."""
+
+    def __init__(self, store: Store, faults: Sequence[Fault]) -> None:
         self._store, self._running = store, traceable(store.running)
-        self._fault = FAULTS[store.found.rounds % len(FAULTS)]
+        self._fault = faults[store.found.rounds % len(faults)]
         self._output = store.folder / f"{store.found.rounds}.inject"
         store.where = f"fault {store.found.rounds + 1}: {self._fault.name}"
         self._from = self._to = 0

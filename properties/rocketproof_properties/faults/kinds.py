@@ -10,8 +10,9 @@ from ..choices import InputError, known
 KILL: Final = "kill"
 POWER: Final = "power"
 DISK: Final = "disk"
-KINDS: Final = (KILL, POWER, DISK)
-ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4}
+THREADS: Final = "threads"
+KINDS: Final = (KILL, POWER, DISK, THREADS)
+ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4, THREADS: 2}
 """How often each kind strikes unless a number is given."""
 
 

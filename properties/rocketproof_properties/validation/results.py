@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..faults.claims import FAULT_CLAIMS
-from ..faults.kinds import DISK, KILL, POWER
+from ..faults.kinds import DISK, KILL, POWER, THREADS
 from ..reports.results import Outcome, Result, Run, first_line, lines
 from ..rules import rules
 
@@ -16,7 +16,12 @@ SCHEMA: Final = "rocketproof-validation"
 REPORT: Final = "report.json"
 COMMAND: Final = "validate"
 HOLD: Final = "behind a fault of the machine a broker has what it promised"
-STRUCK: Final = {KILL: "a broker was killed under load", POWER: "the power failed under load", DISK: "the disk had a fault under load"}
+STRUCK: Final = {
+    KILL: "a broker was killed under load",
+    POWER: "the power failed under load",
+    DISK: "the disk had a fault under load",
+    THREADS: "no thread could be started under load",
+}
 _CONNECTION: Final = "faults of the connection are not held against the broker"
 
 

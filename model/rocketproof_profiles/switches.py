@@ -166,6 +166,11 @@ class Profile:
     slave_rejects: bool = switch(False, since("P533", True, "L-334 to L-340: every send is answered with 2"))
     """A slave rejects sends before it reads them (REM-06)."""
 
+    slave_rejects_pulls: bool = switch(
+        False, since("P533", True, "not recorded: tests/real/test_slaves_of_other_releases.py, a pull when the master has ended")
+    )
+    """A slave rejects pulls, too, unless slaveReadEnable is set (REM-06): its consumers wait until a master is there."""
+
     min_offset_remark: str | None = switch(None, since("P533", "", "not recorded, tests/real/test_later_switches.py: request 31"))
     """The remark of an answer with a queue's first offset."""
 

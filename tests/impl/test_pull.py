@@ -11,6 +11,7 @@ from sending import Stand
 from simulated import fields_of, present
 
 from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.broker.settingstext import update_settings
 from rocketproof_impl.broker.subscription import SubscriptionData, build
 from rocketproof_impl.java import string_hash
 from rocketproof_impl.periodic import drive
@@ -18,7 +19,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ConsumeQueue, Entry
 
-FOUND, NOT_FOUND, RETRY, MOVED = 0, 19, 20, 21
+FOUND, SYSTEM_BUSY, NOT_FOUND, RETRY, MOVED = 0, 2, 19, 20, 21
 CONSUMER: dict[str, Any] = {
     "groupName": "cg",
     "messageModel": "CLUSTERING",
@@ -379,6 +380,20 @@ def test_a_pull_that_waits_and_wants_no_answer_gets_one_up_to_5_0(profile: str, 
     stand.broker.receive(stand.channel, request)
     stand.fill("B")
     assert [bodies(answer) for answer in stand.channel.written if answer.opaque == request.opaque] == [[b"B"]] * answers
+
+
+@pytest.mark.parametrize(
+    ("profile", "readable", "code"), [("P494", "false", FOUND), ("P533", "false", SYSTEM_BUSY), ("P533", "true", FOUND)]
+)
+@behaviour("REM-06")
+def test_a_slave_rejects_pulls_from_5_0_on_unless_it_may_be_read(profile: str, readable: str, code: int) -> None:
+    stand = Consumer(profile)
+    stand.fill("A")
+    stand.settings.broker_role = "SLAVE"
+    update_settings(stand.settings, f"slaveReadEnable={readable}")
+    answer = stand.pull()
+    assert answer.code == code
+    assert code == FOUND or str(answer.remark).startswith("[REJECTREQUEST]")
 
 
 def test_a_slave_wakes_nobody() -> None:

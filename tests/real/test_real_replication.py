@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from replicating import COPIED, LOG_SIZE, Load, log_bytes
 from waiting import until
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.message import Message
-from rocketproof_impl.producer.result import SendResult, SendStatus
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.client import Client
@@ -21,11 +19,9 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.ports import AROUND_BROKER, HOST, free_port
 from rocketproof_protocol.codes import GET_MAX_OFFSET, VIEW_MESSAGE_BY_ID
-from rocketproof_protocol.properties import DELAY, WAIT
 
 COMMANDS = ("java",)
 VERSION = "4.9.4"
-LOG_SIZE = 1 << 20
 NAME = "broker-a"
 
 
@@ -50,37 +46,6 @@ def our_broker(running: Deployment, folder: Path, **settings: Any) -> Iterator[B
             background.complete(node.stop())
 
 
-def log_bytes(store: Path) -> dict[str, bytes]:
-    """The files of a log that something was written to: a real broker makes the next one before it needs it."""
-    found = {path.name: path.read_bytes() for path in sorted((store / "commitlog").iterdir())}
-    return {name: content for name, content in found.items() if any(content)}
-
-
-class Load:
-    """A producer that sends what rolls the log over some files: sizes of all kinds, some delayed, some that wait for nobody."""
-
-    def __init__(self, client: Client, name_server: str) -> None:
-        self._client = client
-        self._producer = client.producer("replication", name_servers=(name_server,))
-        self._random = random.Random(5)
-
-    def send(self, size: int = 10, **properties: str) -> SendResult:
-        body = self._random.randbytes(size)
-        return self._client.background.run(self._producer.send(Message("Copied", body=body, properties=dict(properties)), 10_000))
-
-    def wait_for_slave(self) -> None:
-        """Send until a slave has it."""
-        until(lambda: self.send().status is SendStatus.SEND_OK, "no slave has followed")
-
-    def run(self, times: int = 120) -> list[SendResult]:
-        found = []
-        for number in range(times):
-            properties = {DELAY: "1"} if number % 10 == 3 else {WAIT: "false"} if number % 10 == 5 else {}
-            found.append(self.send((1, 100, 5000, 40_000)[number % 4], **properties))
-        assert {result.status for result in found} == {SendStatus.SEND_OK}
-        return found
-
-
 def test_our_slave_follows_a_real_master(tmp_path: Path) -> None:
     with Apache(VERSION).open(Setup(settings={"brokerRole": "SYNC_MASTER"})) as running, Client() as client:
         assert running.name_server is not None
@@ -93,10 +58,10 @@ def test_our_slave_follows_a_real_master(tmp_path: Path) -> None:
             assert len(log_bytes(copy)) > 1
             until(lambda: store.behind() == 0, "the slave does not dispatch")
             for result in results:
-                if result.queue_offset < store.max_offset("Copied", result.queue.queue_id):
-                    assert store.get_message("Copied", result.queue.queue_id, result.queue_offset) is not None
-            assert sum(store.max_offset("Copied", queue) for queue in range(4)) > 100
-            until(lambda: slave.broker.topics.select("Copied") is not None, "the table of topics is not copied")
+                if result.queue_offset < store.max_offset(COPIED, result.queue.queue_id):
+                    assert store.get_message(COPIED, result.queue.queue_id, result.queue_offset) is not None
+            assert sum(store.max_offset(COPIED, queue) for queue in range(4)) > 100
+            until(lambda: slave.broker.topics.select(COPIED) is not None, "the table of topics is not copied")
 
 
 def test_a_real_slave_follows_our_master(tmp_path: Path) -> None:
@@ -116,10 +81,10 @@ def test_a_real_slave_follows_our_master(tmp_path: Path) -> None:
             assert len(log_bytes(tmp_path / "master")) > 1
 
             def lengths() -> list[str | None]:
-                asked = [Command(GET_MAX_OFFSET, {"topic": "Copied", "queueId": str(queue)}) for queue in range(4)]
+                asked = [Command(GET_MAX_OFFSET, {"topic": COPIED, "queueId": str(queue)}) for queue in range(4)]
                 return [(client.call(address, each).ext_fields or {}).get("offset") for each in asked]
 
-            until(lambda: lengths() == [str(store.max_offset("Copied", queue)) for queue in range(4)], "the slave does not dispatch")
+            until(lambda: lengths() == [str(store.max_offset(COPIED, queue)) for queue in range(4)], "the slave does not dispatch")
             for result in results[::10]:
                 offset = int(result.offset_msg_id[16:], 16)
                 viewed = client.call(address, Command(VIEW_MESSAGE_BY_ID, {"offset": str(offset)}))

@@ -11,6 +11,7 @@ from rocketproof_protocol.codes import (
     CONSUMER_SEND_MSG_BACK,
     END_TRANSACTION,
     HEART_BEAT,
+    PULL_MESSAGE,
     SEND_BATCH_MESSAGE,
     SEND_MESSAGE,
     SEND_MESSAGE_V2,
@@ -91,12 +92,12 @@ class Broker(BrokerParts):
             ("admin", admin.process, admin.codes),
             ("admin", inspection.process, inspection.codes),
             ("query", inspection.process, (VIEW_MESSAGE_BY_ID,)),
-            ("pull", self._pull.process, self._pull.codes),
             ("consumer", consumers.process, consumers.codes),
             ("heartbeat", self._clients.process, (HEART_BEAT,)),
             ("client", self._clients.process, (UNREGISTER_CLIENT,)),
         ):
             processors |= {code: Processor(process, executors[pool]) for code in codes}
+        processors[PULL_MESSAGE] = Processor(self._pull.process, executors["pull"], self._pull.rejects)
         if self.profile.half_messages:
             ends = EndTransactionProcessor(self, self.operations.note)
             processors[END_TRANSACTION] = Processor(ends.process, executors["transaction"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from rocketproof_protocol.codes import (
     NO_PERMISSION,
-    PULL_MESSAGE,
     PULL_NOT_FOUND,
     PULL_OFFSET_MOVED,
     PULL_RETRY_IMMEDIATELY,
@@ -57,16 +56,20 @@ BY_BROKER, BY_GROUP, BY_TOPIC = 1, 2, 3
 class PullMessageProcessor:
     """`hold` are the pulls that wait."""
 
-    __slots__ = ("_broker", "codes", "hold")
+    __slots__ = ("_broker", "hold")
 
     def __init__(self, broker: BrokerParts, executor: Executor) -> None:
         self._broker = broker
-        self.codes = (PULL_MESSAGE,)
         self.hold = PullRequestHoldService(broker.clock, executor, broker.store.max_offset, self._again)
 
     async def process(self, channel: Channel, request: Command) -> Command | None:
         """The answer, None if it comes later. Raises JavaError."""
         return await self._answer(channel, request, may_wait=True)
+
+    def rejects(self) -> bool:
+        """Whether no pull is taken: by a slave that nobody may read from (REM-06)."""
+        settings = self._broker.settings
+        return self._broker.profile.slave_rejects_pulls and settings.broker_role == "SLAVE" and not settings.slave_read_enable
 
     async def _again(self, channel: Channel, request: Command) -> None:
         """Serve a pull that was held; it is not held a second time. Not every release asks whether its caller wants an answer (HAZ-26)."""

@@ -26,6 +26,7 @@ class BrokerSettings(StoreSettings):
     auto_create_topic_enable: bool = True
     auto_create_subscription_group: bool = True
     default_topic_queue_nums: int = 8
+    slave_read_enable: bool = False
     enable_single_topic_register: bool = False  # since 5.2
     cluster_topic_enable: bool = True
     broker_topic_enable: bool = True

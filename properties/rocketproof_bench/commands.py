@@ -51,6 +51,15 @@ def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Pat
     return Measured(rows, code)
 
 
+def _pictured(draw: Callable[[Sequence[Bench], Path], None], rows: Sequence[Bench], path: Path | None) -> None:
+    """Draw the rows where somebody asked for it. Raises InputError without matplotlib."""
+    if path is not None:
+        try:
+            draw(rows, path)
+        except ImportError:
+            raise InputError(f"--plot {path}: matplotlib is not installed; install it, or leave --plot out") from None
+
+
 def search(
     *,
     peers: bool = False,
@@ -277,11 +286,7 @@ def audit(
     if plot is not None:
         store.check_writable(plot, "--plot")
     rows, code = measured(partial(audit_speed.run_audit_bench, sizes, spark=spark), audit_speed.text, json)
-    if plot is not None:
-        try:
-            audit_speed.plot(rows, plot)
-        except ImportError:
-            raise InputError(f"--plot {plot}: matplotlib is not installed; install it, or leave --plot out") from None
+    _pictured(audit_speed.plot, rows, plot)
     return code
 
 
@@ -300,6 +305,43 @@ def scan(folder: str, *, json: Json = None) -> int:
     return measured(partial(scan_speed.measure, folder), scan_speed.text, json).code
 
 
+def reach(
+    *,
+    programs: Count = 2000,
+    seed: int = 31,
+    of: Path | None = None,
+    before: Path | None = None,
+    plot: Path | None = None,
+    json: Json = None,
+) -> int:
+    """Tell in which share of a validation's programs each operation, side of a boundary and setting is.
+
+    Parameters
+    ----------
+    programs
+        How many programs to draw.
+    seed
+        Their seed.
+    of
+        Read the programs from this file in place of drawing them: a JSON object with steps and needs a line.
+    before
+        What --json of an earlier version has written, to put beside.
+    plot
+        Draw the shares into this file, with matplotlib.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_properties import store
+
+    from . import reach
+
+    if plot is not None:
+        store.check_writable(plot, "--plot")
+    rows, code = measured(partial(reach.measure, programs, seed, of, before), reach.text, json)
+    _pictured(reach.plot, rows, plot)
+    return code
+
+
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan):
+for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach):
     app.command(_command)

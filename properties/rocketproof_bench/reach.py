@@ -1,0 +1,103 @@
+"""In which share of a validation's programs an operation, a side of a boundary or a setting is. The programs are read, not performed.
+
+Beside an earlier measurement the shares become a picture, so that a change of the generators shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.generators.boundaries import met
+from rocketproof_properties.generators.pool import requests
+from rocketproof_properties.generators.programs import Choice, generate
+from rocketproof_properties.generators.settings import settings_of
+from rocketproof_properties.steps.vocabulary import Step
+
+from .figures import Bench, Column, Tell, table
+
+PROFILE: Final = "P494"
+KINDS: Final = ("operation", "boundary", "setting")
+COLUMNS: Final = (Column("", "kind"), Column("of programs", "name"), Column("before", "before", ".2%"), Column("now", "now", ".2%"))
+text = partial(table, COLUMNS)
+_INK: Final = {"before": "#b0b0b0", "now": "#1f5fa8"}
+
+
+def parts(steps: Iterable[Step], needs: str) -> set[tuple[str, str]]:
+    """What a program has, by kind and name."""
+    found = {("setting", name) for name in settings_of(needs)}
+    for sent in requests(list(steps), PROFILES[PROFILE]):
+        found.add(("operation", sent.op))
+        found |= {("boundary", f"{name}, {side}") for name, side in met(sent)}
+    return found
+
+
+def drawn(count: int, seed: int) -> Iterator[set[tuple[str, str]]]:
+    """Of the programs for a broker that can do everything."""
+    for one in generate(Choice(PROFILE, count, seed, configure=True, start=True, end=True)):
+        yield parts(one.steps, one.needs)
+
+
+def kept(path: Path) -> list[set[tuple[str, str]]]:
+    """Of programs that another version has drawn: a JSON object a line, as `Program.data` gives it. Raises InputError."""
+    try:
+        rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [parts(((name, args) for name, args in one["steps"]), one["needs"]) for one in rows]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"--of {path}: no programs, a JSON object with steps and needs a line ({problem})") from None
+
+
+def shares(programs: Iterable[set[tuple[str, str]]]) -> dict[tuple[str, str], float]:
+    """In which share of them each is."""
+    every = list(programs)
+    return {key: times / len(every) for key, times in Counter(key for one in every for key in one).items()}
+
+
+def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell: Tell, into: list[Bench]) -> None:
+    """A row for each part of programs, the most frequent of its kind first; `before` is an earlier measurement, None where there is none.
+    Raises InputError."""
+    earlier: dict[tuple[str, str], float] = {}
+    if before is not None:
+        try:
+            earlier = {(one["kind"], one["name"]): float(one["now"]) for one in json.loads(before.read_text("utf-8"))}
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise InputError(f"--before {before}: not what --json of this benchmark has written ({problem})") from None
+    tell(f"{count} programs of seed {seed}" if of is None else f"programs of {of}")
+    now = shares(drawn(count, seed) if of is None else kept(of))
+    for kind, name in sorted({*now, *earlier}, key=lambda key: (KINDS.index(key[0]), -now.get(key, 0.0), key[1])):
+        was = earlier.get((kind, name), 0.0) if before is not None else None
+        into.append({"kind": kind, "name": name, "before": was, "now": now.get((kind, name), 0.0)})
+
+
+def plot(rows: Sequence[Bench], path: Path) -> None:
+    """The shares as bars, before and now, a panel for each kind. Raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "reach", "font.family": "sans-serif", "font.size": 8})
+    of = {kind: [one for one in rows if one["kind"] == kind] for kind in KINDS}
+    figure, every = pyplot.subplots(1, len(KINDS), figsize=(15, 0.2 * max(map(len, of.values())) + 1.2))
+    for axes, kind in zip(every, KINDS, strict=True):
+        for nth, (series, color) in enumerate(_INK.items()):
+            places = [place + 0.4 * nth - 0.2 for place in range(len(of[kind]))]
+            shares_ = [100 * (one[series] or 0.0) for one in of[kind]]
+            axes.barh(places, shares_, 0.4, color=color, label=series, clip_on=False)
+        axes.set_yticks(range(len(of[kind])), [one["name"] for one in of[kind]])
+        axes.set(title=f"{kind}: % of programs", ylim=(len(of[kind]) - 0.4, -0.6))
+        axes.set_xscale("symlog", linthresh=0.1)
+        axes.set_xticks([0, 0.1, 1, 10, 100], ["0", "0.1", "1", "10", "100"])
+        axes.grid(axis="x", color="#e0e0e0")
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    every[0].legend(loc="lower right")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    pyplot.close(figure)

@@ -93,7 +93,7 @@ class Profile:
     remakes_groups: bool = switch(False, since("P550", True, "recorded: tests/data/releases"))
     """Whoever deletes a group looks it up behind that, which makes it again where look-ups make groups (DLQ-02)."""
 
-    check_names: bool = switch(False, since("P49", True))
+    check_names: bool = switch(False, since("P49", True), since("P460", False, "recorded: tests/data/releases"))
     """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and
     nothing else (CHK-04)."""
 
@@ -106,11 +106,17 @@ class Profile:
             "A-136, A-137, A-139, A-140 and A-141: five more system topics are refused with 16",
         ),
         since("P493", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
+        since("P470", frozenset(), "recorded: tests/data/releases"),
         since("P461", frozenset(), "recorded: tests/data/releases"),
     )
     """System topics that may not be sent to (CHK-03)."""
 
-    reserves_template: bool = switch(True, since("P49", False), since("P461", True, "recorded: tests/data/releases"))
+    reserves_template: bool = switch(
+        True,
+        since("P49", False),
+        since("P470", True, "recorded: tests/data/releases"),
+        since("P461", True, "recorded: tests/data/releases"),
+    )
     """The template's name is refused (CHK-04), as what the text of a name is worth has been looked at, if it is."""
 
     topic_limit: int = switch(127)
@@ -150,7 +156,7 @@ class Profile:
     leaves_unknown: bool = switch(
         False,
         since("P452", True, "tests/real/test_unknown_codes.py: the broker leaves every unknown code without an answer"),
-        since("P461", True, "not recorded: nobody was answered in 8 s"),
+        since("P490", True, "tests/real/test_unknown_codes.py: as 4.5.2; 4.9.1 is the first that refuses one, by its code"),
     )
     """A broker leaves a request of an unknown code without an answer, whoever waits; otherwise `default_processor` says who hears of it
     (REM-05)."""
@@ -210,7 +216,7 @@ class Profile:
     )
     """A send without a body, on the wire also one of 0 bytes, is a null-pointer error before anything is checked (SEND-03)."""
 
-    stores_parsed: bool = switch(False, since("P49", True))
+    stores_parsed: bool = switch(False, since("P49", True), since("P470", False, "recorded: tests/data/releases"))
     """The stored properties are the parsed map with CLUSTER and without WAIT; otherwise they are the header's text (SEND-25)."""
 
     stores_wait: bool = switch(
@@ -295,17 +301,17 @@ class Profile:
     dlq_perm: int = switch(2, since("P49", 6), since("P491", 2, "recorded: tests/data/releases"))
     """The permission of a dead-letter topic that is created (DLQ-04)."""
 
-    dlq_clears_delay: bool = switch(
-        False,
-        since("P49", True),
-        since(
-            "P480",
-            False,
-            "not recorded: 4.8.0 makes the text once, before it sets the id, by its code, as 4.6.1 showed; 4.9.0 makes it again",
-        ),
+    dlq_clears_delay: bool = switch(False, since("P49", True), since("P491", False, "recorded: tests/data/releases"))
+    """A message that is given back and becomes a dead letter loses its delay level; otherwise it waits on it (BACK-12)."""
+
+    names_origin: bool = switch(False, since("P49", True), since("P480", False, "recorded: tests/data/releases"))
+    """The text of what is given back is made again when it has the id of its origin; otherwise only what waits has it, and no dead letter
+    of a first send-back (BACK-15, HAZ-32)."""
+
+    keeps_store_host: bool = switch(
+        False, since("P49", True), since("P461", False, "not recorded: 4.7.0 is the first that takes it over, by its code")
     )
-    """A message to the dead-letter topic loses its delay level; a send-back keeps its store host and is serialised twice (BACK-12,
-    BACK-14, BACK-15)."""
+    """What is given back has the address of the broker that stored it first; otherwise that of the one which stores it again (BACK-14)."""
 
     dlq_keeps_delay: bool = switch(False, since("P533", True, "A-159: DELAY is stored as -1"))
     """What the retry step writes is stored: a delay level of -1 (HAZ-17)."""
@@ -379,6 +385,13 @@ class Profile:
     commit_keeps_place: bool = switch(True, since("P540", False, "recorded: tests/data/releases"))
     """What a commit stores has among its properties where it was meant for, as its half message has (REAL_TOPIC and REAL_QID)."""
 
+    commit_keeps_mark: bool = switch(
+        False,
+        since("P452", True, "recorded: tests/data/releases"),
+        since("P460", True, "recorded: tests/data/releases"),
+    )
+    """What a commit puts on a delay level has TRAN_MSG among its properties still; otherwise only what it stores at once has (TRX-01)."""
+
     gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the message behind"))
     """The records that end half messages are written together, seconds later (TRX-05)."""
 
@@ -390,6 +403,7 @@ class Profile:
             "not recorded, tests/real/test_later_switches.py: such a send is to be put into its own topic, as in 4.6.1; not so in 4.9.4",
         ),
         since("P461", True, "recorded: tests/data/releases"),
+        since("P460", False, "recorded: tests/data/releases"),
     )
     """A send with TRAN_MSG, retried before and with a delay level, is no half message but a retry (TRX-01, HAZ-47)."""
 
@@ -397,7 +411,12 @@ class Profile:
     all_system_topics: bool = switch(False, since("P49", True))
     """The constructor makes the entries of 4.9, but for the schedule topic (TCM-03)."""
 
-    schedule_topic: bool = switch(False, since("P49", True), since("P461", False, "not recorded: a new broker of 4.6.1 has no such topic"))
+    schedule_topic: bool = switch(
+        False,
+        since("P49", True),
+        since("P470", False, "not recorded: a new broker of 4.7.0 has no such topic, by its code"),
+        since("P461", False, "not recorded: a new broker of 4.6.1 has no such topic"),
+    )
     """The constructor makes the schedule topic (TCM-03)."""
 
     more_system_topics: bool = switch(
@@ -425,14 +444,20 @@ class Profile:
     consumers' topics are, if they say so (TCM-30, NS-12, TCM-20)."""
 
     guards_topics: bool = switch(
-        True, since("P452", False, "recorded: tests/data/releases"), since("P461", False, "recorded: tests/data/releases")
+        True,
+        since("P452", False, "recorded: tests/data/releases"),
+        since("P470", False, "recorded: tests/data/releases"),
+        since("P461", False, "recorded: tests/data/releases"),
     )
     """An administrator can neither change nor delete a topic whose name is not legal, or that is the system's; otherwise he deletes any,
     and changes any but for the one that is called as the cluster, and for a name that nobody may send to for its text, or because it is
     the template's, where text is looked at (TCM-30, TCM-31)."""
 
     remarks_update: bool = switch(
-        True, since("P452", False, "recorded: tests/data/releases"), since("P461", False, "recorded: tests/data/releases")
+        True,
+        since("P452", False, "recorded: tests/data/releases"),
+        since("P470", False, "recorded: tests/data/releases"),
+        since("P461", False, "recorded: tests/data/releases"),
     )
     """The answer to a changed topic has the remark that answers are born with; otherwise it has none (TCM-30)."""
 
@@ -547,7 +572,9 @@ class Profile:
     )
     """A start moves what delayOffset.json says into the queues as they are now (REC-05)."""
 
-    discards_delayed_halves: bool = switch(False, since("P49", True))
+    discards_delayed_halves: bool = switch(
+        False, since("P49", True), since("P460", False, "not recorded: 4.6.1 is the first that looks at the topic, by its code")
+    )
     """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
     trusts_failed_force: bool = switch(
         True, since("P540", False, "not recorded: taken from a description of 5.4.0's sources, as no client sees it")

@@ -192,6 +192,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
             "null_send_limit": False,
             "names_limit": False,
             "dlq_clears_delay": False,
+            "names_origin": False,
             "dlq_perm": 2,
             "version": 120,
         },

@@ -47,7 +47,9 @@ def test_the_message_is_stored_again_beside_the_old_record(profile: str) -> None
     assert len(stand.stored()) == 3
 
 
-@pytest.mark.parametrize(("profile", "kept"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
+@pytest.mark.parametrize(
+    ("profile", "kept"), [("P40", False), ("P45", False), ("P461", False), ("P471", True), ("P49", True), ("P494", True)]
+)
 @behaviour("BACK-14")
 def test_later_brokers_keep_the_store_host(profile: str, kept: bool) -> None:
     stand = stand_with(profile)
@@ -259,7 +261,7 @@ def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) ->
     assert "%RETRY%G" in stand.known()
 
 
-@pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P49", 6), ("P494", 6)])
+@pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P491", 2), ("P492", 6), ("P49", 6), ("P494", 6)])
 @behaviour("BACK-12", "HAZ-31")
 def test_a_consumer_that_wants_no_more_of_it_sends_it_to_the_dead_letter_topic(profile: str, perm: int) -> None:
     stand = stand_with(profile)
@@ -271,7 +273,9 @@ def test_a_consumer_that_wants_no_more_of_it_sends_it_to_the_dead_letter_topic(p
     assert new.properties.get("DELAY") == ("0" if perm == 6 else None)
 
 
-@pytest.mark.parametrize(("profile", "delayed"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
+@pytest.mark.parametrize(
+    ("profile", "delayed"), [("P40", True), ("P45", True), ("P490", True), ("P491", True), ("P492", False), ("P49", False), ("P494", False)]
+)
 @behaviour("BACK-12")
 def test_earlier_brokers_delay_a_dead_message_that_has_a_level(profile: str, delayed: bool) -> None:
     stand = Stand(profile)
@@ -289,7 +293,9 @@ def _kept(properties: dict[str, str]) -> Message:
     return Message("T", 0, b"x", properties_text=text)
 
 
-@pytest.mark.parametrize(("profile", "named"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
+@pytest.mark.parametrize(
+    ("profile", "named"), [("P40", False), ("P45", False), ("P480", False), ("P490", True), ("P491", True), ("P49", True), ("P494", True)]
+)
 @behaviour("BACK-15", "HAZ-32", "INV-50")
 def test_earlier_brokers_forget_the_first_id_of_a_dead_message(profile: str, named: bool) -> None:
     stand = stand_with(profile)

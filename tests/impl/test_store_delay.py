@@ -91,7 +91,7 @@ def test_recorded_deliveries(stored: int, delivered: int) -> None:
 
 
 @behaviour("REC-05", "HAZ-39")
-@pytest.mark.parametrize(("profile", "halves"), [("P45", 1), ("P49", 0), ("P494", 0), ("P533", 0)])
+@pytest.mark.parametrize(("profile", "halves"), [("P45", 1), ("P460", 1), ("P461", 0), ("P49", 0), ("P494", 0), ("P533", 0)])
 def test_a_delayed_half_message_is_discarded_from_461_on(profile: str, halves: int) -> None:
     stand = Stand(profile)
     stand.put(delayed(1, HALF_TOPIC, 0))

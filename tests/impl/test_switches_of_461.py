@@ -1,9 +1,10 @@
-"""What 4.6.1 does otherwise than 4.7.1, on the implementation: names, administrators, the topics of a new broker."""
+"""What 4.6.1 and 4.7.0 do otherwise than 4.7.1, on the implementation: names, administrators, properties, the topics of a new broker."""
 
 from __future__ import annotations
 
 import pytest
 from marks import behaviour
+from sending import Stand
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import SEND_V2, SendMessageRequestHeader, encode
@@ -36,12 +37,16 @@ def administered(profile: str, code: int, topic: str) -> Command:
 @pytest.mark.parametrize(
     ("profile", "topic", "code", "remark"),
     [
+        ("P460", TEMPLATE, SYSTEM_ERROR, f"the topic[{TEMPLATE}] is conflict with system reserved words."),
         ("P461", TEMPLATE, SYSTEM_ERROR, CONFLICTING),
         ("P452", TEMPLATE, SYSTEM_ERROR, f"the topic[{TEMPLATE}] is conflict with system reserved words."),
+        ("P470", TEMPLATE, SYSTEM_ERROR, CONFLICTING),
         ("P471", TEMPLATE, SUCCESS, None),
         ("P461", "a b", SYSTEM_ERROR, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
         ("P452", "a b", SUCCESS, None),
+        ("P460", "a b", SUCCESS, None),
         ("P461", SCHEDULE, SUCCESS, None),
+        ("P470", SCHEDULE, SUCCESS, None),
         ("P471", SCHEDULE, NO_PERMISSION, f"Sending message to topic[{SCHEDULE}] is forbidden."),
     ],
 )
@@ -61,11 +66,12 @@ def test_what_a_send_may_name(profile: str, topic: str, code: int, remark: str |
         (CLUSTER, f"the topic[{CLUSTER}] is conflict with system reserved words."),
     ],
 )
+@pytest.mark.parametrize("profile", ["P461", "P470"])
 @behaviour("TCM-30", "TCM-31")
-def test_an_administrator_changes_what_may_be_named_and_deletes_any(topic: str, remark: str) -> None:
-    refused = administered("P461", UPDATE_AND_CREATE_TOPIC, topic)
+def test_an_administrator_changes_what_may_be_named_and_deletes_any(profile: str, topic: str, remark: str) -> None:
+    refused = administered(profile, UPDATE_AND_CREATE_TOPIC, topic)
     assert (refused.code, refused.remark) == (SYSTEM_ERROR, remark)
-    assert administered("P461", DELETE_TOPIC_IN_BROKER, topic).code == SUCCESS
+    assert administered(profile, DELETE_TOPIC_IN_BROKER, topic).code == SUCCESS
 
 
 @behaviour("TCM-30")
@@ -75,8 +81,19 @@ def test_and_a_topic_of_the_systems_too() -> None:
     assert administered("P471", UPDATE_AND_CREATE_TOPIC, HALF_TOPIC).code == SYSTEM_ERROR
 
 
-@pytest.mark.parametrize(("profile", "schedule", "reply"), [("P452", False, False), ("P461", False, True), ("P471", True, True)])
+@pytest.mark.parametrize(
+    ("profile", "schedule", "reply"),
+    [("P452", False, False), ("P460", False, True), ("P461", False, True), ("P470", False, True), ("P471", True, True)],
+)
 @behaviour("TCM-03")
 def test_the_topics_of_a_new_broker(profile: str, schedule: bool, reply: bool) -> None:
     table = Cluster(1, profile=profile).nodes["broker-a"].running.topics.table
     assert (SCHEDULE in table, f"{CLUSTER}_REPLY_TOPIC" in table) == (schedule, reply)
+
+
+@pytest.mark.parametrize(("profile", "parsed"), [("P461", True), ("P470", False), ("P471", True)])
+@behaviour("SEND-25")
+def test_what_4_7_0_alone_stores_as_it_came(profile: str, parsed: bool) -> None:
+    stand = Stand(profile)
+    stand.send(properties={"KEYS": "k"})
+    assert ("CLUSTER" in stand.last().properties) == parsed

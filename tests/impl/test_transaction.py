@@ -16,6 +16,7 @@ from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.remoting.command import NOT_SET, Command
 from rocketproof_impl.remoting.headers import EndTransactionRequestHeader
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import END_TRANSACTION, NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
@@ -293,7 +294,7 @@ def recorded() -> dict[int, Message]:
 def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
     half, real = recorded()[12110], recorded()[offset]
     header = EndTransactionRequestHeader("pg", 4, 12110, COMMIT, "")
-    made = committed(half, header, trailing=False)
+    made = committed(half, header, PROFILES["P49"])
     names = "topic queue_id body flag sys_flag born_timestamp born_host store_host reconsume_times prepared_transaction_offset"
     assert all(getattr(made, name) == getattr(real, name) for name in (*names.split(), "properties_text"))
     assert set(made.properties) == {"UNIQ_KEY", "CLUSTER", "PGROUP"}
@@ -307,3 +308,12 @@ def test_an_operation_record_is_the_recorded_one(half: int, offset: int) -> None
     names = "topic queue_id body flag sys_flag born_timestamp born_host store_host properties_text prepared_transaction_offset"
     assert all(getattr(made, name) == getattr(real, name) for name in names.split())
     assert not made.waits
+
+
+@pytest.mark.parametrize(("profile", "kept"), [("P45", False), ("P452", True), ("P460", True), ("P461", False), ("P494", False)])
+@behaviour("TRX-01", "TRX-04")
+def test_what_a_commit_writes_again_has_the_mark_up_to_460(profile: str, kept: bool) -> None:
+    half = Message(HALF_TOPIC, 0, b"x", properties={"REAL_TOPIC": "T", "REAL_QID": "1", "TRAN_MSG": "true", "DELAY": "3"})
+    header = EndTransactionRequestHeader("p", 0, 0, COMMIT, "")
+    made = committed(half, header, PROFILES[profile])
+    assert ("TRAN_MSG" in made.properties, "TRAN_MSG\x01true" in (made.properties_text or "")) == (kept, True)

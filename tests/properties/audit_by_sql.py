@@ -25,7 +25,7 @@ from rocketproof_traces.stored.walk import Walk
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
     "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "refuses_inner": False, "topic_limit": 127,
-    "plain_halves": True, "plain_delays": False, "before_47": False, "before_49": True, "below_zero": True,
+    "plain_halves": True, "plain_delays": False, "early_batches": False, "before_49": True, "below_zero": True,
 }  # fmt: skip
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
@@ -93,7 +93,7 @@ SQL = {
         "TRX-06.other": "sysFlag & 12 in (0, 4) and preparedTransactionOffset <> 0",
         "TRX-07.operations": "topicClass = 'operations' and tagsHash <> 100",
     },
-    "log": {"INV-42.stored": "next.storeTimestamp < storeTimestamp - 10000 * ( $before_47 )::int"},
+    "log": {"INV-42.stored": "next.storeTimestamp < storeTimestamp - 10000 * ( $early_batches )::int"},
     "line": {
         "INV-34.stored": f"next.queueOffset not in (0, queueOffset + {NUMBER} )",
         "INV-34.again": f"next.queueOffset = 0 and queueOffset + {NUMBER} <> 0",

@@ -684,7 +684,7 @@ STEPS: dict[str, list[tuple[Row, Row, set[str]]]] = {
 
 # The same two under settings.
 SET_STEPS: list[tuple[dict[str, Any], str, Row, Row, set[str]]] = [
-    ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 1_000_000}, set()),
+    ({"early_batches": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 1_000_000}, set()),
     ({"refuses_inner": True}, "line", {"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 12}, set()),
     ({"refuses_inner": True}, "line", {"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 8}, {"INV-34.stored"}),
     ({"refuses_inner": True}, "line", {"innerNumber": 0, "sysFlag": 128}, {"queueOffset": 8}, set()),
@@ -692,7 +692,7 @@ SET_STEPS: list[tuple[dict[str, Any], str, Row, Row, set[str]]] = [
     ({"refuses_inner": True}, "line", {"queueOffset": -5, "innerNumber": 5}, {"queueOffset": 0}, {"INV-34.again"}),
     ({"refuses_inner": True}, "line", {"innerNumber": 5}, {"queueOffset": 8}, set()),
     ({"refuses_inner": True}, "line", {"innerNumber": 5}, {"queueOffset": 12}, {"INV-34.stored"}),
-    ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 999_999}, {"INV-42.stored"}),
+    ({"early_batches": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 999_999}, {"INV-42.stored"}),
 ]
 
 # A delayed message that was sent to the schedule topic by its name, and has come back there.

@@ -101,21 +101,22 @@ def test_ids_are_unique_and_sentences_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profiles", "before_47", "before_49", "below_zero"),
+    ("profiles", "early_batches", "before_49", "below_zero"),
     [
-        (("P40", "P45", "P452", "P461"), True, True, False),
-        (("P49", "P471", "P480", "P490"), False, True, True),
+        (("P40", "P45", "P452", "P460", "P461"), True, True, False),
+        (("P49",), False, True, True),
+        (("P470", "P471", "P480", "P490"), True, True, True),
         (("P491",), False, False, True),
         (("P492", "P493", "P494", "P500", "P533", "P550"), False, False, False),
     ],
 )
 def test_a_release_reads_writes_and_draws_as_those_of_its_age(
-    profiles: tuple[str, ...], before_47: bool, before_49: bool, below_zero: bool
+    profiles: tuple[str, ...], early_batches: bool, before_49: bool, below_zero: bool
 ) -> None:
     """A store of 4.5.2 with a second byte 1 in its tags, a dead letter of a first send-back and 60 drawn queues shows it."""
     for name in profiles:
         given = settings(name)
-        assert [given[age] for age in ("before_47", "before_49", "below_zero")] == [before_47, before_49, below_zero]
+        assert [given[age] for age in ("early_batches", "before_49", "below_zero")] == [early_batches, before_49, below_zero]
 
 
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])

@@ -40,7 +40,7 @@ OTHERS: list[dict[str, Any]] = [
         "before_49": False,
         "below_zero": False,
     },
-    {"stores_parsed": False, "max_delay_level": 4, "topic_limit": 9, "before_47": True},
+    {"stores_parsed": False, "max_delay_level": 4, "topic_limit": 9, "early_batches": True},
 ]
 
 SOUND: dict[str, list[Row]] = {

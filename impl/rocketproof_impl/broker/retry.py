@@ -73,7 +73,7 @@ async def to_dead_letter_topic(broker: BrokerParts, group: str, message: Message
     """Give the message the group's dead-letter topic, made where missing; None if it cannot be, and `response` refuses
     (DLQ-04, BACK-12).
 
-    In earlier profiles nobody may read a topic that is made here (HAZ-31), and a delay level stays.
+    Up to 4.9.1 nobody may read a topic that is made here (HAZ-31), and a delay level stays.
     """
     profile = broker.profile
     topic = DLQ_PREFIX + group

@@ -129,7 +129,7 @@ def again(broker: BrokerParts, found: Message) -> Message:
         sys_flag=found.sys_flag,
         born_timestamp=found.born_timestamp,
         born_host=found.born_host,
-        store_host=found.store_host if broker.profile.dlq_clears_delay else (settings.broker_ip1, settings.listen_port),
+        store_host=found.store_host if broker.profile.keeps_store_host else (settings.broker_ip1, settings.listen_port),
         reconsume_times=found.reconsume_times + 1,
     )
 
@@ -144,7 +144,7 @@ def name_origin(broker: BrokerParts, found: Message, message: Message) -> None:
     message.properties_text = properties_text(message.properties, trailing=trailing)
     origin = message.properties.get(ORIGIN_MESSAGE_ID)
     message.properties[ORIGIN_MESSAGE_ID] = found.msg_id if origin is None or is_blank(origin) else origin
-    if broker.profile.dlq_clears_delay:
+    if broker.profile.names_origin:
         message.properties_text = properties_text(message.properties, trailing=trailing)
 
 

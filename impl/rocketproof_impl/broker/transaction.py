@@ -106,7 +106,7 @@ class EndTransactionProcessor:
     async def _commit(self, half: Message, header: EndTransactionRequestHeader, response: Command) -> None:
         """Put the real message; only if it is in the log, remove the half one."""
         profile = self._broker.profile
-        message = committed(half, header, trailing=profile.ends_properties, keeps_place=profile.commit_keeps_place)
+        message = committed(half, header, profile)
         result = await self._broker.store.put_message(message)
         response.code, response.remark = final_answer(result, profile, self._broker.settings.max_message_size)
         if response.code == SUCCESS:
@@ -136,24 +136,25 @@ def check_prepare_message(half: Message, header: EndTransactionRequestHeader) ->
     return None
 
 
-def committed(half: Message, header: EndTransactionRequestHeader, *, trailing: bool, keeps_place: bool = True) -> Message:
+def committed(half: Message, header: EndTransactionRequestHeader, profile: Profile) -> Message:
     """The message that consumers will see, with a pointer to its half message.
 
-    The stored text is made before TRAN_MSG leaves the map, and so keeps it; REAL_TOPIC and REAL_QID, too, if it `keeps_place`. Raises
-    JavaError if the half message does not name its topic and queue.
+    The stored text is made before TRAN_MSG leaves the map, and so keeps it; REAL_TOPIC and REAL_QID, too, in most profiles. What waits is
+    written again, from the map. Raises JavaError if the half message does not name its topic and queue.
     """
     topic, queue_id = half.properties.get(REAL_TOPIC), half.properties.get(REAL_QID)
     if topic is None or queue_id is None:
         raise null_pointer()
     properties = dict(half.properties)
-    stored = properties if keeps_place else {name: value for name, value in properties.items() if name not in (REAL_TOPIC, REAL_QID)}
+    place = () if profile.commit_keeps_place else (REAL_TOPIC, REAL_QID)
+    stored = {name: value for name, value in properties.items() if name not in place}
     message = Message(
         topic,
         parse_int(queue_id),
         half.body,
         half.flag,
         properties,
-        properties_text(stored, trailing=trailing),
+        properties_text(stored, trailing=profile.ends_properties),
         half.sys_flag & ~TRANSACTION_BITS | header.commit_or_rollback,
         half.born_timestamp,
         half.born_host,
@@ -161,7 +162,7 @@ def committed(half: Message, header: EndTransactionRequestHeader, *, trailing: b
         half.reconsume_times,
         prepared_transaction_offset=header.commit_log_offset,
     )
-    for name in (REAL_TOPIC, REAL_QID, TRAN_MSG):
+    for name in (REAL_TOPIC, REAL_QID, *(() if profile.commit_keeps_mark else (TRAN_MSG,))):
         del message.properties[name]
     return message
 

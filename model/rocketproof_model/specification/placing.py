@@ -29,7 +29,7 @@ SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
     ("null_send_limit", Bool, True, "so is a send to a retry topic"),
     ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
     ("dlq_perm", Int(0, 7), 6, "the permission of a dead-letter topic that is made"),
-    ("dlq_clears_delay", Bool, True, "a send-back takes a dead letter's delay away, and writes its properties twice"),
+    ("dlq_clears_delay", Bool, True, "a send-back takes a dead letter's delay away"),
     ("dlq_keeps_delay", Bool, False, "what a send writes into a dead letter's properties is stored"),
 )
 """What a release makes of messages that come back: name, type, default and meaning."""

@@ -45,7 +45,7 @@ class Sendbacks(Part):
     routed: Expr
     changes: Expr
     limit: Expr
-    switches: ClassVar[tuple[str, ...]] = tuple(name for name, *_ in SWITCHES)
+    switches: ClassVar[tuple[str, ...]] = (*(name for name, *_ in SWITCHES), "names_origin")
 
 
 def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
@@ -55,6 +55,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
     count, queue, perm, limits = Int(0, 2), Int(0, 1), Int(0, 7), Int(0, rounds - 1)
     constants: tuple[tuple[str, Any, Any, str], ...] = (
         *SWITCHES,
+        ("names_origin", Bool, True, "a send-back writes its properties again when they name the first record"),
         ("way", Way, "gives back", "how the consumer returns a message"),
         ("version", Int(NAMES_LIMIT - 1, NAMES_LIMIT), NAMES_LIMIT, "the version of its requests: from 121 on they may name a limit"),
         ("names_limit", Bool, True, "its requests name a limit"),
@@ -160,7 +161,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
         late = coerce("SUCCESS" if begun["asked"] == "back" else "FLUSH_DISK_TIMEOUT", Answer)
         a.set(last, answers(**begun | {"appended": 1, "answer": ite(c["flushes"], coerce("SUCCESS", Answer), late)}))
 
-    times, copied, sent = message.times, {"prepared": message.prepared, "wrote": c["dlq_clears_delay"]}, {"prepared": False, "wrote": True}
+    times, copied, sent = message.times, {"prepared": message.prepared, "wrote": c["names_origin"]}, {"prepared": False, "wrote": True}
     enough, enough_sent = is_dead(times, limit, beyond=False), is_dead(times + 1, limit, c["dlq_beyond"])
     stored = "BACK-01 BACK-10 BACK-14 BACK-15 BACK-16 BACK-17 BACK-18 TCM-20 TCM-22 CL-02"
     made = "DLQ-01 DLQ-03 SEND-23 SEND-24 CHK-06 CHK-07 CHK-08 TCM-20 TCM-22 CL-02"

@@ -29,7 +29,7 @@ def _layout() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     limited = ite(given["limits_record"], r.size, r.bodyLength)
     latest = r.storeTimestamp + given["clock_skew"]
-    earliest = r.storeTimestamp - ite(given["before_47"], BATCH_WAIT, 0)
+    earliest = r.storeTimestamp - ite(given["early_batches"], BATCH_WAIT, 0)
     shortest = ite(given["check_names"], 1, 0)
     return [
         rule(

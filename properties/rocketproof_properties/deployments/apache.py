@@ -63,10 +63,10 @@ class Line(NamedTuple):
 LINES: Final = (
     Line((4, 0), "P40"),
     Line((4, 3), "P45"),
-    Line((4, 5, 2), "P452"),
-    Line((4, 6), "P45"),
+    Line((4, 5, 1), "P452"),
+    Line((4, 6), "P460"),
     Line((4, 6, 1), "P461"),
-    Line((4, 7), "P49"),
+    Line((4, 7), "P470"),
     Line((4, 7, 1), "P471"),
     Line((4, 8), "P480"),
     Line((4, 9), "P490"),

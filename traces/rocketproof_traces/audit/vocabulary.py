@@ -291,13 +291,14 @@ SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "plain_halves": (Bool, True),
     "plain_delays": (Bool, False),
     "topic_limit": (Int(0, 255), 127),
-    "before_47": (Bool, False),
+    "early_batches": (Bool, False),
     "before_49": (Bool, True),
     "below_zero": (Bool, True),
 }
 """Settings of the broker and switches of its profile that rules ask for, with their defaults. `clock_skew`: how many milliseconds the
-clocks of producers may be ahead; `known_flags`: the bits of sysFlag that mean something; `before_47`, `before_49`: the broker may be of a
-release before 4.7, before 4.9; `below_zero`: it may draw queues below 0 (`catalogue.stored.settings` says what that changes)."""
+clocks of producers may be ahead; `known_flags`: the bits of sysFlag that mean something; `early_batches`, `before_49`: the
+broker may be of a release before 4.9.1, before 4.9; `below_zero`: it may draw queues below 0
+(`catalogue.stored.settings` says what that changes)."""
 
 
 def _vocabulary(name: str, fields: Mapping[str, Type], member: Callable[[Row], Expr] | None = None) -> Vocabulary:

@@ -18,6 +18,7 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.faults.kinds import KINDS
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict
+from rocketproof_properties.replay.comparison import Difference
 from rocketproof_properties.rules import is_known
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
 from rocketproof_properties.witnesses.known import HazardReplayed
@@ -166,6 +167,13 @@ def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch:
     monkeypatch.setattr(searching, "Apache", _Release)
     run(["zoo", "A4", "--on", "bad", "--programs", "1", "--report", str(tmp_path / "report")])
     assert PROFILES_OF["4.9.2"] == profile_of("4.9.3") != profile_of("4.9.2")
+
+
+def test_what_an_answer_quotes_is_known_again_in_a_finding() -> None:
+    bug = next(one for one in bugs() if one.id == "A14")
+    remark = 'java.lang.NullPointerException: Cannot invoke "java.lang.Boolean.booleanValue()" because "v2.m" is null'
+    assert bug.matches("send.code", str(Difference("code", [1, remark], [0, None])))
+    assert not bug.matches("send.code", str(Difference("code", [1, remark.replace("v2.m", "v2.n")], [0, None])))
 
 
 def test_a_finding_of_the_same_name_and_other_words_is_another() -> None:

@@ -50,6 +50,10 @@ GOLDEN = {
     ("settings", "P40", ""): (19020, 81175, 26),
     ("deletions", "P40", "update_budget=1"): (18262, 48625, 36),
     ("deletions", "P49", "update_budget=1,auto_create=False,template_in_file=True,existing=True"): (7945, 21240, 21),
+    ("offsets", "P49", "update_budget=1,existing=True"): (28470, 374011, 24),
+    ("offsets", "P533", "update_budget=1,existing=True"): (18836, 156046, 25),
+    ("timers", "P45", "existing=True"): (2797, 4349, 20),
+    ("timers", "P533", "existing=True"): (809, 1143, 9),
     ("skew", "P49", "round_robin=True,burst=1,sends=9"): (569, 657, 59),
     ("skew", "P49", "round_robin=True,burst=5,sends=13"): (1961, 3601, 89),
     ("small", "P49", "auto_create=False,template_in_file=True,sends=0"): (4429, 9675, 33),
@@ -155,6 +159,11 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "store": (replace(SCOPES["store"], sizes=Int(1, 3), queue_ids=Int(0, 0)), {"existing": True, "sends": 1}),
     "settings": (SCOPES["settings"], {"sends": 1}),
     "deletions": (SCOPES["deletions"], {"update_budget": 1, "existing": True, "sends": 1}),
+    "offsets": (
+        replace(SCOPES["offsets"], told=Int(-1, 0)),
+        {**OFF, "update_budget": 1, "existing": True, "checks_commits": True, "checks_committers": True, "deletes_offsets": True},
+    ),
+    "timers": (SCOPES["timers"], {"existing": True, "timers": True}),
     "persistence": (
         lambda: Persistence("two topics", topics=2),
         {"crash_budget": 1, "error_budget": 1, "power_budget": 1},

@@ -18,7 +18,8 @@ from rocketproof_model import Bool, Expr, ite, java_abs, maximum, minimum, rem
 from rocketproof_model.language import const
 from rocketproof_model.mutation import Mutant, dropped, negated, with_mutants
 from rocketproof_model.specification import FAULTS, Part, Specification, part
-from rocketproof_model.specification.arithmetic import clamped
+from rocketproof_model.specification.arithmetic import clamped, counted
+from rocketproof_model.specification.committing import UNTOLD
 
 _OFF = {"auto_create": False, "template_in_file": True}
 _FIT = {"size_limit": 4, "existing": True}
@@ -258,6 +259,36 @@ def _settings(s: Specification) -> list[Noticed]:
     ]
 
 
+def _offsets(s: Specification) -> list[Noticed]:
+    x, last = _Terms(s), s.scope.subject
+    later: dict[str, Any] = {"profile": "P533", "settings": {"update_budget": 1, "existing": True}}
+    stays = Mutant("C-791", "what a group told of a topic outlives it", "delete_topic", lambda u: u.target, sets="told")
+    return [
+        guard("C-789", "AUX-105", "commit_offset", "topic known", dropped, "a group tells offsets of any topic", **later),
+        guard("C-790", "AUX-106", "commit_offset", "group listed", dropped, "a group that the broker does not have tells offsets", **later),
+        Noticed(stays, ("AUX-104",), "violated", **later),
+        sets(
+            "C-792", "AUX-107", "commit_offset", "told", lambda v: minimum(v, s.log.offset[x.b, last, 0]),
+            "no offset is behind its queue's end", usual="violated", **later,
+        ),
+        sets("C-793", "REA-169 REA-170", "commit_offset", "told", UNTOLD, "what a group tells is not kept", **later),
+    ]  # fmt: skip
+
+
+def _timers(s: Specification) -> list[Noticed]:
+    x, never = _Terms(s), const(0, Bool)
+    assert s.places is not None
+    there: dict[str, Any] = {"settings": {"existing": True}}
+    timed = s.places.way[Expr("par", ("p",), s.Producer)].timed & counted(x.row.kind)
+    return [
+        guard("C-794", "AUX-108", "store", "does not wait", dropped, "a message that waits is stored in its topic", **there),
+        guard("C-795", "AUX-109", "keep_in_wheel", "has a time", timed, "a time comes before a level", profile="P533", **there),
+        guard("C-796", "AUX-110", "delay", "waits", never, "no message waits on a level", usual="violated", **there),
+        guard("C-797", "REA-171", "keep_in_wheel", "has a time", never, "no message waits for its time", profile="P533", **there),
+        guard("C-798", "REA-172", "delay", "waits", never, "no message is put on a level", **there),
+    ]
+
+
 _MADE: dict[str, Callable[[Specification], list[Noticed]]] = {
     "creation": _creation,
     "names": _names,
@@ -265,6 +296,8 @@ _MADE: dict[str, Callable[[Specification], list[Noticed]]] = {
     "restart": _restart,
     "deletions": _deletions,
     "settings": _settings,
+    "offsets": _offsets,
+    "timers": _timers,
     "store": _store,
 }
 SCOPES = (*_MADE, *FAULTS)

@@ -22,14 +22,14 @@ def test_the_implementation_does_what_the_specification_allows(scope: str) -> No
     assert found(scope) is None
 
 
-def test_every_scope_has_a_target_but_those_that_the_implementation_has_nothing_of() -> None:
+def test_every_scope_has_a_target_but_those_that_nothing_performs() -> None:
     assert {type(part(name)) for name in NAMES if name not in UNPERFORMED} == set(TARGETS)
 
 
 @pytest.mark.parametrize("scope", UNPERFORMED)
-def test_a_scope_that_the_implementation_has_nothing_of_is_said_to_be_one(scope: str) -> None:
+def test_a_scope_that_nothing_performs_is_said_to_be_one(scope: str) -> None:
     source = Source(scope, "P533")
-    with pytest.raises(InputError, match=f"nothing of scope {scope}"):
+    with pytest.raises(InputError, match=f"nothing performs scope {scope}"):
         target_of(source, source.subject())
 
 

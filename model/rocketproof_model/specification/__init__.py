@@ -45,10 +45,10 @@ from .sizes import Sizes
 from .starting import Starting
 from .store import limits, log, memory
 from .transactions import Transactions
-from .vocabulary import Specification
+from .vocabulary import Placed, Specification
 from .waiting import Waiting
 
-__all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Scope", "Specification", "build", "constants", "part", "specify"]
+__all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Placed", "Scope", "Specification", "build", "constants", "part", "specify"]
 
 FAULTS: dict[str, Callable[[str], Part]] = {
     "persistence": Persistence,
@@ -79,7 +79,7 @@ NAMES = (*SCOPES, *FAULTS)
 
 def specify(scope: Scope) -> Specification:
     """The specification in a scope of one's own."""
-    s = Specification(scope)
+    s = (Placed if scope.placed else Specification)(scope)
     if scope.routes:
         routes(s)
         sending(s)

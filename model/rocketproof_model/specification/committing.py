@@ -38,6 +38,8 @@ def offsets(s: Specification) -> None:
     def commit_offset(a: Body, b: Expr, g: Expr, t: Expr, named: Expr, whole: Expr, k: Expr, at: Expr) -> None:
         """A group tells its offset, a smaller one, too, or one beyond the queue's end; the request may name no topic, and be not whole."""
         runs(s, a, b)
+        if s.scope.of_subject:
+            a.bound("the place's", (g == s.scope.named("retry")[0]) & (t == s.scope.subject), "the place is of the group and the topic")
         checks = given("checks_commits")
         a.guard("topic named", named | ~checks, "the request names a topic, or need not")
         a.guard("fields read", whole | checks, "its queue and its offset can be read")

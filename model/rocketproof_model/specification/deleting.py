@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..language import Body, Expr, Row, ite
 from .actors import ADMINISTRATOR, SERVICE
+from .committing import UNTOLD
 from .handling import answer, in_phase, runs, write_file
 from .vocabulary import Specification
 
@@ -43,6 +44,9 @@ def deletions(s: Specification) -> None:
         a.set(s.announcements[b, t], 0)
         a.set(s.version[b], s.version[b] + 1, when=known)
         write_file(s, a, b, table, ite(known, s.version[b] + 1, s.file_version[b]))
+        if s.scope.of_subject and s.places is not None and s.places.told is not None:
+            for k in range(s.scope.progress):
+                a.set(s.places.told[b, k], ite((t == s.scope.subject) & s.given("deletes_offsets"), UNTOLD, s.places.told[b, k]))
         for x in s.Topic:
             gone = (x == t) | ~config[b, x].known
             for q in s.Queue:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..language import JAVA_INT, Body, Bool, Expr, Int, Row, any_of, ite
+from ..language import Body, Bool, Expr, Row, any_of, ite
 from .actors import ADMINISTRATOR
 from .arithmetic import COMMIT, ROLLBACK, WRITE, counted, has_bit
 from .bounds import is_dead, level_queue, retry_limit
@@ -31,8 +31,6 @@ from .placing import (
     retries_left,
 )
 from .vocabulary import Specification
-
-NUMBER = Int(*JAVA_INT)
 
 
 class Steps:
@@ -110,10 +108,15 @@ def placed_requests(s: Specification) -> None:
     putting(s, steps)
     ends(s, steps)
 
-    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=NUMBER, queues=NUMBER, listed=Bool)
+    if s.scope.waits:
+        return
+
+    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=s.scope.limits, queues=s.scope.limits, listed=Bool)
     def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr, listed: Expr) -> None:
         """Somebody makes, changes or deletes the group of a retry topic; without one a look-up may make it with the defaults (DLQ-02)."""
         runs(s, a, b)
+        if s.scope.of_subject:
+            a.bound("a retry topic's", s.of_class(t, "retry"), "the scope has the groups of retry topics")
         a.update(steps.group[b, t], known=known, limit=limit, queues=queues, listed=listed)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .vocabulary import Specification
 
 FIRST_LEVEL: Final = 3
-MOST_TOLD: Final = 1 << 60
-"""The largest offset that a group may tell here."""
 Step = Enum("put", "retry", "back", "end")
 Flaw = Enum("none", "transaction", "error", "size", "encoding")
 
@@ -39,6 +37,10 @@ OF_STORES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
     ("counts_refused", Bool, False, "a message that is refused while it is encoded has its queue's next offset all the same"),
     ("checks_commits", Bool, False, "the offset of an unknown topic is refused"),
     ("checks_committers", Bool, False, "so is that of a group which the broker does not have"),
+    ("begins_anywhere", Bool, True, "a group that has told nothing goes on at 0, whatever the queue has"),
+    ("deletes_offsets", Bool, False, "what groups have told of a topic goes with it"),
+    ("half_messages", Bool, True, "a message may be a half message"),
+    ("timers", Bool, False, "a message may wait for a time of its own"),
 )
 """What else a release asks of placed requests."""
 
@@ -180,7 +182,7 @@ class Places:
     told: Variable | None
 
 
-def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index, offsets: int) -> Places:
+def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index, offsets: int, told: Type) -> Places:
     """The variables, and more constants: what a broker's role and its release make of placed requests."""
     number = Int(*JAVA_INT)
     for name, type_, start, sentence in (*SWITCHES, *OF_STORES, ("slave", Bool, False, "brokerRole is SLAVE")):
@@ -218,7 +220,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
     return Places(
         m.var("way", way, over=producer, init=idle, sentence="where the request's record is to lie, and what it depends on"),
         m.var("group", group, over=(broker, topic), init=start, sentence="the group of a retry topic"),
-        m.var("told", Int(-1, MOST_TOLD), over=places, init=-1, sentence=sentence) if offsets else None,
+        m.var("told", told, over=places, init=-1, sentence=sentence) if offsets else None,
     )
 
 
@@ -230,6 +232,15 @@ def destination(s: Specification, p: Expr, queue: Expr) -> tuple[Expr, Expr]:
         return s.job[p].topic, lane
     way = s.places.way[p]
     return ite(way.lane < 0, s.job[p].topic, way.place), ite(way.lane < 0, lane, way.lane)
+
+
+def waits(s: Specification, a: Body, p: Expr, *, level: Expr, timed: Expr, half: Expr, kind: Expr) -> None:
+    """A client's message asks for a delay level or a time of its own, which counts where its queue does, or is a half message."""
+    assert s.places is not None
+    a.bound("halves", ~half | s.given("half_messages"), "the release knows half messages")
+    a.bound("times", ~timed | (s.given("timers") & (counted(kind) | half)), "the release knows times, and they count for the message")
+    delayed, halves, wheel = s.scope.named("forbidden")
+    a.update(s.places.way[p], level=level, timed=timed, half=half, lane=-1, delayed=delayed, halves=halves, wheel=wheel)
 
 
 def admitted(s: Specification, a: Body, p: Expr) -> None:

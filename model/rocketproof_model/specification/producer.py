@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..language import Body, Expr, Row, all_of, any_of, const, ite, minimum, rem, total
+from ..language import Body, Bool, Expr, Int, Row, all_of, any_of, const, ite, minimum, rem, total
 from .arithmetic import has_bit
+from .placing import waits
 from .vocabulary import Kind, Specification
 
 RETRIABLE = ("TOPIC_NOT_EXIST", "SYSTEM_ERROR", "NO_PERMISSION", "lost")
@@ -123,8 +124,9 @@ def clients(s: Specification) -> None:
     header: dict[str, Any] = {"numbers": scope.numbers, "queue": scope.queue_ids}
     if scope.store:
         header |= {"kind": Kind, "size": scope.sizes}
+    asked: dict[str, Any] = {"level": Int(0, 1), "timed": Bool, "half": Bool} if scope.waits else {}
 
-    @s.client(rules="CLI-34", fair=None, b=s.Broker, t=s.Topic, d=s.Topic, **header)
+    @s.client(rules="CLI-34", fair=None, b=s.Broker, t=s.Topic, d=s.Topic, **header, **asked)
     def request(a: Body, p: Expr, b: Expr, t: Expr, d: Expr, numbers: Expr, queue: Expr, **more: Expr) -> None:
         """A client sends a message with a header of its own making."""
         row = s.job[p]
@@ -135,6 +137,8 @@ def clients(s: Specification) -> None:
         if "size" in more:
             a.bound("size", more["size"] <= s.given("size_limit"), "the scope has messages of this size")
         _header(s, a, p, b, t, d, numbers, queue)
+        if scope.waits:
+            waits(s, a, p, **{name: more.pop(name) for name in asked}, kind=more["kind"])
         a.update(s.job[p], **more)
 
 

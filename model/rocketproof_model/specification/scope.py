@@ -9,19 +9,21 @@ from typing import Any, Final
 
 from rocketproof_profiles import NameClass
 
-from ..language import Int, Type
+from ..language import JAVA_INT, Int, Type
 
-_TOPIC: Final[dict[NameClass, str]] = {
-    "ordinary": "orders",
-    "template": "TBW102",
-    "cluster": "DefaultCluster",
-    "retry": "%RETRY%group",
-    "forbidden": "SCHEDULE_TOPIC_XXXX",
-    "blank": "a blank name",
-    "illegal": "an illegal name",
-    "long": "an overlong name",
+_TOPIC: Final[dict[NameClass, tuple[str, ...]]] = {
+    "ordinary": ("orders",),
+    "template": ("TBW102",),
+    "cluster": ("DefaultCluster",),
+    "retry": ("%RETRY%group",),
+    "forbidden": ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "rmq_sys_wheel_timer"),
+    "blank": ("a blank name",),
+    "illegal": ("an illegal name",),
+    "long": ("an overlong name",),
 }
-"""What a topic of each class is called where a person reads of it."""
+"""What the first topics of each class are called where a person reads of them."""
+MOST_TOLD: Final = 1 << 60
+"""The largest offset that a group may tell where no scope bounds it."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Scope:
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
     `placed`: messages may come to lie elsewhere than they ask for, be sent back, and end transactions. `progress`: of how many places,
-    each a queue and a group, such groups tell their offsets.
+    each a queue and a group, such groups tell their offsets, `told`; `limits`: of their retries and queues. `of_subject`: these places are
+    of the first retry topic's group and the last topic. `waits`: clients send messages that wait, to a broker with the three topics for it.
     `deletes`: an administrator deletes topics. `tells`: and tells the name server which topics there are.
     `configures`: an administrator changes settings of brokers that run.
     `like` names a smaller scope whose verdicts are expected here too. In a `symmetric` scope producers are interchangeable, and so are
@@ -60,6 +63,10 @@ class Scope:
     updates: bool = False
     placed: bool = False
     progress: int = 0
+    told: Type = Int(-1, MOST_TOLD)
+    limits: Type = Int(*JAVA_INT)
+    of_subject: bool = False
+    waits: bool = False
     deletes: bool = False
     tells: bool = False
     configures: bool = False
@@ -83,8 +90,8 @@ class Scope:
     def topic_names(self) -> list[str]:
         """What the topics are called: one of its class each, with a number where there are several."""
         found: list[str] = []
-        for name in map(_TOPIC.__getitem__, self.topics):
-            found.append(name if name not in found else f"{name} {len(found)}")
+        for each in self.topics:
+            found.append(next((name for name in _TOPIC[each] if name not in found), f"{_TOPIC[each][0]} {len(found)}"))
         return found
 
     @property
@@ -209,6 +216,33 @@ SCOPES: dict[str, Scope] = {
             "one broker, one client: settings that are changed while the broker runs",
             configures=True,
             **_ONE_QUEUE,
+        ),
+        Scope(
+            "offsets",
+            "one broker, one client, one group: what it tells of a queue whose topic is deleted",
+            store=True,
+            deletes=True,
+            placed=True,
+            progress=1,
+            told=Int(-1, 1),
+            limits=Int(1, 1),
+            of_subject=True,
+            **_ONE_QUEUE | {"versions": 2, "queue_ids": Int(0, 0)},
+            topics=("template", "retry", "ordinary"),
+            sends=1,
+            file_size=3,
+        ),
+        Scope(
+            "timers",
+            "one broker, one client: messages that wait for a delay level or a time of their own",
+            store=True,
+            placed=True,
+            waits=True,
+            **_ONE_QUEUE,
+            limits=Int(1, 1),
+            topics=("template", "forbidden", "forbidden", "forbidden", "ordinary"),
+            sends=1,
+            file_size=3,
         ),
         Scope(
             "skew",

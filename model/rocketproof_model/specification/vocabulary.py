@@ -18,7 +18,7 @@ from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
 from .commitlog import Log
 from .part import Part
-from .placing import declare_places
+from .placing import OF_STORES, SWITCHES, declare_places
 from .scope import Scope
 from .switches import PERMISSION, RELEASES, broker_permission, limited, make_changeable, published_perm, switches
 
@@ -88,7 +88,7 @@ class Specification(Part):
         self.losses = m.var("losses", Int(0, 1), init=0, sentence="how many registrations were lost")
         self.updates = m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were")
         self.kept = Log(m, scope, self.Broker, (self.Broker, self.Topic, self.Queue)) if scope.store else None
-        shape = (m, self.constant, self.Broker, self.Producer, self.Topic, scope.progress)
+        shape = (m, self.constant, self.Broker, self.Producer, self.Topic, scope.progress, scope.told)
         self.places = declare_places(*shape) if scope.placed else None
 
     def _tables(self) -> None:
@@ -274,6 +274,12 @@ class Specification(Part):
     def quiet(self) -> Expr:
         """Nothing is under way: no request, no registration. Deliveries take far less than a period of 30 s."""
         return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.registration_in_flight[b] for b in self.Broker)
+
+
+class Placed(Specification):
+    """The specification in a scope whose requests are placed: more of it depends on the release."""
+
+    switches = (*Specification.switches, *(name for name, *_ in (*SWITCHES, *OF_STORES)))
 
 
 def started(filed: Row, own: Row) -> Row:

@@ -193,7 +193,7 @@ def _from_catalogue(request: Request) -> Plan:
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
-    nobody = [f"the implementation has nothing of scope {name}; use --engine explicit" for name in unperformed if scope is not None]
+    nobody = [f"nothing performs scope {name} on the implementation; use --engine explicit" for name in unperformed if scope is not None]
     return _plan(tasks, [*_not_by(request.engine, questions), *missing, *nobody])
 
 

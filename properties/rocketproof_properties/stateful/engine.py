@@ -96,7 +96,7 @@ class Result:
 
 def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
     """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file, or of a scope that
-    the implementation has nothing of."""
+    nothing performs."""
     from rocketproof_model.specification import part
     from rocketproof_profiles import PROFILES
 
@@ -106,7 +106,7 @@ def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
         raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
     specification = part(source.scope)
     if source.scope in UNPERFORMED:
-        raise InputError(f"the implementation has nothing of scope {source.scope}: it can be searched, and performed nowhere")
+        raise InputError(f"nothing performs scope {source.scope} on the implementation: it can be searched")
     made = TARGETS[type(specification)]
     return lambda: made(specification, subject.instance, PROFILES[source.profile])
 

@@ -10,7 +10,7 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.language import Bool, Int
 from rocketproof_model.specification.bounds import plain
 from rocketproof_model.specification.committing import UNTOLD, begins_at
-from rocketproof_model.specification.placing import MOST_TOLD
+from rocketproof_model.specification.scope import MOST_TOLD
 from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS
 
 from ..history.cases import Config

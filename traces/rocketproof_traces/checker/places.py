@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketproof_model.specification.placing import MOST_TOLD
+from rocketproof_model.specification.scope import MOST_TOLD
 
 from ..history.operations import Operation
 

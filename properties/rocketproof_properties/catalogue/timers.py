@@ -1,0 +1,90 @@
+"""Where a message is stored that waits for a delay level or for a time of its own, and a half message that does (HAZ-39)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_model import Expr, Row, after, exists, forall, implies
+from rocketproof_model.specification import Specification
+from rocketproof_model.specification.placing import is_delayed, is_free
+
+from .claim import WITH_CASES, Case, Claim, append_now, cases
+
+
+def _waits(s: Specification) -> bool:
+    return s.scope.waits
+
+
+def _way(s: Specification, body: Callable[[Expr, Row, Row], Expr], of: Any = forall) -> Expr:
+    """Said of a request and its record's way."""
+    assert s.places is not None
+    way = s.places.way
+    found: Expr = of(s.Producer, lambda p: body(p, s.job[p], way[p]))
+    return found
+
+
+def _lies(s: Specification, way: Row, topic: str) -> Expr:
+    delayed, halves, wheel = s.scope.named("forbidden")
+    lies: Expr = (way.lane >= 0) & (way.place == {"delayed": delayed, "halves": halves, "wheel": wheel}[topic])
+    return lies
+
+
+def _comes(s: Specification, way: Row, topic: str) -> Expr:
+    comes: Expr = ~_lies(s, way, topic) & after(_lies(s, way, topic))
+    return comes
+
+
+FREE = Claim(
+    "AUX-108",
+    "a message that is stored waits for nothing: it is on its level or at its time, or asked for none",
+    "step",
+    lambda s: _way(s, lambda p, job, way: implies(append_now(s, p), is_free(way, job.kind))),
+    _waits,
+)
+LEVEL = Claim(
+    "AUX-109",
+    "a message that asks for a level and for a time waits on its level",
+    "step",
+    lambda s: _way(s, lambda _, job, way: implies(_comes(s, way, "wheel"), ~is_delayed(way.level, job.kind))),
+    _waits,
+)
+HALF = Claim(
+    "AUX-110",
+    "a half message is stored in the half topic, whatever it asks for",
+    "step",
+    lambda s: _way(s, lambda _, __, way: implies(_lies(s, way, "halves"), after(_lies(s, way, "halves")))),
+    _waits,
+)
+TIMED = Claim(
+    "REA-171",
+    "a message is stored in the topic of the timers",
+    "reachable",
+    lambda s: _way(s, lambda _, job, way: (job.appended == 1) & _lies(s, way, "wheel"), exists),
+    _waits,
+)
+DELAYED = Claim(
+    "REA-172",
+    "a message is stored on a delay level",
+    "reachable",
+    lambda s: _way(s, lambda _, job, way: (job.appended == 1) & _lies(s, way, "delayed"), exists),
+    _waits,
+)
+CLAIMS = [FREE, LEVEL, HALF, TIMED, DELAYED]
+
+_THERE: dict[str, Any] = {"condition": "the topic exists at the start", "given": {"existing": True}}
+_TIMERS = {**dict.fromkeys(WITH_CASES, "violated"), "P533": "holds"}
+_HALVES = {**dict.fromkeys(WITH_CASES, "violated"), "P40": "holds"}
+
+
+def _cases(claim: Claim, expected: Any, reason: str) -> list[Case]:
+    return cases(claim, "timers", expected, profiles=WITH_CASES, **_THERE, reason=reason)
+
+
+CASES: list[Case] = [
+    *_cases(FREE, "holds", "CL-02"),
+    *_cases(LEVEL, "holds", "CL-02: a delay level is looked for first, and a message on one has no time any more"),
+    *_cases(HALF, _HALVES, "HAZ-39: what waits is put on its level or into the wheel behind the half topic; 4.0 knows no half messages"),
+    *_cases(TIMED, _TIMERS, "messages have times of their own from 5.0 on"),
+    *_cases(DELAYED, "holds", "CL-02"),
+]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function, Functions
@@ -19,7 +19,6 @@ from rocketproof_model.language.traverse import walk
 from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.slicing import control
 from rocketproof_model.specification import constants
-from rocketproof_model.specification.placing import OF_STORES, SWITCHES
 from rocketproof_model.specification.vocabulary import Kind, Phase, PlacedAnswer
 from rocketproof_profiles import PROFILES
 
@@ -79,12 +78,18 @@ class Machine:
         self.shape = shape
         self.spec = spec
         self.instance = model.given(
-            **constants(shape.profile, auto_create=shape.auto_create, broker_readable=shape.readable, broker_writable=shape.writable),
+            **constants(
+                shape.profile,
+                type(spec),
+                auto_create=shape.auto_create,
+                broker_readable=shape.readable,
+                broker_writable=shape.writable,
+            ),
             sends=0,
             update_budget=-1,
             template_read=8,
             template_write=8,
-            **(self._of_placed(shape) if shape.placed else {}),
+            **({"slave": shape.slave} if shape.placed else {}),
         )
         self.functions = Functions(self.instance)
         self.handler = [self.functions[a.name] for a in model.actions if "p" in a.parameters]
@@ -119,12 +124,6 @@ class Machine:
         self._ends: dict[Hashable, bool] = {}
         self._of_guards: dict[Guard, int] = {}
         self._future: dict[Hashable, tuple[int, int]] = {}
-
-    @staticmethod
-    def _of_placed(shape: Shape) -> dict[str, Any]:
-        """What placed requests ask of a release."""
-        names = (name for name, *_ in (*SWITCHES, *OF_STORES))
-        return {name: getattr(PROFILES[shape.profile], name) for name in names} | {"slave": shape.slave}
 
     @cached_property
     def queues(self) -> range:

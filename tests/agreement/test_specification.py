@@ -124,6 +124,7 @@ def test_golden_counts(key: tuple[str, str, str], expected: tuple[int, int, int]
     assert (found.states, found.transitions, found.depth) == expected
 
 
+LATER = {"existing": True, "checks_commits": True, "checks_committers": True, "deletes_offsets": True}
 SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "tiny": (SCOPES["tiny"], {}),
     "tiny-off": (SCOPES["tiny"], OFF),
@@ -159,10 +160,8 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "store": (replace(SCOPES["store"], sizes=Int(1, 3), queue_ids=Int(0, 0)), {"existing": True, "sends": 1}),
     "settings": (SCOPES["settings"], {"sends": 1}),
     "deletions": (SCOPES["deletions"], {"update_budget": 1, "existing": True, "sends": 1}),
-    "offsets": (
-        replace(SCOPES["offsets"], told=Int(-1, 0)),
-        {**OFF, "update_budget": 1, "existing": True, "checks_commits": True, "checks_committers": True, "deletes_offsets": True},
-    ),
+    "offsets": (replace(SCOPES["offsets"], told=Int(-1, 0)), {**LATER, "auto_create": False}),
+    "offsets, a topic is deleted": (replace(SCOPES["offsets"], topics=("retry", "ordinary")), {**LATER, "update_budget": 1}),
     "timers": (SCOPES["timers"], {"existing": True, "timers": True}),
     "persistence": (
         lambda: Persistence("two topics", topics=2),

@@ -7,6 +7,7 @@ from typing import Final
 # requests
 SEND_MESSAGE: Final = 10
 PULL_MESSAGE: Final = 11
+QUERY_MESSAGE: Final = 12
 QUERY_CONSUMER_OFFSET: Final = 14
 UPDATE_CONSUMER_OFFSET: Final = 15
 UPDATE_AND_CREATE_TOPIC: Final = 17

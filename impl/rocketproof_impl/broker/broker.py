@@ -12,6 +12,7 @@ from rocketproof_protocol.codes import (
     END_TRANSACTION,
     HEART_BEAT,
     PULL_MESSAGE,
+    QUERY_MESSAGE,
     SEND_BATCH_MESSAGE,
     SEND_MESSAGE,
     SEND_MESSAGE_V2,
@@ -91,7 +92,7 @@ class Broker(BrokerParts):
         for pool, process, codes in (
             ("admin", admin.process, admin.codes),
             ("admin", inspection.process, inspection.codes),
-            ("query", inspection.process, (VIEW_MESSAGE_BY_ID,)),
+            ("query", inspection.process, (QUERY_MESSAGE, VIEW_MESSAGE_BY_ID)),
             ("consumer", consumers.process, consumers.codes),
             ("heartbeat", self._clients.process, (HEART_BEAT,)),
             ("client", self._clients.process, (UNREGISTER_CLIENT,)),

@@ -1,4 +1,5 @@
-"""What a broker tells: its topics, groups and settings, the ends of a queue, a record (requests 21, 26, 30 to 33, 201, 202)."""
+"""What a broker tells: its topics, groups and settings, the ends of a queue, a record, records by a key (requests
+12, 21, 26, 30 to 33, 201, 202)."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from rocketproof_protocol.codes import (
     GET_MAX_OFFSET,
     GET_MIN_OFFSET,
     GET_TOPIC_STATS_INFO,
+    QUERY_MESSAGE,
+    QUERY_NOT_FOUND,
     SUCCESS,
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
@@ -22,13 +25,17 @@ from rocketproof_protocol.fastjson import dumps, map_text
 
 from ..java import utf8
 from ..remoting.command import Command, response_to
-from ..remoting.headers import QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
+from ..remoting.headers import QueryMessageRequestHeader, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, is_null, read
 from ..remoting.ports import Channel
 from ..route import encode_json
 from ..topic import table_to_data, version_to_data
 from .checking import refuse
 from .parts import BrokerParts
 from .settingstext import FIELDS, settings_text
+
+ASKS_UNIQUE = "_UNIQUE_KEY_QUERY"
+"""The field of a query that looks for a message by its unique key; the broker says then how many it may find."""
+MOST_UNIQUE = 32
 
 
 class InspectionProcessor:
@@ -45,6 +52,7 @@ class InspectionProcessor:
             GET_MAX_OFFSET: self._get_max_offset,
             GET_MIN_OFFSET: self._get_min_offset,
             GET_EARLIEST_MSG_STORETIME: self._get_earliest_msg_storetime,
+            QUERY_MESSAGE: self._query_message,
             VIEW_MESSAGE_BY_ID: self._view_message_by_id,
             GET_TOPIC_STATS_INFO: self._get_topic_stats,
         }
@@ -95,6 +103,18 @@ class InspectionProcessor:
             refuse(response, SYSTEM_ERROR, f"can not find message by the offset, {header.offset}")
             return
         response.body = found
+
+    async def _query_message(self, request: Command, response: Command) -> None:
+        """The newest records that the index has under a key, by their places, and how far the index goes."""
+        header = read(QueryMessageRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
+        topic, key = ("null" if is_null(name) else name for name in (header.topic, header.key))
+        most = MOST_UNIQUE if (request.ext_fields or {}).get(ASKS_UNIQUE) == "true" else header.max_num
+        found = self._broker.store.query_message(topic, key, most, header.begin_timestamp, header.end_timestamp)
+        response.ext_fields = {"indexLastUpdateTimestamp": str(found.timestamp), "indexLastUpdatePhyoffset": str(found.place)}
+        if not found.records:
+            refuse(response, QUERY_NOT_FOUND, "can not find message, maybe time range not correct")
+            return
+        response.body = b"".join(found.records)
 
     async def _get_topic_stats(self, request: Command, response: Command) -> None:
         """First and last offset of each queue that can be written to, and when its last message was stored (milliseconds)."""

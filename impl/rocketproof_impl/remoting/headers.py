@@ -374,6 +374,19 @@ class QueueRequestHeader(WithNulls):
 
 
 @dataclass(slots=True)
+class QueryMessageRequestHeader(WithNulls):
+    """A key by which records of a topic are looked for: at most so many, stored in that time (ms)."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("topic", "key")
+
+    topic: str
+    key: str
+    max_num: int
+    begin_timestamp: Long
+    end_timestamp: Long
+
+
+@dataclass(slots=True)
 class ViewMessageRequestHeader(WithNulls):
     offset: Long
 

@@ -8,10 +8,11 @@ from datetime import datetime
 from rocketproof_protocol.flags import ROLLBACK
 from rocketproof_protocol.properties import KEYS, UNIQ_KEY
 
+from ..java import JavaError
 from ..message import Message
 from ..ports import Clock, Disk
 from .checkpoint import StoreCheckpoint
-from .indexfile import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexFile
+from .indexfile import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexFile, IndexHeader
 from .log import log
 from .settings import StoreSettings
 
@@ -56,11 +57,19 @@ class IndexService:
             while not file.put(key, message.physical_offset, message.store_timestamp):
                 file = self._last_or_next()
 
+    @property
+    def reaches(self) -> tuple[int, int]:
+        """When the last record with a key was stored (ms), and where it is; zeros without any."""
+        last = self.files[-1].header if self.files else IndexHeader()
+        return last.end_timestamp, last.end_physical_offset
+
     def query(self, topic: str, key: str, most: int, begin: int, end: int) -> list[int]:
-        """Places in the log of at most so many records (64 whatever is asked), stored in that time, newest first.
+        """Places in the log of at most so many records (64 whatever is asked), stored in that time, newest first. Raises JavaError.
 
         Keys with the same hash are found too; whoever asks looks at the record.
         """
+        if most < 0:
+            raise JavaError("java.lang.IllegalArgumentException", f"Illegal Capacity: {most}")
         found: list[int] = []
         most = min(most, MOST_FOUND)
         for file in reversed(self.files):

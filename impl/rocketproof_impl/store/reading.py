@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import NamedTuple
 
 from .commitlog import CommitLog
 from .consumequeue import ENTRY_SIZE, ConsumeQueue
@@ -32,6 +33,14 @@ class GetMessageResult:
     min_offset: int = 0
     max_offset: int = 0
     records: list[bytes] = field(default_factory=list)
+
+
+class QueryMessageResult(NamedTuple):
+    """Records under a key, and how far the index goes: when its last record was stored (ms) and where that is; zeros where it has none."""
+
+    records: list[bytes]
+    timestamp: int = 0
+    place: int = 0
 
 
 def get_message(

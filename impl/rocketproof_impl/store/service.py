@@ -26,7 +26,7 @@ from .ha import HAService
 from .haclient import HAClient
 from .index import IndexService
 from .log import log
-from .reading import GetMessageResult, get_message
+from .reading import GetMessageResult, QueryMessageResult, get_message
 from .record import PROPERTIES_LIMIT
 from .recovery import recover
 from .result import PutMessageStatus, PutResult
@@ -235,6 +235,12 @@ class MessageStore:
         entry = None if queue is None else queue.entry(queue_offset)
         data = None if entry is None else self.commit_log.files.select(entry.physical_offset, entry.size)
         return None if data is None else self.commit_log.decode(data)
+
+    def query_message(self, topic: str, key: str, most: int, begin: int, end: int) -> QueryMessageResult:
+        """The records under a key that are still in the log, in its order. Raises JavaError."""
+        places = sorted(self.index.query(topic, key, most, begin, end))
+        records = [data for place in places if self.look_message_by_offset(place) is not None and (data := self.commit_log.select(place))]
+        return QueryMessageResult(records, *self.index.reaches) if places else QueryMessageResult([])
 
     def pull(self, topic: str, queue_id: int, offset: int, most: int, matches: Callable[[int], bool]) -> GetMessageResult | None:
         """At most so many records of a queue from an offset on, those whose hash of tags matches; None if the store is shut down."""

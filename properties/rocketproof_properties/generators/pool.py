@@ -151,6 +151,22 @@ _GROUP: Final[Values] = {
 _NAMED: Final = ("A", "B", "nowhere", "%RETRY%g", "%DLQ%g")
 _PLAIN: Final[Values] = {"topic": ("A",), "queue": (0, 1)}
 _ANY: Final[Values] = {"topic": ("A",), "queue": (0, 1, -1), "properties": ({}, {"TAGS": "t"})}
+_KEYED: Final[Values] = {
+    "topic": ("A", "B"),
+    "queue": (0, 1),
+    "properties": tuple(
+        {"KEYS": keys, **more} for keys, more in (("a b", {"UNIQ_KEY": "0D"}), ("a", {}), ("b  a", {}), ("a a", {}), ("Aa", {}), ("BB", {}))
+    ),
+}
+"""Two keys of these have one hash."""
+_SOUGHT: Final[Values] = {
+    "topic": ("A", "B"),
+    "key": ("a", "b", "0D", "BB", "a b", "A"),
+    "most": (32, 1, 2, 0, 100),
+    "begin": (0, 4_102_444_800_000),
+    "end": (2**63 - 1, 1_000_000_000_000),
+    "unique": (False, True),
+}
 _ITEMS: Final[Sequence[Sequence[tuple[str, Mapping[str, str]]]]] = (
     [("a", {}), ("bb", {"TAGS": "t"})],
     [("a", {})],
@@ -212,6 +228,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("back", _BACK, lasting=True),
     _many("a record given up", ("send", _ANY), ("back", {**_BACK, "level": (-1,), "record": (0, 1)})),
     _many("a record given back", ("send", _ANY), ("back", {**_BACK, "level": (0, 1, 3)}), lasting=True),
+    _many("a record given back to who may not write", ("send", _ANY), ("back", {**_BACK, "level": (-1, 0)}), needs=READ_ONLY),
     _one("back", {"offset": (-1, 10**9, 2**40), "group": ("g",)}, name="a place given back"),
     # transactions
     _many("a half message", _HALF_ONE),
@@ -259,6 +276,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("back", {"level": (-1,), "group": ("g",)}),
     ),
     _one("delete_group", {"group": ("g", "nobody")}),
+    _one("group", {"named": (False,)}, name="a group without a name"),
     # who only looks
     _one("max_offset", {"topic": _NAMED, "queue": (0, 1, 7, -1)}),
     _one("stats", {"topic": _NAMED}),
@@ -294,6 +312,10 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     _many("progress told", ("send", _PLAIN), ("commit", {**_OF_GROUP, "offset": (1, 0, 100)}), ("progress", _OF_GROUP), lasting=True),
     _one("view", {"place": (-1, 2**40)}),
+    _one("find", {"topic": _NAMED, "key": ("k", "", "täg"), "most": (32, 0, -1), "begin": (0, -1), "unique": (False, True)}),
+    _many("messages by a key", ("send", _KEYED), ("send", _KEYED), ("find", _SOUGHT), lasting=True),
+    _many("a half message by its key", ("send", {**_ANY, "properties": ({**HALF["properties"][0], "KEYS": "a"},)}), _COMMITTED,
+          ("find", _SOUGHT), lasting=True),
     _many(
         "a group that may not consume", ("send", _PLAIN), ("group", {"group": ("g",), "more": ({"consumeEnable": False},)}),
         ("pull", {"topic": ("A",), "group": ("g", "h")}),
@@ -327,8 +349,9 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     *_formed("progress", {**_OF_A, "group": ("g",)}, but=("topic",)),
     *_formed("delete_group", {"group": ("g",)}),
     *_formed("view", {"place": (-1,)}),
+    *_formed("find", {**_OF_A, "key": ("k",)}),
     _one("heartbeat", {"group": (None, "g")}),
-    _one("unknown", {"code": (9999, 12), "one_way": (False, True)}, lasting=True),
+    _one("unknown", {"code": (9999, 38), "one_way": (False, True)}, lasting=True),
     # routes
     _one("route", {"topic": ("A", "B", "T", "nowhere", TEMPLATE)}, server=True),
     _many("a topic's route", ("topic", {**_TOPIC, "topic": ("A",)}), _ROUTE_OF_A, server=True),

@@ -207,7 +207,7 @@ PROGRAMS: Mapping[str, Programs] = {
         _STORE,
     ),
     about.BUSY: Programs(weighted((1, step("store", state=("busy", "good"))), (3, _plain_send)), _STORE, most=8),
-    about.UNKNOWN: Programs(st.one_of(step("unknown", code=(9999, 12), one_way=(True, False)), _plain_send), _STORE, most=8),
+    about.UNKNOWN: Programs(st.one_of(step("unknown", code=(9999, 38), one_way=(True, False)), _plain_send), _STORE, most=8),
     about.HOOKED: Programs(
         weighted((1, _hooks), (3, step("send", properties=mixed(_WAITS, ({}, *_TEXTS)), body=("a",))), (1, _batch)),
         Setting(settings=SMALL_FILES, twin=True),

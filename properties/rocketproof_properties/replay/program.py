@@ -10,7 +10,7 @@ judged by the other judges alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -40,13 +40,13 @@ from ..generators.settings import ALONE, while_running
 from ..runs import looks
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
-from ..runs.recording import body_of
+from ..runs.recording import KEPT, body_of
 from ..runs.transport import faults, is_doubled, is_lost
 from ..steps.call import command_of
 from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
 from ..steps.vocabulary import plain
-from . import comparison, masks
+from . import comparison, keys, masks
 from .cases import SENDS, Answer, here
 from .comparison import Comparison, Difference, message_data
 from .driver import SECONDS
@@ -129,6 +129,7 @@ class Reference:
         self.pairs: dict[int, tuple[Message, Message | None]] = {}
         self._taken: set[int] = set()
         self._of_others: set[int] = set()
+        self._by_key: list[tuple[Asked, list[int]]] = []
         first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
@@ -189,6 +190,11 @@ class Reference:
         yield from self._groups()
         yield from self._queues()
         yield from self._records()
+        for asked, there in self._by_key:
+            late = set(self.theirs) if is_soon(self.history, asked) else set[int]()
+            known = looks.split(body_of(asked.answer) or b"")
+            answer = {**asked.answer, "places": [looks.place_of(data) for data in known]}
+            yield from _within(self._found(asked.fields, there, answer, late), str(asked), asked.seq)
         yield from self._looks()
         yield from self._looked(self.history.states.get("consumed", {}).get("looks", ()))
         yield from self._deleted()
@@ -332,6 +338,8 @@ class Reference:
         fields = here(asked.fields, self.places)
         if asked.held is not None:  # in the order of the items its time is over, or there is something
             fields["sysFlag"] = str(int(fields["sysFlag"]) & ~PULL_SUSPENDS)
+        if self._is_by_key(asked):
+            fields = keys.at_any_time(fields)
         if asked.op == "end_transaction":
             offset, place = fields["tranStateTableOffset"], asked.fields.get("commitLogOffset", "")
             fields["tranStateTableOffset"] = self.halves.get((place, offset)) or self.halves.get(("", offset), offset)
@@ -343,6 +351,9 @@ class Reference:
         if asked.held is not None and asked.held < _PATIENT * longest:
             yield Difference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
         if found is not None and not self._is_comparable(asked, recorded, found):
+            return
+        if found is not None and self._is_by_key(asked):
+            self._by_key.append((asked, [looks.place_of(data) for data in looks.split(found.body or b"")]))
             return
         if found is not None and recorded.code != found.code:
             yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark], str(asked), asked.seq)
@@ -367,6 +378,25 @@ class Reference:
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from _within(differences, str(asked), asked.seq)
+
+    @staticmethod
+    def _is_by_key(asked: Asked) -> bool:
+        """Whether records are sought under a key, which is judged when it is known where the target has them and since when."""
+        return asked.op == "find" and asked.code in keys.ANSWERS and keys.sought(asked.fields) is not None
+
+    def _found(
+        self, fields: Mapping[str, str], there: Iterable[int], answer: Mapping[str, Any], late: Collection[int] = ()
+    ) -> Iterator[Difference]:
+        """Whether an answer has the records that it should have under a key; `there`: the places here of all that are under it."""
+        theirs = {ours.physical_offset: (place, message) for place, (message, ours) in self.pairs.items() if ours is not None}
+        wanted, size = keys.sought(fields), int(answer.get("bodySize", 0))
+        known = [theirs.get(place) for place in there]
+        if wanted is None or None in known or size > KEPT or not self.names.is_mine(fields["topic"]):
+            return
+        rows = dict(one for one in known if one is not None)
+        stored = {place: message.store_timestamp for place, message in rows.items()}
+        places_ = [one[0] for one in known if one is not None]
+        yield from keys.differences(wanted, places_, stored, answer.get("fields") or {}, answer["places"], late=late)
 
     def _told(self, asked: Asked, found: Command) -> Iterator[Difference]:
         """What a name server says in a body about what is the program's own."""
@@ -568,8 +598,14 @@ class Reference:
     def _looked(self, answers: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
         connection = self.deployment.connect(self.deployment.part)
         for one in answers:
-            found = looks.said(connection.ask(plain(one["name"], **one["args"]), SECONDS))
-            yield from _within(self._look(one, found), _asked(one))
+            asked = plain(one["name"], **one["args"])
+            sought = one["name"] == "find" and one["code"] in keys.ANSWERS
+            if sought:
+                wide = Command(asked.code, keys.at_any_time(asked.ext_fields or {}))
+                found = looks.said(connection.ask(wide, SECONDS))
+                yield from _within(self._found(asked.ext_fields or {}, found["places"], one), _asked(one))
+            else:
+                yield from _within(self._look(one, looks.said(connection.ask(asked, SECONDS))), _asked(one))
 
     def _look(self, recorded: Mapping[str, Any], found: dict[str, Any]) -> Iterator[Difference]:
         """One question: what both sides share of the answers, with the target's places and times for ours."""

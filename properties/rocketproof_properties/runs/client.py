@@ -38,7 +38,7 @@ SETTLING: Final = 0.01
 """Seconds for what a broker does behind its answers: requests that want none, registrations on their way."""
 ARRIVED: Final = 0.001
 """Seconds to look for what has come already."""
-DISPATCHED: Final = ("max_offset", "pull", "progress", "delete_topic")
+DISPATCHED: Final = ("max_offset", "pull", "progress", "find", "delete_topic")
 DISPATCHING: Final = 0.05
 """Requests about queues, and the seconds before them in which a broker dispatches what it has stored."""
 ASKED_AGAIN: Final = 4

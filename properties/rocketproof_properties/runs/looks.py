@@ -16,15 +16,21 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_protocol.groups import SYSTEM_GROUPS
 from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT
 
-from ..steps.vocabulary import Step
+from ..steps.vocabulary import SECOND, Step
 
 MOST_QUEUES: Final = 6
 """Queues of a program that are asked about."""
 MOST_TAGS: Final = 2
+MOST_KEYS: Final = 2
+"""Keys of a program that are asked about."""
 READER: Final = SYSTEM_GROUPS[0]
 """A group that every broker has."""
 NO_TAG: Final = "rocketproof-none"
 """A tag that no message has."""
+NO_KEY: Final = "rocketproof-none"
+"""A key that no message has."""
+REACHES: Final = ("indexLastUpdateTimestamp", "indexLastUpdatePhyoffset")
+"""How far an index goes, as the answer to who asks by a key says: when its last record was stored, and where it is."""
 _SIZE: Final = Struct(">i")
 _QUEUE: Final = re.compile(r'\{[^{}]*"queueId":(\d+)[^{}]*\}:(\{[^{}]*\})')
 """An entry of a map whose names are queues, which no reader of JSON reads."""
@@ -41,10 +47,15 @@ def questions(
     queues: Sequence[tuple[str, int, int]],
     tags: Mapping[tuple[str, int], Collection[str]],
     groups: Collection[str],
+    keys: Mapping[tuple[str, str], Sequence[int]],
 ) -> Iterator[Step]:
-    """What is asked of topics and of queues with their next offsets; `tags` are those of a queue's messages."""
+    """What is asked of topics and of queues with their next offsets; `tags` are those of a queue's messages, `keys` those of a topic's with
+    the times at which records that have them were stored."""
     for topic in topics:
         yield "stats", {"topic": topic}
+        yield "find", {"topic": topic, "key": NO_KEY}
+    for (topic, key), times in sorted(keys.items())[:MOST_KEYS]:
+        yield from sought(topic, key, times)
     for topic, queue, end in sorted(queues, key=lambda row: not row[2])[:MOST_QUEUES]:
         of = {"topic": topic, "queue": queue}
         yield "min_offset", of
@@ -54,6 +65,24 @@ def questions(
             yield "pull", {**of, "group": READER, "tags": tag}
         for group in groups:
             yield "progress", {**of, "group": group}
+
+
+def sought(topic: str, key: str, times: Sequence[int]) -> Iterator[Step]:
+    """What is asked about a key: all of its records, the last one, those of the first second and those of the last one."""
+    of = {"topic": topic, "key": key}
+    yield "find", of
+    yield "find", {**of, "most": 1}
+    yield "find", {**of, "most": 0, "unique": True}
+    yield "find", {**of, "end": min(times)}
+    yield "find", {**of, "end": min(times) - 2 * SECOND}
+    yield "find", {**of, "begin": max(times) - SECOND}
+    yield "find", {**of, "begin": max(times) + 1}
+    yield "find", {**of, "begin": min(times) - SECOND, "end": max(times)}
+
+
+def steady(look: Mapping[str, Any]) -> dict[str, Any]:
+    """A look without what others may change meanwhile: how far the index goes."""
+    return {**look, "fields": {name: text for name, text in look["fields"].items() if name not in REACHES}}
 
 
 def consumption(topic: str, queue: int, end: int, group: str) -> list[Step]:

@@ -20,16 +20,16 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
-from rocketproof_protocol.properties import TAGS
+from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
-from rocketproof_traces.stored.record import record_at
+from rocketproof_traces.stored.record import Record, record_at
 
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
 from ..steps.vocabulary import Step, plain
-from .looks import born_of, look_around, place_of, questions, split
+from .looks import born_of, look_around, place_of, questions, split, steady
 from .recording import KEPT, worded
 from .waiting import until
 
@@ -264,21 +264,33 @@ def _looks(
     if known is not None:
         yield "groups", {"groups": {name: config for name, config in known.items() if names.is_mine(name)}}
     tags: dict[tuple[str, int], set[str]] = {}
+    keys: dict[tuple[str, str], list[int]] = {}
     for data in records.values():
         record = record_at(data, place_of(data))
-        tag = record.properties.get(TAGS) if record is not None else None
-        if record is not None and tag and _SIMPLE.fullmatch(tag):
+        if record is None:
+            continue
+        for key in _keys(record) if names.is_mine(record.topic) else ():
+            keys.setdefault((record.topic, key), []).append(record.store_timestamp)
+        tag = record.properties.get(TAGS)
+        if tag and _SIMPLE.fullmatch(tag):
             tags.setdefault((record.topic, record.queue_id), set()).add(tag)
     mine = sorted(name for name in table or {} if names.is_mine(name))
-    asked = list(questions(mine, [(topic, queue, end) for topic, queue, end, _ in queues], tags, sorted(groups)))
+    asked = list(questions(mine, [(topic, queue, end) for topic, queue, end, _ in queues], tags, sorted(groups), keys))
     first, again = look_around(reader, asked), look_around(reader, asked)
     moved = [[topic, queue, end, now] for topic, queue, end, _ in queues if (now := reader.next_offset(topic, queue)) not in (None, end)]
     after = reader.topics()
     changed = [] if table is None or after is None else sorted(name for name in mine if table[name] != after.get(name))
     faults, missed = reader.take()
     if not (faults or missed):
-        twice = [[one, other] for one, other in zip(first, again, strict=True) if one != other]
+        both = zip(map(steady, first), map(steady, again), strict=True)
+        twice = [[one, other] for one, other in both if one != other]
         yield "looks", {"looks": first, "twice": twice, "moved": moved, "changed": changed}
+
+
+def _keys(record: Record) -> list[str]:
+    """What a record can be found by."""
+    found = [record.properties.get(UNIQ_KEY, ""), *record.properties.get(KEYS, "").split(" ")]
+    return [key for key in dict.fromkeys(found) if key]
 
 
 def _late(reader: Reader, before: Ends, records: dict[int, bytes], born: range, expected: int) -> bool:

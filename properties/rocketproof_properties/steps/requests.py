@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rocketproof_impl.java import string_hash, utf8
+from rocketproof_impl.broker.inspection import ASKS_UNIQUE
+from rocketproof_impl.java import LONG_MAX, string_hash, utf8
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.registered import compressed
 from rocketproof_impl.remoting.command import VERSION
@@ -212,10 +213,19 @@ def delete(context: Context, to: str, *, topic: str = "A") -> Call:
 
 
 def group(
-    context: Context, to: str, *, group: str = "g", queues: int = 1, retries: int = 16, more: Mapping[str, object] | None = None
+    context: Context,
+    to: str,
+    *,
+    group: str = "g",
+    queues: int = 1,
+    retries: int = 16,
+    more: Mapping[str, object] | None = None,
+    named: bool = True,
 ) -> Call:
-    """`more` are further fields of a group's, such as `consumeEnable`; those that are not there have the broker's defaults."""
-    data = {"groupName": context.names.group(group), "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
+    """`more` are further fields of a group's, such as `consumeEnable`; those that are not there have the broker's defaults. `named`: it
+    says which group it is."""
+    name = {"groupName": context.names.group(group)} if named else {}
+    data = {**name, "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
     return Call("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
@@ -297,6 +307,29 @@ def commit(context: Context, to: str, *, topic: str = "A", queue: int = 0, group
 
 def _of_group(context: Context, topic: str, queue: int, group: str) -> dict[str, str]:
     return {"consumerGroup": context.names.group(group), "topic": context.names.topic(topic), "queueId": str(queue)}
+
+
+def find(
+    context: Context,
+    to: str,
+    *,
+    topic: str = "A",
+    key: str = "k",
+    most: int = 32,
+    begin: int = 0,
+    end: int = LONG_MAX,
+    unique: bool = False,
+) -> Call:
+    """Records of a topic under one of their keys, at most so many, stored in this time (ms); if `unique`, under the key that one message
+    has for itself, and as many as the broker likes."""
+    fields = {
+        "topic": context.names.topic(topic),
+        "key": key,
+        "maxNum": str(most),
+        "beginTimestamp": str(begin),
+        "endTimestamp": str(end),
+    }
+    return Call("find", to, codes.QUERY_MESSAGE, fields | ({ASKS_UNIQUE: "true"} if unique else {}))
 
 
 def view(context: Context, to: str, *, place: int = 0) -> Call:

@@ -80,6 +80,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "pull": _asks("a consumer asks for records of a queue", requests.pull),
     "progress": _asks("a consumer asks how far its group is in a queue", requests.progress),
     "commit": _asks("a consumer says how far its group is in a queue", requests.commit),
+    "find": _asks("somebody asks for the records under a key", requests.find),
     "view": _asks("somebody asks for the record at a place of the log", requests.view),
     "topics": _asks("somebody asks a broker for its topics", requests.topics),
     "groups": _asks("somebody asks a broker for its consumer groups", requests.groups),

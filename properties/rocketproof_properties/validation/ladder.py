@@ -156,6 +156,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "max_offset": Request(2, "everything: the broker is not recognised", {"topic": "nowhere"}),
     "pull": Request(3, _LOOKS, {"topic": "nowhere"}),
     "view": Request(0, "records at the place that an answer names: whether an id leads to its message", {"place": 0}),
+    "find": Request(0, "keys: whether a message is found by those that it has", {"topic": "nowhere"}),
     "topics": Request(0, "the topic table: whether a refused send left a topic, with how many queues and which permission"),
     "settings": Request(0, "settings: those of the profile's release are assumed"),
     "back": Request(4, "retries and dead letters", {"offset": 0}),

@@ -41,11 +41,6 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         *("store/flush:", "store/flushing:", "store/threads:", "store/transient:", "store/settings:StoreSettings.transient_store_pool"),
         *("store/checkpoint:",),
     ),
-    "nobody asks for messages by their keys": (
-        "store/index:IndexService.query",
-        "store/indexfile:IndexFile.find",
-        "store/indexfile:IndexFile.touches",
-    ),
     "files of the log are kept for an hour at least, which is longer than programs take": ("store/consumequeue:ConsumeQueue.correct_min",),
     "no buffer is written before the file": ("store/files:MappedFile.__init__ dropped self.committed_position",),
     "files are whole when a broker starts": (

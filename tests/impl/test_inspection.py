@@ -11,6 +11,7 @@ from sending import Stand
 from simulated import fields_of, present
 
 from rocketproof_impl.broker.settingstext import FIELDS, properties_of
+from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol.fastjson import loads, map_text
 
@@ -62,6 +63,69 @@ def test_the_smallest_offset_of_a_queue() -> None:
     queue.min_offset = 3
     assert stand.call(31, None, topic="T", queueId=1).ext_fields == {"offset": "3"}
     assert stand.call(31, None, topic="T", queueId=0).ext_fields == {"offset": "0"}
+
+
+FOREVER = 1 << 62
+NOT_FOUND = (22, "can not find message, maybe time range not correct", {"indexLastUpdateTimestamp": "0", "indexLastUpdatePhyoffset": "0"})
+
+
+def keyed(stand: Stand, *keys: str) -> list[bytes]:
+    """The records of messages with these keys, in order."""
+    for each in keys:
+        stand.send(properties=f"KEYS\x01{each}\x02")
+    stand.broker.store.dispatch()
+    return [stand.broker.store.commit_log.select(one.physical_offset) or b"" for one in stand.broker.store.records()]
+
+
+def found(stand: Stand, key: str, most: object = 32, begin: int = 0, end: int = FOREVER, **more: object) -> Command:
+    return stand.call(12, None, topic="T", key=key, maxNum=most, beginTimestamp=begin, endTimestamp=end, **more)
+
+
+@behaviour("REC-04")
+def test_records_under_a_key_in_the_order_of_the_log() -> None:
+    stand = Stand("P494")
+    records = keyed(stand, "a b", "a  a", "Aa", "BB")
+    last = stand.last()
+    answer = found(stand, "a")
+    reaches = {"indexLastUpdateTimestamp": str(last.store_timestamp), "indexLastUpdatePhyoffset": str(last.physical_offset)}
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, reaches)
+    assert answer.body == records[0] + records[1] + records[1]  # once for each time that it has the key
+    assert found(stand, "b").body == records[0]
+    assert found(stand, "Aa").body == found(stand, "BB").body == records[2] + records[3]  # of one hash
+    assert found(stand, "a", 1).body == records[1]  # the newest
+    assert found(stand, "a", 0, _UNIQUE_KEY_QUERY="true").body == answer.body
+
+
+@behaviour("REC-04")
+def test_no_record_is_under_another_key_or_topic_or_of_another_time() -> None:
+    stand = Stand("P494")
+    keyed(stand, "a b")
+    stored = stand.last().store_timestamp
+    nothing = [
+        *(found(stand, key) for key in ("", "c", "a b")),
+        stand.call(12, None, topic="U", key="a", maxNum=32, beginTimestamp=0, endTimestamp=FOREVER),
+        found(stand, "a", 0),
+        found(stand, "a", begin=stored + 1),
+        found(stand, "a", end=stored - 1),
+        found(stand, "a", 0, _UNIQUE_KEY_QUERY="TRUE"),
+    ]
+    assert [(answer.code, answer.remark, answer.ext_fields) for answer in nothing] == [NOT_FOUND] * len(nothing)
+
+
+@behaviour("REM-08")
+def test_fewer_records_than_none_cannot_be_asked_for() -> None:
+    stand = Stand("P494")
+    answer = found(stand, "a", -1)
+    assert (answer.code, str(answer.remark).partition(",")[0]) == (1, "java.lang.IllegalArgumentException: Illegal Capacity: -1")
+    assert found(stand, "a", -1, _UNIQUE_KEY_QUERY="true").code == 22
+
+
+@behaviour("REM-04")
+def test_a_topic_or_a_key_that_is_missing_is_called_null() -> None:
+    stand = Stand("P494")
+    (record,) = keyed(stand, "null")
+    assert stand.call(12, None, topic="T", maxNum=32, beginTimestamp=0, endTimestamp=FOREVER).body == record
+    assert stand.call(12, None, key="null", maxNum=32, beginTimestamp=0, endTimestamp=FOREVER).code == 22
 
 
 def test_the_offsets_of_a_topic() -> None:

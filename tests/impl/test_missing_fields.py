@@ -21,6 +21,7 @@ HEADERS: Final[dict[str, type[Any]]] = {
     "min_offset": headers.QueueRequestHeader,
     "earliest": headers.QueueRequestHeader,
     "stats": headers.TopicRequestHeader,
+    "find": headers.QueryMessageRequestHeader,
     "view": headers.ViewMessageRequestHeader,
     "pull": headers.PullMessageRequestHeader,
     "progress": headers.QueryConsumerOffsetRequestHeader,

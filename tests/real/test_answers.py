@@ -52,7 +52,7 @@ def create(topic: str, **changed: Any) -> dict[str, Any]:
 
 
 def send(number: int, tag: str, queue: int = 0, topic: str = "T") -> Asked:
-    properties = f"TAGS\x01{tag}\x02WAIT\x01true"
+    properties = f"TAGS\x01{tag}\x02KEYS\x01a b Aa\x02WAIT\x01true"
     fields = {
         "a": "pg",
         "b": topic,
@@ -82,6 +82,11 @@ def without(fields: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key != name}
 
 
+def found(name: str, **changed: Any) -> Asked:
+    fields = {"topic": "T", "key": "a", "maxNum": 32, "beginTimestamp": 0, "endTimestamp": 2**63 - 1, **changed}
+    return Asked(f"find {name}", BROKER, 12, {key: value for key, value in fields.items() if value is not None})
+
+
 END = {"producerGroup": "pg", "tranStateTableOffset": 0, "commitLogOffset": 0, "commitOrRollback": 8, "msgId": "m"}
 BACK = {"group": "cg", "offset": 0, "delayLevel": 1, "maxReconsumeTimes": 3}
 
@@ -98,6 +103,21 @@ REQUESTS = (
     Asked("min offset of nothing", BROKER, 31, {"topic": "nosuch", "queueId": 7}),
     Asked("view", BROKER, 33, {"offset": 0}),
     Asked("view nothing", BROKER, 33, {"offset": 1 << 40}),
+    found("all"),
+    found("another key", key="b"),
+    found("one of its hash", key="BB"),
+    found("none", key="c"),
+    found("an empty one", key=""),
+    found("of another topic", topic="U"),
+    found("one", maxNum=1),
+    found("no", maxNum=0),
+    found("less than none", maxNum=-1),
+    found("by a unique key", maxNum=0, _UNIQUE_KEY_QUERY="true"),
+    found("by a unique key, with another word", maxNum=0, _UNIQUE_KEY_QUERY="TRUE"),
+    found("of the past", endTimestamp=1_000_000_000_000),
+    found("of the future", beginTimestamp=4_102_444_800_000),
+    *(found(f"without {name}", **{name: None}) for name in ("topic", "key", "maxNum", "beginTimestamp", "endTimestamp")),
+    found("a number that is none", maxNum="x"),
     Asked("stats", BROKER, 202, {"topic": "U"}),
     Asked("stats of one with messages", BROKER, 202, {"topic": "T"}),
     Asked("stats of nothing", BROKER, 202, {"topic": "nosuch"}),
@@ -235,6 +255,8 @@ def text(value: Any) -> str:
 def told(answer: Command) -> dict[str, Any]:
     """An answer without what differs from run to run."""
     fields = {name: masked(value) for name, value in (answer.ext_fields or {}).items()}
+    if fields.get("indexLastUpdateTimestamp", "0") != "0":
+        fields["indexLastUpdateTimestamp"] = "*"
     return {"code": answer.code, "remark": masked(answer.remark or ""), "fields": fields, "body": content(answer.body)}
 
 

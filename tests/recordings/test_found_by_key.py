@@ -1,0 +1,85 @@
+"""What a broker has to find under a key, by what the reference implementation finds there and by when the target has stored it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from rocketproof_properties.replay import keys
+from rocketproof_properties.runs.looks import REACHES
+
+STORED = {100: 5_000, 200: 8_000, 300: 20_000}
+THERE = [100, 200, 200, 300]
+"""The second one has the key twice."""
+
+
+def reaches(found: Collection[int]) -> dict[str, str]:
+    """How far an index goes whose last record is the last one found."""
+    return dict(zip(REACHES, ("20000", "300") if found else ("0", "0"), strict=True))
+
+
+def wrong(found: list[int], *, most: int = 32, begin: int = 0, end: int = 1 << 62, late: Collection[int] = ()) -> list[str]:
+    told = reaches(found)
+    return [one.field for one in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
+
+
+@pytest.mark.parametrize(
+    ("found", "asked"),
+    [
+        (THERE, {}),
+        ([300], {"most": 1}),
+        ([200, 300], {"most": 2}),
+        ([], {"most": 0}),
+        ([300], {"begin": 19_000}),
+        ([100], {"end": 5_000}),
+        ([200, 200], {"begin": 6_000, "end": 9_000}),
+        ([], {"begin": 20_001}),
+        ([], {"end": 4_000}),
+    ],
+)
+def test_the_newest_records_of_the_time(found: list[int], asked: dict[str, int]) -> None:
+    assert wrong(found, **asked) == []
+    for other in (THERE, [300], [200, 300], [], [100], [200, 200], [300, 100], [200]):
+        assert (wrong(other, **asked) == []) is (other == found)
+
+
+def test_what_was_stored_within_a_second_of_a_bound_may_be_found_or_not() -> None:
+    for found in ([200, 200, 300], [300]):
+        assert wrong(found, begin=7_500) == []
+    for found in ([100, 200, 200], [100]):
+        assert wrong(found, end=7_500) == []
+    for found in ([200, 200], [100, 300], [300, 200, 200], [200, 200, 200, 300]):
+        assert wrong(found, begin=7_500) == ["records"]
+
+
+def test_what_was_sent_just_before_need_not_be_in_the_index() -> None:
+    for found in (THERE, [100], [100, 200, 200]):
+        assert wrong(found, late={200, 300}) == []
+    for found in ([], [200, 200, 300], [100, 100], [200, 100]):
+        assert wrong(found, late={200, 300}) == ["records"]
+    assert wrong([100, 200], most=1, late={200, 300}) == ["records"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told", "fields"),
+    [
+        ([300], {}, [f"extFields.{name}" for name in REACHES]),
+        ([300], {REACHES[0]: "19999", REACHES[1]: "300"}, [f"extFields.{REACHES[0]}"]),
+        ([300], {REACHES[0]: "20000", REACHES[1]: "299"}, [f"extFields.{REACHES[1]}"]),
+        ([300], {REACHES[0]: "50000", REACHES[1]: "5000"}, []),
+        ([], {REACHES[0]: "20000", REACHES[1]: "0"}, [f"extFields.{REACHES[0]}"]),
+    ],
+)
+def test_the_index_goes_as_far_as_what_is_found(found: list[int], told: dict[str, str], fields: list[str]) -> None:
+    asked = keys.Sought(1 if found else 0, 0, 1 << 62)
+    assert [one.field for one in keys.differences(asked, THERE, STORED, told, found)] == fields
+
+
+def test_what_is_refused_asks_for_nothing() -> None:
+    fields = {"topic": "T", "key": "k", "maxNum": "100", "beginTimestamp": "1", "endTimestamp": "9"}
+    assert keys.sought(fields) == keys.Sought(64, 1, 9)
+    assert keys.sought({**fields, "maxNum": "-1", "_UNIQUE_KEY_QUERY": "true"}) == keys.Sought(32, 1, 9)
+    for name, text in (("maxNum", "-1"), ("maxNum", "x"), ("beginTimestamp", ""), ("topic", None), ("key", None)):
+        assert keys.sought({each: value for each, value in {**fields, name: text}.items() if value is not None}) is None
+    assert keys.sought(keys.at_any_time(fields)) == keys.Sought(64, 0, 2**63 - 1)

@@ -19,7 +19,7 @@ def reaches(found: Collection[int]) -> dict[str, str]:
     return dict(zip(REACHES, ("20000", "300") if found else ("0", "0"), strict=True))
 
 
-def wrong(found: list[int], *, most: int = 32, begin: int = 0, end: int = 1 << 62, late: Collection[int] = ()) -> list[str]:
+def wrong(found: list[int], late: Collection[int] = (), *, most: int = 32, begin: int = 0, end: int = 1 << 62) -> list[str]:
     told = reaches(found)
     return [one.field for one in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
 
@@ -55,10 +55,10 @@ def test_what_was_stored_within_a_second_of_a_bound_may_be_found_or_not() -> Non
 
 def test_what_was_sent_just_before_need_not_be_in_the_index() -> None:
     for found in (THERE, [100], [100, 200, 200]):
-        assert wrong(found, late={200, 300}) == []
+        assert wrong(found, {200, 300}) == []
     for found in ([], [200, 200, 300], [100, 100], [200, 100]):
-        assert wrong(found, late={200, 300}) == ["records"]
-    assert wrong([100, 200], most=1, late={200, 300}) == ["records"]
+        assert wrong(found, {200, 300}) == ["records"]
+    assert wrong([100, 200], {200, 300}, most=1) == ["records"]
 
 
 @pytest.mark.parametrize(

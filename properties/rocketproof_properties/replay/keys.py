@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rocketproof_impl.broker.inspection import ASKS_UNIQUE, MOST_UNIQUE
 from rocketproof_impl.java import LONG_MAX
@@ -51,6 +52,11 @@ def at_any_time(fields: Mapping[str, str]) -> dict[str, str]:
     """The same request for all that may be found under the key."""
     wide = {"maxNum": str(MOST_FOUND), "beginTimestamp": "0", "endTimestamp": str(LONG_MAX)}
     return {name: text for name, text in fields.items() if name != ASKS_UNIQUE} | wide
+
+
+def all_of(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a step that asks for the same, at any time."""
+    return {name: args[name] for name in ("topic", "key")} | {"most": MOST_FOUND}
 
 
 def differences(

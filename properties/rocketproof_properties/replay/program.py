@@ -598,14 +598,12 @@ class Reference:
     def _looked(self, answers: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
         connection = self.deployment.connect(self.deployment.part)
         for one in answers:
-            asked = plain(one["name"], **one["args"])
-            sought = one["name"] == "find" and one["code"] in keys.ANSWERS
-            if sought:
-                wide = Command(asked.code, keys.at_any_time(asked.ext_fields or {}))
-                found = looks.said(connection.ask(wide, SECONDS))
-                yield from _within(self._found(asked.ext_fields or {}, found["places"], one), _asked(one))
-            else:
-                yield from _within(self._look(one, looks.said(connection.ask(asked, SECONDS))), _asked(one))
+            name, args = one["name"], one["args"]
+            by_key = name == "find" and one["code"] in keys.ANSWERS
+            found = looks.said(connection.ask(plain(name, **(keys.all_of(args) if by_key else args)), SECONDS))
+            fields = plain(name, **args).ext_fields or {}
+            differing = self._found(fields, found["places"], one) if by_key else self._look(one, found)
+            yield from _within(differing, _asked(one))
 
     def _look(self, recorded: Mapping[str, Any], found: dict[str, Any]) -> Iterator[Difference]:
         """One question: what both sides share of the answers, with the target's places and times for ours."""

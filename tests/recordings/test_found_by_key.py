@@ -19,7 +19,7 @@ def reaches(found: Collection[int]) -> dict[str, str]:
     return dict(zip(REACHES, ("20000", "300") if found else ("0", "0"), strict=True))
 
 
-def wrong(found: list[int], late: Collection[int] = (), *, most: int = 32, begin: int = 0, end: int = 1 << 62) -> list[str]:
+def wrong(found: list[int], late: Collection[int] = (), /, *, most: int = 32, begin: int = 0, end: int = 1 << 62) -> list[str]:
     told = reaches(found)
     return [one.field for one in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
 

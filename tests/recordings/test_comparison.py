@@ -58,6 +58,13 @@ def test_routes_share_queues_and_the_addresses_of_brokers_that_are_known_by_name
     assert comparison.route(b"nothing", str.islower) == "no JSON"
 
 
+def test_a_route_says_where_a_master_is() -> None:
+    body = b'{"brokerDatas":[{"brokerAddrs":{1:"h:2"},"brokerName":"a"},{"brokerAddrs":{0:"h:1",1:"h:2"},"brokerName":"b"}]}'
+    assert [comparison.address(data, name) for data, name in ((body, "b"), (body, "c"), (body, "a"), (b"nothing", "b"), (None, "b"))] == [
+        "h:1", None, None, None, None,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("recorded", "found", "same"),
     [

@@ -217,6 +217,15 @@ def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
         return _NO_JSON
 
 
+def address(data: bytes | None, broker: str) -> str | None:
+    """Where a route says that a broker's master is; None where it does not say."""
+    try:
+        rows = fastjson.loads(data or b"{}").get("brokerDatas", [])
+        return next((str(row["brokerAddrs"]["0"]) for row in rows if row["brokerName"] == broker), None)
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return None
+
+
 def clusters(data: bytes | None, mine: Callable[[str], bool]) -> Any:
     """What two name servers' tables of clusters have to share: the brokers and the clusters whose names are `mine`."""
     try:

@@ -140,7 +140,8 @@ class Reference:
 
     def _settings(self) -> BrokerSettings:
         settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)
-        if {"brokerIP1", "listenPort"} <= self.history.settings.keys():
+        self._knows_address = {"brokerIP1", "listenPort"} <= self.history.settings.keys()
+        if self._knows_address:
             settings.broker_ip1, settings.listen_port = self.history.settings["brokerIP1"], int(self.history.settings["listenPort"])
         hosts = [host for one in self.history.asked if (host := _answer_of(one).host) is not None]
         if hosts:
@@ -375,6 +376,7 @@ class Reference:
         ):
             one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
             differences += comparison.values("route", one, other)
+            differences += self._own_address(body_of(asked.answer), found.body)
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from _within(differences, str(asked), asked.seq)
@@ -397,6 +399,13 @@ class Reference:
         stored = {place: message.store_timestamp for place, message in rows.items()}
         places_ = [one[0] for one in known if one is not None]
         yield from keys.differences(wanted, places_, stored, answer.get("fields") or {}, answer["places"], late=late)
+
+    def _own_address(self, *routes: bytes | None) -> Iterator[Difference]:
+        """Where two routes say that the broker itself is, if both do and its settings are known."""
+        if self._knows_address:
+            one, other = (comparison.address(data, self.broker.settings.broker_name) for data in routes)
+            if None not in (one, other) and one != other:
+                yield Difference("address", one, other)
 
     def _told(self, asked: Asked, found: Command) -> Iterator[Difference]:
         """What a name server says in a body about what is the program's own."""

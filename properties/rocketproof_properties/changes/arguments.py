@@ -35,6 +35,10 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
     "no request of ours tells how a group consumes": ("broker/heartbeat:ClientManageProcessor._consumer constant 'consume",),
+    "nobody holds the lock of topics for three seconds": (
+        "broker/topics:TopicConfigManager._create part config is not None and create_new",
+        "broker/retry:to_dead_letter_topic negated config is None",
+    ),
     "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
     "a silent client is forgotten after two minutes": ("broker/clients:expired",),
     "what is brought to the device shows when a machine loses its power or a device fails": (

@@ -29,6 +29,7 @@ from rocketproof_properties.validation.restarts import Late, Report, in_time, re
 
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
+KEYED = ("send", {"topic": "A", "properties": {"KEYS": "k l", "UNIQ_KEY": "0A"}})
 BATCH = ("send", {"topic": "A", "items": [("a", {}), ("b", {})]})
 PREFIX = "r0a0a0a-"
 
@@ -134,6 +135,39 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         (SEND,),
         "max_offset.offset",
     ),
+    "an index without unique keys": (
+        [Text("rocketproof_impl.store.index:keys_of", "if unique is not None", "if False")],
+        (KEYED,),
+        "find.records",
+    ),
+    "a key that hides the others": (
+        [Text("rocketproof_impl.store.indexfile:IndexFile.put", "previous = self._valid(", "previous = 0 * self._valid(")],
+        (KEYED, KEYED),
+        "find.records",
+    ),
+    "the oldest records of a key": (
+        [Text("rocketproof_impl.store.index:IndexService.query", "found.append(offset)", "found[:] = [offset]")],
+        (KEYED, KEYED),
+        "find.records",
+    ),
+    "records of a key at any time": (
+        [
+            Text("rocketproof_impl.store.index:IndexService.query", "file.touches(begin, end)", "True"),
+            Text("rocketproof_impl.store.indexfile:IndexFile.find", "begin <= time <= end", "True"),
+        ],
+        (KEYED,),
+        "find.records",
+    ),
+    "an index that ends too early": (
+        [Text("rocketproof_impl.store.index:IndexService.reaches", "last.end_physical_offset", "last.begin_physical_offset - 1")],
+        (KEYED,),
+        "find.indexLastUpdatePhyoffset",
+    ),
+    "a broker's address": (
+        [Text("rocketproof_impl.broker.settings:BrokerSettings.address", "self.listen_port", "self.listen_port + 1")],
+        (SEND, ("route", {"topic": "A"})),
+        "route.address",
+    ),
 }
 
 
@@ -148,6 +182,8 @@ def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> No
 def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
     with changed() as running:
         assert performed(running, tmp_path, SEND, BATCH, ("group", {"group": "g"})) == []
+        asked = (KEYED, KEYED, ("find", {"key": "l", "most": 1}), ("find", {"key": "k", "end": 1}), ("route", {"topic": "A"}))
+        assert performed(running, tmp_path, *asked, prefix="r0b0b0b-") == []
 
 
 def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_none(tmp_path: Path) -> None:

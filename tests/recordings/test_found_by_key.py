@@ -83,3 +83,9 @@ def test_what_is_refused_asks_for_nothing() -> None:
     for name, text in (("maxNum", "-1"), ("maxNum", "x"), ("beginTimestamp", ""), ("topic", None), ("key", None)):
         assert keys.sought({each: value for each, value in {**fields, name: text}.items() if value is not None}) is None
     assert keys.sought(keys.at_any_time(fields)) == keys.Sought(64, 0, 2**63 - 1)
+
+
+def test_a_key_that_the_target_has_made_up_is_another_one_here() -> None:
+    asked = {"topic": "T", "key": "theirs", "begin": 1, "unique": True}
+    assert keys.all_of(asked, {"theirs": "ours"}) == {"topic": "T", "key": "ours", "most": 64}
+    assert keys.all_of(asked, {}) == {"topic": "T", "key": "theirs", "most": 64}

@@ -54,9 +54,9 @@ def at_any_time(fields: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in fields.items() if name != ASKS_UNIQUE} | wide
 
 
-def all_of(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a step that asks for the same, at any time."""
-    return {name: args[name] for name in ("topic", "key")} | {"most": MOST_FOUND}
+def all_of(args: Mapping[str, Any], made_up: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of a step that asks for the same here, at any time; keys that the target has made up are others here."""
+    return {"topic": args["topic"], "key": made_up.get(args["key"], args["key"]), "most": MOST_FOUND}
 
 
 def differences(

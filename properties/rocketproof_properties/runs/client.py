@@ -137,12 +137,13 @@ class Client:
         come_back(self._deployment, broker)
 
     def _route(self, call: Call) -> None:
-        """Ask for a route, again for a while if the name server has none: a registration may be on its way."""
-        for _ in range(ASKED_AGAIN):
+        """Ask for a route, and again if the name server has none, later each time: a registration may be on its way."""
+        for again in range(ASKED_AGAIN):
+            if again:
+                time.sleep(max(SETTLING, 2 * self._slowest) * 2**again)
             answer = self.call(call)
             if answer is None or answer.code != TOPIC_NOT_EXIST:
                 return
-            time.sleep(max(SETTLING, 2 * self._slowest))
 
     def call(self, call: Call) -> Command | None:
         """Send a request and write down what comes; None where there is no answer."""

@@ -20,7 +20,7 @@ from rocketproof_properties.releases.edges import EDGES, edges
 from rocketproof_properties.releases.pairs import compare
 from rocketproof_properties.releases.staging import Stage, serves
 from rocketproof_properties.releases.switching import Recorded
-from rocketproof_properties.replay import program
+from rocketproof_properties.replay import dispatched
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.zoo.bugs import chosen
 
@@ -79,7 +79,7 @@ def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch
         asked = history.asked[1]
         asked.answer = {**asked.answer, "fields": {**asked.answer["fields"], "timestamp": stamp}}
     assert compare(one, other) == []
-    monkeypatch.setattr(program, "_DISPATCHED", 0)
+    monkeypatch.setattr(dispatched, "WITHIN", 0)
     assert [each.field for each in compare(one, other)] == ["timestamp"]
 
 

@@ -132,6 +132,7 @@ LEGAL: Final[Mapping[str, Legal]] = {
 
 NOT_DRAWN: Final[Mapping[str, str]] = {
     "brokerPermission": "the claim restart.routes does not know what routes it leaves; programs have it by name",
+    "slaveReadEnable": "a master sends consumers of some groups to slaves with it, which is not described",
     "transientStorePoolEnable": "what lies in its buffers when the process ends is lost, and no judge of files knows which",
     **dict.fromkeys(
         ("brokerName", "brokerId", "brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir"), "it says which broker it is, and where"

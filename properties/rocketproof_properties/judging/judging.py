@@ -24,7 +24,8 @@ from ..generators.settings import ALONE, settings_of
 from ..replay.comparison import Difference
 from ..replay.decided import kept, rules_of
 from ..replay.differences import differences
-from ..replay.program import ANSWER, OF_DISPATCH
+from ..replay.dispatched import OF_DISPATCH
+from ..replay.program import ANSWER
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import Asked, ParsedHistory, load
 from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults

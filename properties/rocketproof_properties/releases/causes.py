@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..replay.comparison import Difference
 from ..replay.decided import rules_of
-from ..replay.program import NEXT_OFFSET
+from ..replay.readback import NEXT_OFFSET
 from ..runs.parsed import ParsedHistory
 
 _NUMBER = re.compile(r"-?\d+")

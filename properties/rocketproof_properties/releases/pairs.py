@@ -21,8 +21,9 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
 
 from ..replay import comparison
 from ..replay.cases import Answer
-from ..replay.comparison import Comparison, Difference, message_data
-from ..replay.program import ENDS, ENTRY, NEXT_OFFSET, NOTHING_THERE, is_soon
+from ..replay.comparison import ENTRY, Comparison, Difference, message_data
+from ..replay.dispatched import ENDS, NOTHING_THERE, is_soon
+from ..replay.readback import NEXT_OFFSET
 from ..runs.client import MESSAGE_ID
 from ..runs.looks import born_of
 from ..runs.parsed import Asked, ParsedHistory

@@ -7,9 +7,10 @@ places are each side's own, only counted.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
@@ -23,6 +24,9 @@ from . import masks
 from .cases import Answer, is_short, shorten
 
 NO_ANSWER = "no answer"
+ENTRY: Final = "the broker's entry"
+TIMESTAMP: Final = "timestamp"
+_WITHIN: Final = re.compile(r"^(extFields|group|route|topicConfig|)\.")
 _NO_JSON = "no JSON"
 
 
@@ -251,3 +255,11 @@ def _brokers(rows: Iterable[Any], mine: Callable[[str], bool]) -> list[Any]:
         for row in rows
         if mine(str(row["brokerName"]))
     )
+
+
+def within(differences: Iterable[Difference], where: str, seq: int = -1) -> Iterator[Difference]:
+    """The differences of one request, topic or record, by the names that a report's findings have."""
+    for one in differences:
+        name = _WITHIN.sub("", one.field)
+        name = f"property {name.removeprefix('props.')}" if name.startswith("props.") else name
+        yield replace(one, field=ENTRY if name == "topicConfig" else name, where=where, seq=seq)

@@ -14,9 +14,11 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
 
 from ..runs.parsed import Other, ParsedHistory
-from .comparison import Difference
+from .comparison import ENTRY, Difference
+from .following import DELAY_STEP
 from .orders import Item, asked_first, orders
-from .program import DELAY_STEP, ENTRY, NEXT_OFFSET, Reference
+from .program import Reference
+from .readback import NEXT_OFFSET
 
 _SHORTEST_DELAY: Final = 900
 _MOST_MOMENTS: Final = 6
@@ -33,8 +35,10 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     moments = _moments(history)
     possible: list[Sequence[Item]] = [history.items]
     if any(one.one_way for one in history.asked):
-        born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
-        ends = {str(one.prepared_transaction_offset): at for at, one in reversed(reference.theirs.items()) if one.transaction == COMMIT}
+        born = {str(one.born_timestamp): at for at, one in reversed(reference.followed.theirs.items())}
+        ends = {
+            str(one.prepared_transaction_offset): at for at, one in reversed(reference.followed.theirs.items()) if one.transaction == COMMIT
+        }
         possible += orders(history, born, ends)
         missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
         found = [one for one in found if not _is_less(one, missing)]

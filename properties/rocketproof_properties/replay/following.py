@@ -1,0 +1,254 @@
+"""A simulated broker follows a history: it is asked what the target was asked, and time passes for it.
+
+It has the target's settings and an empty store. Where the target's messages are elsewhere in the log, places are translated: `places`
+grows with each answer. Nothing is compared here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.broker.checking import pre_send
+from rocketproof_impl.broker.sending import message_context
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.settingstext import FIELDS, update_settings
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.message import Message
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
+from rocketproof_impl.remoting.headers import parse_request_header
+from rocketproof_impl.store import record as records
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import PULL_SUSPENDS
+
+from ..deployments.simulated import SimulatedConnection
+from ..generators.settings import ALONE, while_running
+from ..runs.client import places
+from ..runs.parsed import Asked, Other, ParsedHistory
+from ..runs.recording import body_of
+from ..steps.call import command_of
+from ..steps.parts import NAME_SERVER
+from . import keys
+from .cases import Answer, here
+from .driver import SECONDS
+from .middle import begin_log_at
+from .simulated import ReplayDeployment
+
+DELAY_STEP: Final = 100
+_LARGEST_FILE: Final = 1 << 24
+_OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
+
+
+def is_by_key(asked: Asked) -> bool:
+    """Whether records are sought under a key, which is judged when it is known where the target has them and since when."""
+    return asked.op == "find" and asked.code in keys.ANSWERS and keys.sought(asked.fields) is not None
+
+
+def answer_of(asked: Asked) -> Answer:
+    """What the target answered."""
+    return Answer(asked.answer.get("code"), asked.answer.get("remark"), asked.answer.get("fields") or {})
+
+
+@dataclass
+class Follower:
+    """`places`: the target's places in its log to ours. `until`: let time pass as it did, up to this moment; for None it stands still
+    unless a program waits. `last`: of two brokers with a lost address the last one leaves; a name server has them in no order.
+    """
+
+    history: ParsedHistory
+    profile: Profile
+    until: int | None = None
+    last: bool = False
+    places: dict[int, int] = field(default_factory=dict)
+    halves: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.deployment = ReplayDeployment(self.profile, self._settings())
+        self.cluster = self.deployment.cluster
+        self._lines: dict[str, SimulatedConnection] = {}
+        self._addresses = count()
+        self.first = frozenset(self.broker.topics.table)
+        for name, value in self._configured().items():
+            update_settings(self.broker.settings, f"{name}={value}")
+        kept = sorted(self.history.records.items())
+        decoded = {
+            at: records.decode(d, exact=self.profile.exact_properties, hosts_by_flag=self.profile.hosts_by_flag)
+            for at, d in kept
+            if records.size_and_magic(d)[1] != records.BLANK_MAGIC
+        }
+        self.theirs = {at: message for at, message in decoded.items() if message is not None}
+        self.broken = [at for at, message in decoded.items() if message is None]
+        self._taken: set[int] = set()
+        first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
+        self.exact = self.history.program.needs == ALONE and first in self.theirs
+        if self.exact and first:
+            begin_log_at(self.broker, first)
+        self._began = self.cluster.clock.now()
+
+    def _settings(self) -> BrokerSettings:
+        settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)
+        self.knows_address = {"brokerIP1", "listenPort"} <= self.history.settings.keys()
+        if self.knows_address:
+            settings.broker_ip1, settings.listen_port = self.history.settings["brokerIP1"], int(self.history.settings["listenPort"])
+        hosts = [host for one in self.history.asked if (host := answer_of(one).host) is not None]
+        if hosts:
+            settings.broker_ip1, settings.listen_port = hosts[0][:2]
+        later = self._configured()
+        for name, value in {**self.history.settings, **self.history.program.settings}.items():
+            if name in FIELDS and name not in _OWN_SETTINGS and name not in later:
+                update_settings(settings, f"{name}={value}")
+        settings.mapped_file_size_commit_log = min(settings.mapped_file_size_commit_log, _LARGEST_FILE)
+        return settings
+
+    @property
+    def broker(self) -> Broker:
+        """The broker that runs now; a new one behind the end of its process."""
+        return self.deployment.broker
+
+    def _configured(self) -> Mapping[str, str]:
+        """The settings that were changed when the broker ran already."""
+        return while_running(self.history.program.needs)
+
+    def happen(self, item: Other) -> None:
+        """Let something happen that is no request."""
+        if item.op == "wait":
+            self.wait(int(item.value["millis"]))
+        elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
+            self._lines.clear()
+        elif item.op == "crash":
+            self.dispatch()
+            self.deployment.act("crash", power=False, metadata="ordered", seed=0)
+            self._lines.clear()
+        elif item.op == "hang_up":
+            for line in [line for line in self._lines if line.endswith(f" of {item.value['client']}")]:
+                self._lines.pop(line).close()
+        elif item.op == "disconnect":
+            address = str(item.value["address"])
+            server = self.cluster.name_server
+            if address in server.broker_live_table:  # else nobody registered over this connection (NS-08)
+                if self.last:
+                    server.broker_addr_table = dict(reversed(server.broker_addr_table.items()))
+                server.remove_address(address)
+
+    def pass_to(self, millis: int) -> None:
+        """Let time pass up to a moment of the history."""
+        if self.until is not None:
+            self.wait(self._began + millis - self.cluster.clock.now())
+
+    def wait(self, millis: int) -> None:
+        """Let time pass (ms)."""
+        for _ in range(millis // DELAY_STEP):
+            self.deployment.act("time", millis=DELAY_STEP)
+        self.dispatch()
+
+    def dispatch(self) -> None:
+        """What the broker's threads do before the next request: they flush, they dispatch, and they answer pulls that were held for it."""
+        if self.broker.settings.flush_disk_type == "SYNC_FLUSH":
+            self.broker.store.flush_now()
+        self.broker.store.dispatch()
+        self.cluster.scheduler.settle()
+
+    def answer(self, asked: Asked) -> Command | None:
+        """What is answered here, None if nothing is in time or nothing is wanted."""
+        part = NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
+        line = f"{asked.value.get('line') or part} of {asked.process}"
+        if line not in self._lines:
+            self._lines[line] = self.deployment.connect(part)
+            host, port = self._lines[line].remote
+            self._lines[line].remote = (host, port + next(self._addresses))  # each from an address of its own
+        connection = self._lines[line]
+        command = self._command(asked)
+        self.deployment.draw.queue = self._drawn(asked)
+        try:
+            if not asked.one_way:
+                return connection.ask(command, SECONDS)
+            connection.tell(command)
+        except TimedOut:
+            pass
+        finally:
+            self.dispatch()
+        return None
+
+    def questions(self, client: str) -> list[Command]:
+        """What the broker has asked a producer about half messages when it has looked for them (TRX-05)."""
+        self.wait(DELAY_STEP)
+        line = self._lines.get(f"{self.deployment.part} of {client}")
+        self.cluster.scheduler.complete(self.broker.transaction_check.check())
+        return [one for one in (line.strays if line is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
+
+    def arrive(self, asked: Asked) -> None:
+        """What a send does before it is stored: it is checked, and its topic is made."""
+        command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
+        with suppress(JavaError):
+            header = parse_request_header(command.code, command.ext_fields, self.profile)
+            if header is not None:
+                message_context(self.broker, channel, command, header)
+                self.cluster.scheduler.complete(pre_send(self.broker, channel, command, header))
+
+    def _command(self, asked: Asked) -> Command:
+        return command_of(int(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, int(asked.value["version"]))
+
+    def _drawn(self, asked: Asked) -> int:
+        """The queue that the target chose at random, as its answer or its record shows."""
+        answer = asked.answer.get("fields") or {}
+        if asked.op == "send_back":
+            if asked.code not in (codes.SUCCESS, None):
+                return 0  # what it may have become is another request's
+            before = self.theirs.get(int(asked.fields.get("offset", -1)))
+            again = None if before is None else self._again(before)
+            return 0 if again is None else _queue_of(again)
+        if not asked.fields.get("queueId", "").startswith("-"):
+            return 0
+        if "queueId" in answer:
+            return int(answer["queueId"])
+        born = [one for one in self.theirs.values() if str(one.born_timestamp) == asked.fields.get("bornTimestamp")]
+        return _queue_of(born[0]) if born else self._fuller_queue(asked.fields.get("topic", ""))
+
+    def _fuller_queue(self, topic: str) -> int:
+        """A queue of which the target counts more than we have: there it put what nobody could read back. 0 if there is none."""
+        counted = self.history.states.get("queues", {}).get("queues", ())
+        return next((queue for name, queue, end, *_ in counted if name == topic and end > self.broker.store.max_offset(name, queue)), 0)
+
+    def _again(self, before: Message) -> Message | None:
+        """The record that a message became when it was sent back, the first that no earlier request has become."""
+        for at, one in self.theirs.items():
+            same = one.born_timestamp == before.born_timestamp and one.reconsume_times == before.reconsume_times + 1
+            if same and at > before.physical_offset and at not in self._taken and one.topic != before.topic:
+                self._taken.add(at)
+                return one
+        return None
+
+    def _ours(self, asked: Asked) -> dict[str, str]:
+        """The request's fields with our places instead of the target's."""
+        fields = here(asked.fields, self.places)
+        if asked.held is not None:  # in the order of the items its time is over, or there is something
+            fields["sysFlag"] = str(int(fields["sysFlag"]) & ~PULL_SUSPENDS)
+        if is_by_key(asked):
+            fields = keys.at_any_time(fields)
+        if asked.op == "end_transaction":
+            offset, place = fields["tranStateTableOffset"], asked.fields.get("commitLogOffset", "")
+            fields["tranStateTableOffset"] = self.halves.get((place, offset)) or self.halves.get(("", offset), offset)
+        return fields
+
+    def learn(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+        """Note where the answered messages are on both sides; whether they are in a topic that programs share."""
+        theirs, ours = places(before), places(after)
+        self.places.update(zip(theirs, ours, strict=False))
+        if not theirs or not ours:
+            return False
+        message = self.broker.store.look_message_by_offset(ours[0])
+        shared = message is None or not self.history.names.is_mine(message.topic)
+        if shared and "queueOffset" in before and "queueOffset" in after:
+            self.halves[str(theirs[0]), before["queueOffset"]] = self.halves["", before["queueOffset"]] = after["queueOffset"]
+        return shared
+
+
+def _queue_of(message: Message) -> int:
+    """The queue that was meant."""
+    return int(message.properties.get("REAL_QID", message.queue_id))

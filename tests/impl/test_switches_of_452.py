@@ -28,6 +28,8 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.topics import TEMPLATE
 
+LOCK_BATCH_MQ = 41
+
 CLUSTER = "DefaultCluster"
 BOTH = ("P45", "P452")
 QUERY_MESSAGE = 12
@@ -79,7 +81,7 @@ def test_nobody_hears_of_an_unknown_code(place: str) -> None:
 @behaviour("REM-05")
 def test_a_code_that_the_release_serves_is_refused() -> None:
     """So that nobody waits for what this implementation lacks."""
-    assert Cluster(1, profile="P452").call(Command(QUERY_MESSAGE), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
+    assert Cluster(1, profile="P452").call(Command(LOCK_BATCH_MQ), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
 
 
 @pytest.mark.parametrize("profile", ["P452", "P471", "P491"])

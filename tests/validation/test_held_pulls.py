@@ -35,12 +35,17 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 
 def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tmp_path: Path) -> None:
-    found = judged(running, tmp_path, *STEPS)
-    assert "reference" in found.by and not found.verdicts and not found.unconfirmed
-    (one,) = (asked for asked in load(found.path).asked if asked.op == "pull")
-    assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
-    assert one.held is not None and one.held > 100
-    assert one.served == one.end > one.seq
+    for number in range(5):  # on a busy machine a pull may come behind its message
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found = judged(running, folder, *STEPS)
+        assert "reference" in found.by and not found.verdicts and not found.unconfirmed
+        (one,) = (asked for asked in load(found.path).asked if asked.op == "pull")
+        assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
+        assert one.held is not None and one.served == one.end > one.seq
+        if one.held > 100:
+            return
+    pytest.fail("no pull was held for the time that passes before its message")
 
 
 def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(running: Deployment, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from ..replay.comparison import ENTRY, Comparison, Difference, message_data
 from ..replay.dispatched import ENDS, NOTHING_THERE, is_soon
 from ..replay.readback import NEXT_OFFSET
 from ..runs.client import MESSAGE_ID
-from ..runs.looks import born_of
+from ..runs.looks import REACHES, born_of
 from ..runs.parsed import Asked, ParsedHistory
 from ..runs.recording import body_of
 
@@ -95,7 +95,7 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
         return
     if early and here.op in ENDS:
         return
-    counted = {_TIME, "queueOffset"} if _is_shared(one, here) else {_TIME}
+    counted = {_TIME, *REACHES, "queueOffset"} if _is_shared(one, here) else {_TIME, *REACHES}
     if bare(one, here.fields.get("topic", "")) in _drawn(one):
         counted |= {"queueId", "queueOffset"} if here.fields.get("queueId", "").startswith("-") else {"queueOffset"}
     command = Command(int(found.code or 0), dict(found.fields), remark=found.remark)

@@ -198,6 +198,8 @@ def outcomes(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
 STORED_ONCE, STORED_TWICE = Outcome(TIMES, 0, 0, TIMES, 0, where=True), Outcome(TIMES, 0, 0, 0, TIMES, where=True)
 NOT_STORED, IN_DOUBT = Outcome(0, TIMES, TIMES, 0, 0, where=True), Outcome(0, TIMES, 0, TIMES, 0, where=True)
 """Reported as sent: stored once, or twice. Reported as failed: not stored, or stored all the same."""
+TRIED_AGAIN = {NOT_STORED: Outcome(0, TIMES, TIMES - 1, 1, 0, where=True), IN_DOUBT: Outcome(0, TIMES, 0, TIMES - 1, 1, where=True)}
+"""What may come of the first: with a millisecond left when an attempt has waited in vain, a producer tries once more (CLI-27)."""
 IN_TIME: Mapping[Fault | None, Outcome] = {
     None: STORED_ONCE,
     Fault.TWICE: STORED_ONCE,
@@ -226,4 +228,5 @@ EXPECTED = {
 @pytest.mark.behaviour("CLI-27", "CLI-28", "CLI-30")
 def test_what_a_producer_makes_of_each_fault(request: pytest.FixtureRequest, outcomes: dict[Fault | None, Outcome]) -> None:
     name = request.node.callspec.params["outcomes"]
-    assert outcomes == EXPECTED[name]
+    late = {fault: one for fault, one in EXPECTED[name].items() if TRIED_AGAIN.get(one) == outcomes.get(fault)}
+    assert outcomes | late == EXPECTED[name]

@@ -57,7 +57,8 @@ def _empty(s: Specification, b: Expr) -> Expr:
 def _proper(s: Specification, b: Expr, t: Expr) -> Expr:
     known = any_of(row.known for row in (s.config[b, t], s.file[b, t], s.registration[b, t]))
     asked = s.given("check_names") & s.given("guards_topics")  # of a send, and of an administrator
-    return implies(asked & s.of_class(t, *REFUSED), ~known)
+    refused = [one for one in REFUSED if one != "forbidden" or not s.scope.waits]  # a broker has the topics in which messages wait
+    return implies(asked & s.of_class(t, *refused), ~known)
 
 
 def _without_counts(s: Specification, row: Row) -> Expr:
@@ -124,7 +125,7 @@ INVARIANTS: Final[dict[str, Formula]] = {
     "an answer is lost in a crash only": _requests(lambda s, row: implies(row.answer == "lost", s.crashes > 0)),
     "a queue has as many records as its next offset says": lambda s: (
         all_of(s.log.offset[b, t, q] == s.log.records[b, t, q] for b in s.Broker for t in s.Topic for q in s.Queue)
-        if s.scope.store
+        if s.scope.store and not s.scope.placed  # what is refused while it is encoded may count, too
         else const(1, Bool)
     ),
     "where nobody deletes topics, one that a request has put is there": _brokers(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rocketproof_model import Expr, Row, after, exists, forall, implies
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.placing import is_delayed, is_free
+from rocketproof_profiles import PROFILES
 
 from .claim import WITH_CASES, Case, Claim, append_now, cases
 
@@ -74,17 +75,17 @@ CLAIMS = [FREE, LEVEL, HALF, TIMED, DELAYED]
 
 _THERE: dict[str, Any] = {"condition": "the topic exists at the start", "given": {"existing": True}}
 _TIMERS = {**dict.fromkeys(WITH_CASES, "violated"), "P533": "holds"}
-_HALVES = {**dict.fromkeys(WITH_CASES, "violated"), "P40": "holds"}
+_WITH_HALVES = [one for one in WITH_CASES if PROFILES[one].half_messages]
 
 
-def _cases(claim: Claim, expected: Any, reason: str) -> list[Case]:
-    return cases(claim, "timers", expected, profiles=WITH_CASES, **_THERE, reason=reason)
+def _cases(claim: Claim, expected: Any, reason: str, profiles: Iterable[str] = WITH_CASES) -> list[Case]:
+    return cases(claim, "timers", expected, profiles=profiles, **_THERE, reason=reason)
 
 
 CASES: list[Case] = [
     *_cases(FREE, "holds", "CL-02"),
-    *_cases(LEVEL, "holds", "CL-02: a delay level is looked for first, and a message on one has no time any more"),
-    *_cases(HALF, _HALVES, "HAZ-39: what waits is put on its level or into the wheel behind the half topic; 4.0 knows no half messages"),
+    *_cases(LEVEL, "holds", "CL-02: a delay level is looked for first, and a message on one has no time any more", ["P533"]),
+    *_cases(HALF, "violated", "HAZ-39: what waits is put on its level or into the wheel behind the half topic", _WITH_HALVES),
     *_cases(TIMED, _TIMERS, "messages have times of their own from 5.0 on"),
     *_cases(DELAYED, "holds", "CL-02"),
 ]

@@ -35,7 +35,7 @@ PROFILES: Profiles = profiles(
         "P480": ("P490", "RocketMQ 4.8.0, by programs: what it does otherwise than 4.9.0"),
         "P471": ("P480", "RocketMQ 4.7.1, by programs: what it does otherwise than 4.8.0"),
         "P470": ("P471", "RocketMQ 4.7.0, by programs: what it does otherwise than 4.7.1"),
-        "P461": ("P471", "RocketMQ 4.6.1, by programs: what it does otherwise than 4.7.1"),
+        "P461": ("P470", "RocketMQ 4.6.1, by programs: what it does otherwise than 4.7.0"),
         "P460": ("P461", "RocketMQ 4.6.0, by programs: what it does otherwise than 4.6.1"),
         "P520": ("P533", "RocketMQ 5.2.0, by programs: what it answers otherwise than 5.3.3"),
         "P511": ("P520", "RocketMQ 5.1.1 to 5.1.4, by programs: what they answer otherwise than 5.2.0"),

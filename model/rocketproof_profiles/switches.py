@@ -107,7 +107,6 @@ class Profile:
         ),
         since("P493", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
         since("P470", frozenset(), "recorded: tests/data/releases"),
-        since("P461", frozenset(), "recorded: tests/data/releases"),
     )
     """System topics that may not be sent to (CHK-03)."""
 
@@ -115,7 +114,6 @@ class Profile:
         True,
         since("P49", False),
         since("P470", True, "recorded: tests/data/releases"),
-        since("P461", True, "recorded: tests/data/releases"),
     )
     """The template's name is refused (CHK-04), as what the text of a name is worth has been looked at, if it is."""
 
@@ -216,7 +214,12 @@ class Profile:
     )
     """A send without a body, on the wire also one of 0 bytes, is a null-pointer error before anything is checked (SEND-03)."""
 
-    stores_parsed: bool = switch(False, since("P49", True), since("P470", False, "recorded: tests/data/releases"))
+    stores_parsed: bool = switch(
+        False,
+        since("P49", True),
+        since("P470", False, "recorded: tests/data/releases"),
+        since("P461", True, "recorded: tests/data/releases"),
+    )
     """The stored properties are the parsed map with CLUSTER and without WAIT; otherwise they are the header's text (SEND-25)."""
 
     stores_wait: bool = switch(
@@ -415,7 +418,6 @@ class Profile:
         False,
         since("P49", True),
         since("P470", False, "not recorded: a new broker of 4.7.0 has no such topic, by its code"),
-        since("P461", False, "not recorded: a new broker of 4.6.1 has no such topic"),
     )
     """The constructor makes the schedule topic (TCM-03)."""
 
@@ -447,7 +449,6 @@ class Profile:
         True,
         since("P452", False, "recorded: tests/data/releases"),
         since("P470", False, "recorded: tests/data/releases"),
-        since("P461", False, "recorded: tests/data/releases"),
     )
     """An administrator can neither change nor delete a topic whose name is not legal, or that is the system's; otherwise he deletes any,
     and changes any but for the one that is called as the cluster, and for a name that nobody may send to for its text, or because it is
@@ -457,7 +458,6 @@ class Profile:
         True,
         since("P452", False, "recorded: tests/data/releases"),
         since("P470", False, "recorded: tests/data/releases"),
-        since("P461", False, "recorded: tests/data/releases"),
     )
     """The answer to a changed topic has the remark that answers are born with; otherwise it has none (TCM-30)."""
 

@@ -239,7 +239,8 @@ class MessageStore:
     def query_message(self, topic: str, key: str, most: int, begin: int, end: int) -> QueryMessageResult:
         """The records under a key that are still in the log, in its order. Raises JavaError."""
         places = sorted(self.index.query(topic, key, most, begin, end))
-        records = [data for place in places if self.look_message_by_offset(place) is not None and (data := self.commit_log.select(place))]
+        selected = (self.commit_log.select(place) for place in places)
+        records = [data for data in selected if data is not None and self.commit_log.decode(data) is not None]
         return QueryMessageResult(records, *self.index.reaches) if places else QueryMessageResult([])
 
     def pull(self, topic: str, queue_id: int, offset: int, most: int, matches: Callable[[int], bool]) -> GetMessageResult | None:

@@ -95,7 +95,7 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
         return
     if early and here.op in ENDS:
         return
-    counted = {_TIME, *REACHES, "queueOffset"} if _is_shared(one, here) else {_TIME, *REACHES}
+    counted = {_TIME, *REACHES, *(("queueOffset",) if _is_shared(one, here) else ())}
     if bare(one, here.fields.get("topic", "")) in _drawn(one):
         counted |= {"queueId", "queueOffset"} if here.fields.get("queueId", "").startswith("-") else {"queueOffset"}
     command = Command(int(found.code or 0), dict(found.fields), remark=found.remark)

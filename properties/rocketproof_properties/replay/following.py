@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
@@ -65,10 +65,10 @@ class Follower:
     profile: Profile
     until: int | None = None
     last: bool = False
-    places: dict[int, int] = field(default_factory=dict)
-    halves: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.places: dict[int, int] = {}
+        self.halves: dict[tuple[str, str], str] = {}
         self.deployment = ReplayDeployment(self.profile, self._settings())
         self.cluster = self.deployment.cluster
         self._lines: dict[str, SimulatedConnection] = {}

@@ -557,6 +557,19 @@ class Profile:
     rechecks_after_flush: bool = switch(False, since("P49", True))
     """Group commit looks at a request again after its second flush (FLU-03)."""
 
+    wrong_length: str = switch(
+        "passed over",
+        since("P49", "refused", "not recorded: 4.9.3, 4.9.4 and 4.7.0 to 4.9.1 end with code 253, by their code"),
+        since("P452", "refused", "not recorded: so do 4.5.0 to 4.6.1, by their code"),
+        since("P492", "passed over", "not recorded: 4.9.2 says of such a file that it is ignored, by its code"),
+        since("P491", "refused", "not recorded: 4.9.1 is as 4.9.3 again, by its code"),
+        since("P533", "deleted", "not recorded: 5.1.4 and later delete a last file of length 0, by their code"),
+        since("P511", "refused", "not recorded: so do 5.0.0 to 5.1.1, by their code"),
+    )
+    """What becomes at a start of a mapped file that has not the length of the settings, such as one that a process had made when it ended
+    and not yet given its length: it ends the start (refused), no file of its folder from there on is opened (passed over), or it is deleted
+    if it is empty and its folder's last one, and ends the start otherwise (deleted) (REC-02, HAZ-59)."""
+
     # Delayed delivery
     records_each_delivery: bool = switch(
         False,

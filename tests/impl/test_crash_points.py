@@ -47,9 +47,9 @@ class Puts:
             self.acknowledged.append((queue, done.queue_offset, done.wrote_offset, body))
 
 
-def started(**settings: Any) -> Puts:
+def started(profile: str = "P494", **settings: Any) -> Puts:
     """A store that runs; what it did so far is on the device."""
-    puts = Puts(Stand("P494", **(SMALL | settings)))
+    puts = Puts(Stand(profile, **(SMALL | settings)))
     assert puts.stand.store.load()
     puts.stand.store.start()
     return puts
@@ -140,7 +140,7 @@ def refused(puts: Puts) -> str:
 @behaviour("REC-02", "REC-03", "REC-04", "INV-34", "INV-36")
 @pytest.mark.parametrize("make", [synchronous, asynchronous])
 def test_the_end_of_a_process_loses_nothing_that_was_acknowledged(make: Callable[[], Puts]) -> None:
-    """With one exception: between the making of a file and its length, which a start then takes offence at."""
+    """With one exception: between the making of a file and its length, which a start then refuses (HAZ-59)."""
     refusals: Counter[str] = Counter()
     for point, puts in crashes(make, [None]):
         why = refused(puts)
@@ -153,6 +153,23 @@ def test_the_end_of_a_process_loses_nothing_that_was_acknowledged(make: Callable
         assert_kept(stand, puts)
     assert refusals.total() == count_steps(make, program, stand_disk) + 1 > 80
     assert set(refusals) == {"", "commitlog", "consumequeue"}
+
+
+@behaviour("REC-02", "HAZ-59")
+@pytest.mark.parametrize("profile", ["P492", "P533"])
+def test_a_file_without_length_that_is_not_refused_takes_nothing(profile: str) -> None:
+    """It is passed over, or deleted."""
+
+    def make() -> Puts:
+        return started(profile, flush_disk_type="SYNC_FLUSH")
+
+    unsized = 0
+    for point, puts in crashes(make, [None]):
+        unsized += point.before.startswith("extend")
+        stand = restarted(puts)
+        assert_consistent(stand, puts)
+        assert_kept(stand, puts)
+    assert unsized > 3
 
 
 @behaviour("REC-02", "REC-03", "FLU-02", "INV-34")

@@ -9,6 +9,7 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.comeback import come_back
 from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.steps.vocabulary import plain
@@ -48,7 +49,7 @@ def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: As
             assert ask(line, asked.command(own_bytes(target.profile, asked.kind), place)).code == answer
             assert [ask(line, plain("send", topic="behind")).code for _ in range(3)] == [codes.SUCCESS] * 3
         running.kill(BROKER)
-        running.restart(BROKER)
+        come_back(running, BROKER)
         with running.connect(BROKER) as line:
             left = [(ask(line, plain("max_offset", topic=topic)).ext_fields or {})["offset"] for topic in ("before", "behind")]
             assert left == ["1", "3" if answer else "0"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.comeback import come_back
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.steps.vocabulary import plain
 
@@ -63,7 +64,7 @@ def test_a_start_forces_no_file_and_a_flush_only_the_last(version: str, tmp_path
         assert [sent(running, "late", 400_000) for _ in range(3)] == [0, 0, 0], "two of them fill a file"
         running.kill(BROKER)
         (tmp_path / "on").touch()
-        running.restart(BROKER, {"flushDiskType": "SYNC_FLUSH"})
+        come_back(running, BROKER, {"flushDiskType": "SYNC_FLUSH"})
         before = (tmp_path / "calls").read_text()
         assert forced(before) == []
         assert sent(running, "T", 10) == 0

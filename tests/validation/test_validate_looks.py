@@ -321,6 +321,19 @@ def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, know
     assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
 
 
+@pytest.mark.parametrize(("profile", "known"), [("P494", True), ("P491", True), ("P500", True), ("P492", False), ("P533", False)])
+def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
+    path = tmp_path / "1.ndjson"
+    recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    after = {**VIEW, "routes": None, "unsized": ["0/00000000000000000000"]}
+    recording.add("state", "b", restarts.STATE, {"how": restarts.KILLED, "before": VIEW, "after": after})
+    recording.close()
+    judged = restarts.judge(load(path), path, profile)
+    (verdict,) = judged.verdicts
+    assert (verdict.property, verdict.known) == ("restart.unsized", known)
+    assert "it started only without 0/00000000000000000000" in verdict.text and "restart.unsized" in judged.exercised
+
+
 def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
     for missed, kept in (([], False), (["progress"], True)):
         path = tmp_path / f"{kept}.ndjson"

@@ -179,12 +179,12 @@ class ConsumeQueues:
             self.queues[topic, queue_id] = queue
         return queue
 
-    def load(self) -> None:
-        """Open every queue that is on the disk. Raises OSError."""
+    def load(self, wrong_length: str) -> None:
+        """Open every queue that is on the disk (see `MappedFileQueue.load`). Raises OSError."""
         for folder in self._disk.names(self._folder):
             for name in self._disk.names(f"{self._folder}/{folder}"):
                 if _QUEUE_ID.fullmatch(name):
-                    self.find_or_create(topic_of(folder), int(name)).files.load()
+                    self.find_or_create(topic_of(folder), int(name)).files.load(wrong_length)
 
     def recover(self) -> int:
         """End each queue behind its last entry; the end of the last record that any of them knows, -1 for none (REC-02)."""

@@ -173,15 +173,22 @@ class MappedFileQueue:
         self.store_timestamp = 0
         self.pool: TransientStorePool | None = None
 
-    def load(self) -> None:
-        """Open every file of the folder, in order, as if it were full. Raises OSError, also for a file of another length."""
+    def load(self, wrong_length: str) -> None:
+        """Open every file of the folder, in order, as if it were full, and treat one of another length as the profile says. Raises OSError,
+        also for a file that is refused."""
         self.files = []
-        for name in self._disk.names(self._folder):
+        names = [name for name in self._disk.names(self._folder) if name.isdigit()]
+        for name in names:
             path = f"{self._folder}/{name}"
-            if name.isdigit() and (length := self._disk.size(path)) != self.file_size:
-                raise OSError(f"{path} has {length} bytes, and by the settings {self.file_size}: start with the settings it was made with")
-            if name.isdigit():
+            length = self._disk.size(path)
+            if length == self.file_size:
                 self.files.append(self._map(int(name)))
+            elif wrong_length == "passed over":
+                break
+            elif wrong_length == "deleted" and length == 0 and name == names[-1]:
+                self._disk.delete(path)
+            else:
+                raise OSError(f"{path} has {length} bytes, and by the settings {self.file_size}: start with the settings it was made with")
         for mapped in self.files:
             mapped.end(mapped.size)
 

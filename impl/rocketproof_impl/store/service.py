@@ -402,8 +402,8 @@ class MessageStore:
         """
         try:
             clean = self._disk.size(self._abort) is None
-            self.commit_log.files.load()
-            self.queues.load()
+            self.commit_log.files.load(self._profile.wrong_length)
+            self.queues.load(self._profile.wrong_length)
             self.checkpoint.load()
             self.index.load(clean=clean)
             again = None if clean else self._dispatch

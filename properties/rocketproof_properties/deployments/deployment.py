@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -95,6 +96,11 @@ class Deployment(ABC):
     """host:port, None where only brokers are known; whoever knows it besides may set it then."""
     brokers: Mapping[str, str]
     """host:port by the broker's name; the same after a restart."""
+
+    @cached_property
+    def unsized(self) -> dict[str, list[str]]:
+        """By broker, the files without a length that were taken away, as it did not start with them (HAZ-59)."""
+        return {}
 
     def address(self, part: str) -> str | None:
         """Where a part listens, None for one that is not known."""

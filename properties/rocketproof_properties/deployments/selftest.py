@@ -17,6 +17,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from ..steps.parts import NAME_SERVER, Capability
 from ..steps.vocabulary import plain
 from . import probe
+from .comeback import come_back
 from .deployment import Deployment, Setup, Target, TargetError
 
 OPENED: Final = "answers"
@@ -160,7 +161,7 @@ def _comes_back(running: Deployment, broker: str) -> None:
 
 
 def _answers_again(running: Deployment, broker: str) -> None:
-    running.restart(broker)
+    come_back(running, broker)
     probe.broker(running.brokers[broker])
 
 

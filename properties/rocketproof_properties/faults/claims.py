@@ -12,7 +12,9 @@ from typing import Final
 
 from rocketproof_profiles import inherited
 
-from .kinds import DISK, POWER, THREADS
+from ..judging.known import UNSIZED
+from ..judging.restarts import SENTENCES
+from .kinds import DISK, KILL, POWER, THREADS
 
 _UNFORCED: Final = {
     "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",
@@ -48,6 +50,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "a broker starts on whatever the fault leaves",
             {POWER: {**_UNFORCED, "P540": "zoo B3: a last file of a queue without an entry ends the start", "P550": ""}},
         ),
+        FaultClaim("unsized", "REC-02", SENTENCES["restart.unsized"], dict.fromkeys((DISK, KILL, POWER, THREADS), UNSIZED)),
         FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
         FaultClaim(
             "answered",

@@ -209,6 +209,7 @@ class Store:
         except NotBack as problem:
             self.wrong("start", [str(problem)])
             return False
+        self.wrong("unsized", self.running.unsized.pop(BROKER, []))
         return True
 
     def remember(self, request: Mapping[str, str], answer: Mapping[str, str], body: bytes | None) -> Acknowledged | None:

@@ -391,3 +391,28 @@ def anybody_stops_all_timers(story: Story) -> None:
     story.say("An hour passes.")
     cluster.act("time", millis=3_600_000)
     story.check("messages of T for consumers", cluster.consumable(), 1)
+
+
+@hazard("HAZ-59", asserts="REC-02", profiles="P494 P493 P491 P452 P49 P500")
+def file_without_length(story: Story) -> None:
+    """A kill at the wrong moment leaves a store on which the broker never starts again.
+
+    A mapped file is made, and then given its length. Where the process ends between the two, a file of length 0 stays, which is not what
+    the settings say: the start ends there (REC-02). Up to 4.4.0, and in 4.9.2, such a file is passed over; from 5.1.4 on it is deleted.
+
+    To avoid it: before a start after a kill, delete the files of length 0 in commitlog and consumequeue.
+    """
+    cluster = story.cluster()
+    cluster.send()
+    story.say("A message is acknowledged and dispatched. The process ends when its queue's file has been made.")
+    with cluster.process_ends(after=1):
+        cluster.dispatch()
+    disk, file = cluster.node().disk, "store/consumequeue/T/0/00000000000000000000"
+    story.check("bytes of the queue's file", disk.size(file), 0)
+    for _ in range(2):
+        story.check("the broker starts", cluster.restart(), False)
+    story.say("Somebody deletes the file.")
+    disk.delete(file)
+    story.check("the broker starts", cluster.restart(), True)
+    story.check("stored", cluster.stored(), ["T queue 0 offset 0"])
+    story.check("messages for consumers", cluster.consumable(), 1)

@@ -24,6 +24,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "restart.records": "a record has the bytes that it had before its broker ended",
     "restart.progress": "a group is as far as it was before its broker ended",
     "restart.delayed": "a delayed message is in its queue when its time is over, once unless a kill came between",
+    "restart.unsized": "a broker starts on a file that was made and has no length yet",
     "restart.routes": "a name server knows each topic of a broker that has started as the broker does",
 }
 """The properties, each in a sentence."""
@@ -32,7 +33,8 @@ ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
 View = Mapping[str, Any]
 """What is seen of a broker at a moment: for `topics` and `groups` their entries by name, for `queues` by topic and queue the first offset,
 the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `delayed` how many
-messages are due, were delayed, and have come, for `routes` the entries that a name server has; `missed` are questions without an answer."""
+messages are due, were delayed, and have come, for `routes` the entries that a name server has; `missed` are questions without an answer.
+Behind a start, `unsized` are files without which it was possible."""
 
 
 def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tuple[str, str]]:
@@ -61,6 +63,8 @@ def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tup
     for name, due, times, came in (*before["delayed"], *after["delayed"]):
         if came < due or (came > times and not killed):
             yield "restart.delayed", f"{name}: {came} messages, {times} were delayed and {due} due"
+    for file in after.get("unsized", ()):
+        yield "restart.unsized", f"it started only without {file}"
     if after["routes"] is not None:
         yield from _unrouted(after)
 
@@ -95,7 +99,8 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
     found: dict[str, str] = {}
     for property_, text in breaches(state["before"], state["after"], killed=state["how"] == KILLED):
         found.setdefault(property_, text)
-    seen = {**state["before"], "routes": state["after"]["routes"]}  # None where no name server told
+    after = state["after"]
+    seen = {**state["before"], "unsized": after.get("unsized", ()), "routes": after["routes"]}  # None where no name server told
     of = {name: seen.get(name.partition(".")[2], {}) for name in SENTENCES}
     for property_, sentence in SENTENCES.items():
         if of[property_] is None:

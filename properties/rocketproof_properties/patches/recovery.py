@@ -40,7 +40,7 @@ PATCHES: dict[str, Patch] = {
     "M-152a": [Text(f"{_INDEX}.build", " or message.transaction == ROLLBACK", "")],
     "M-152b": [Text(f"{_INDEX}.build", "message.physical_offset < file.header.end_physical_offset or ", "")],
     "M-153": [Text(f"{_INDEX}.load", "if not clean and", "if False and")],
-    "M-154": [Text(f"{_STORE}.files:MappedFileQueue.load", "!= self.file_size", "is None")],
+    "M-154": [Text(f"{_STORE}.files:MappedFileQueue.load", "if length == self.file_size:", "if length is not None:")],
     "M-155a": [Text(_WRITE, 'if previous is not None:\n    disk.write(path + ".bak", previous)', "pass")],
     "M-155b": [
         Text(

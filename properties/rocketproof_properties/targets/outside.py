@@ -25,6 +25,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 from rocketproof_traces.stored.record import read_log
 
+from ..deployments.comeback import come_back
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..steps.parts import NAME_SERVER
@@ -131,7 +132,7 @@ class Outside:
 
     def start(self, node: Any) -> bool:
         del node
-        self.running.restart(BROKER)
+        come_back(self.running, BROKER)
         return True
 
     def _update_topic(self, config: TopicConfig) -> None:

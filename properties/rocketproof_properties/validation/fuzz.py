@@ -31,6 +31,7 @@ from rocketproof_protocol.flags import HOSTS_IPV6
 from rocketproof_traces.stored.kinds import Reason
 from rocketproof_traces.stored.record import LONGEST_HEAD, Log, head_of, read_log
 
+from ..deployments.comeback import come_back
 from ..deployments.deployment import Deployment, Setup, TargetError
 from ..deployments.forms import host_and_port
 from ..deployments.served import Served
@@ -107,7 +108,7 @@ class _Store:
         self._found.kills += 1
         end = self._look(said, poison=frames.poison)
         try:
-            self._running.restart(BROKER)
+            come_back(self._running, BROKER)
             self._probe(said, end)
         except (TargetError, RemotingError) as problem:
             self._wrong(f"{said}: the broker does not go on from its store: {problem}")

@@ -103,7 +103,7 @@ def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Nam
         before = until(partial(view, running, broker, names, late), in_time, STARTED, _LOOK)
         (running.kill if killed else running.stop)(broker)
         come_back(running, broker)
-        after = _settled(running, broker, names, before, late, killed=killed)
+        after = {**_settled(running, broker, names, before, late, killed=killed), "unsized": running.unsized.pop(broker, [])}
         path = report.next()
         recording = Recording(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
         recording.add("state", broker, restarts.STATE, {"how": how, "before": before, "after": after})

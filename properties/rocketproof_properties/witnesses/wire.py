@@ -30,6 +30,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments import probe
+from ..deployments.comeback import come_back
 from ..deployments.deployment import Deployment
 from ..runs.client import places
 from ..runs.waiting import until
@@ -207,7 +208,7 @@ class WireReplay:
             self._go_out(p)
 
     def _do_restart(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
-        self.running.restart(self.brokers[b])
+        come_back(self.running, self.brokers[b])
         self.log.append(f"{self.brokers[b]} is started again")
 
     # What is seen

@@ -222,15 +222,15 @@ def test_no_process_outlives_the_program(how: str, number: signal.Signals | None
     """By Ctrl-C, by a polite kill, by one that is not, and by an end without a word."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": tempfile.gettempdir()}
     command = [sys.executable, "-c", PROGRAM, how]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env, start_new_session=True
-    ) as program:
-        assert program.stdout is not None
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True) as program:
+        assert program.stdout is not None and program.stderr is not None
         port = int(program.stdout.readline())
         if number is not None:
             assert not is_free(port)
             program.send_signal(number)
         program.wait(30)
+        if number is None:  # others are interrupted, and say so
+            assert program.stderr.read() == ""
     end = time.monotonic() + 10
     while (left := [not is_free(port), *Path(tempfile.gettempdir()).iterdir()]) != [False] and time.monotonic() < end:
         time.sleep(0.05)

@@ -63,6 +63,8 @@ def _tell(line: str) -> None:
             )
             atexit.register(_dismiss)
         assert _process.stdin is not None
+        if _process.stdin.closed:  # dismissed at our own end, where the last children are ended
+            return
         with contextlib.suppress(OSError):  # somebody ended it: then nobody guards
             _process.stdin.write(f"{line}\n")
             _process.stdin.flush()

@@ -167,7 +167,7 @@ def validate(
     configure
         Programs may change settings of the running broker; they are set back.
     shrink
-        Seconds for making the program of a finding smaller on the broker; 0 leaves it as it is.
+        Seconds for making the program of a finding smaller on the broker, and as many for leaving out drawn settings; 0 leaves it as it is.
     time
         Seconds after which no further program is begun.
     rate

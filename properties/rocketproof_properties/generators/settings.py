@@ -193,14 +193,19 @@ def settings_of(needs: str) -> Mapping[str, str]:
     return pairs if all(value and name in LEGAL for name, value in pairs.items()) else {}
 
 
+def drawn_of(needs: str) -> Mapping[str, str]:
+    """Those of them that were drawn, so that a program may show the same without some; none where they have a name together."""
+    return {} if needs in CONFIGURED or needs in STARTED else settings_of(needs)
+
+
 def at_start(needs: str) -> Mapping[str, str]:
     """Those of them that a broker has to be started with."""
-    return settings_of(needs) if needs in STARTED else {name: value for name, value in _changed(needs) if LEGAL[name].start}
+    return settings_of(needs) if needs in STARTED else {name: value for name, value in drawn_of(needs).items() if LEGAL[name].start}
 
 
 def while_running(needs: str) -> Mapping[str, str]:
     """Those of them that are changed on a broker that runs, and set back."""
-    return CONFIGURED[needs] if needs in CONFIGURED else {name: value for name, value in _changed(needs) if not LEGAL[name].start}
+    return CONFIGURED[needs] if needs in CONFIGURED else {name: value for name, value in drawn_of(needs).items() if not LEGAL[name].start}
 
 
 def can_be_had(needs: str, *, configure: bool, start: bool) -> bool:
@@ -222,10 +227,6 @@ def stages(needs: Iterable[str]) -> list[tuple[str, ...]]:
         own.setdefault(needs_of(at_start(one)), []).append(one)
     rows: list[Sequence[str]] = [("", *own.pop("", ()), *CONFIGURED), *((one,) for one in STARTED), *own.values()]
     return [found for row in rows if (found := tuple(one for one in row if one in wanted))]
-
-
-def _changed(needs: str) -> Iterable[tuple[str, str]]:
-    return () if needs in CONFIGURED or needs in STARTED else settings_of(needs).items()
 
 
 class _Deck:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
 
+from ..deployments.deployment import TargetError
 from ..generators.boundaries import unread
 from ..generators.pool import requests
 from ..generators.programs import Program
-from ..generators.settings import ENDED
+from ..generators.settings import ENDED, LEGAL, drawn_of, needs_of
 from ..generators.shrink import shrink as smaller
 from ..generators.shrink import simpler_steps
 from ..judging.judging import Judge, Verdict, judge_file
@@ -62,6 +64,41 @@ def shrink(
         if search.best is not None:
             found = search.best
     return replace(found, again=again, repeats=repeats, tries=search.tries)
+
+
+def fewer_settings(
+    found: Smallest, under: Callable[[str], AbstractContextManager[Runner]], folder: Path, profile: str, seconds: float
+) -> Smallest:
+    """Leave out settings that were drawn for a program as long as its finding comes, first those that a running broker takes over: for
+    the others `under`, which gives a runner of brokers with such settings, has to start brokers. A broker that does not start shows
+    nothing."""
+    end = time.monotonic() + seconds
+    best = found
+
+    def shows(kept: dict[str, str]) -> str | None:
+        nonlocal best
+        program = replace(found.program, needs=needs_of(kept))
+        if time.monotonic() > end:
+            return None
+        try:
+            with under(program.needs) as runner:
+                search = _Search(runner, folder, program, found.verdict, profile, end)
+                search.breaks(program.steps)
+        except TargetError:
+            return None
+        tries = best.tries + search.tries
+        if search.best is None:
+            best = replace(best, tries=tries)
+            return None
+        best.path.unlink()
+        best = replace(best, program=program, verdict=search.best.verdict, path=search.best.path, tries=tries)
+        return best.verdict.text
+
+    for start in (False, True):
+        settings = drawn_of(best.program.needs)
+        fixed = {name: value for name, value in settings.items() if LEGAL[name].start is not start}
+        smaller([*(settings.items() - fixed.items())], best.verdict.text, lambda some: shows({**fixed, **dict(some)}))  # noqa: B023 - called at once
+    return best
 
 
 class _Search:

@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,7 @@ from ..faults import campaign
 from ..faults.found import FaultTests
 from ..generators import settings
 from ..generators.programs import Choice, Program, generate
-from ..generators.settings import ALONE, ENDED, at_start, while_running
+from ..generators.settings import ALONE, ENDED, at_start, drawn_of, while_running
 from ..judging.judging import Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
@@ -38,7 +38,7 @@ from .confirm import Confirmation, restore
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .restarts import Report, delayed, restart_each
-from .shrink import shrink
+from .shrink import Smallest, fewer_settings, shrink
 from .stages import looks, stages_of
 from .stores import Stored, judge_store
 from .unserved import of_unserved, unserved
@@ -253,11 +253,8 @@ class _Validation:
         """The programs of one configuration."""
         with configured(running, while_running(needs)), ExitStack() as at_the_end:
             running.name_server = self.request.name_server or running.name_server
-            origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
-            folder = self.request.folder / HISTORIES
-            clean = Capability.START in self.target.offers
             not_served = self._unserved(running)
-            runner = Runner(running, folder, origin, self.bounds, self.mark, while_running(needs), self.numbers, clean, not_served)
+            runner = self._runner(running, needs, not_served)
             at_the_end.callback(runner.close)
             if runner.told:
                 self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.told.get(name) != value}
@@ -274,7 +271,7 @@ class _Validation:
                 self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
 
             renew = partial(self._renew, runner, needs, running, at_the_end)
-            whole = False
+            whole, new = False, list[ValidationFinding]()
             try:
                 alone = [one for one in programs if needs in (ALONE, ENDED) or looks(one)]
                 runner.run([one for one in programs if one not in alone], done)
@@ -297,6 +294,29 @@ class _Validation:
                 if whole:
                     with self._going_on():
                         self._shrink(runner, new, renew if needs == ENDED else None)
+        if whole:  # what was changed on the broker has been set back
+            with self._going_on():
+                self._fewer_settings(new, partial(self._under, running, needs))
+
+    def _runner(self, running: Deployment, needs: str, not_served: frozenset[str]) -> Runner:
+        """Who performs programs on brokers that have these settings."""
+        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
+        clean = Capability.START in self.target.offers
+        folder, given = self.request.folder / HISTORIES, while_running(needs)
+        return Runner(running, folder, origin, self.bounds, self.mark, given, self.numbers, clean, not_served)
+
+    @contextmanager
+    def _under(self, running: Deployment, before: str, needs: str) -> Iterator[Runner]:
+        """A runner with other settings than `before`: of the brokers that run, where they were started so, or of others."""
+        with ExitStack() as at_the_end:
+            if at_start(needs) != at_start(before):
+                running = self.target.open(Setup(settings=at_start(needs)))
+                at_the_end.callback(running.close)
+                running.name_server = self.request.name_server or running.name_server
+            at_the_end.enter_context(configured(running, while_running(needs)))
+            runner = self._runner(running, needs, self._unserved(running))
+            at_the_end.callback(runner.close)
+            yield runner
 
     @property
     def enough(self) -> bool:
@@ -440,6 +460,18 @@ class _Validation:
             found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink, renew)
             one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
             one.again, one.repeats = found.again, found.repeats
+
+    def _fewer_settings(self, findings: Sequence[ValidationFinding], under: Callable[[str], AbstractContextManager[Runner]]) -> None:
+        """Leave out drawn settings of findings that came again, with as much time for each as for its steps."""
+        for one in findings[:MOST_SHRUNK]:
+            if self.request.shrink <= 0 or self.bounds.over:
+                return
+            if not (one.again and drawn_of(one.program.needs)):
+                continue
+            folder = self.request.folder / SMALLEST
+            before = Smallest(one.program, one.verdict, self.request.folder / one.history, one.again, one.repeats or 0, 0)
+            found = fewer_settings(before, under, folder, self.target.profile, self.request.shrink)
+            one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
 
     def _confirmation(self, runner: Runner) -> Confirmation:
         known = {one.key for one in self.report.findings}

@@ -1,0 +1,96 @@
+"""A finding is told with those settings alone that it takes: the others that its program had by chance are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.generators.settings import needs_of
+from rocketproof_properties.runs import client as session
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.readback import Reader
+from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.validate import ValidationRequest, validate
+
+DRAWN = {"regionId": "eu", "traceOn": "false", "commercialBaseCount": "3", "defaultTopicQueueNums": "3", "maxIndexNum": "50"}
+STEPS = (("send", {"nums": 8}), ("send", {"queue": 3}))
+Answer = dict[str, Any]
+
+
+def wrong_of_region(answer: Answer) -> Answer:
+    """A broker of another region is wrong about the place in a queue."""
+    fields = answer["fields"]
+    return answer | {"fields": fields | {"queueOffset": "7"}} if fields.get("MSG_REGION") == "eu" and "queueOffset" in fields else answer
+
+
+def wrong_of_queues(answer: Answer) -> Answer:
+    """A broker has another code for a queue that its few queues do not have."""
+    return answer | {"code": 99} if "illegal" in (answer["remark"] or "") else answer
+
+
+def wrong(answer: Answer) -> Answer:
+    return answer | {"fields": answer["fields"] | {"queueOffset": "7"}} if "queueOffset" in answer["fields"] else answer
+
+
+def validated(folder: Path, target: InProcess, change: Callable[[Answer], Answer], monkeypatch: pytest.MonkeyPatch) -> ValidationReport:
+    right = session.answer_data
+    monkeypatch.setattr(session, "answer_data", lambda answer: change(right(answer)))
+    program = Program(0, "", STEPS, needs_of(DRAWN))
+    return validate(ValidationRequest(target, folder, 0, remembered=(program,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "needed"),
+    [(wrong_of_region, {"regionId": "eu"}), (wrong_of_queues, {"defaultTopicQueueNums": "3"}), (wrong, {})],
+    ids=["a setting of a running broker", "a setting of a start", "no setting"],
+)
+def test_a_finding_has_the_settings_that_it_takes(
+    change: Callable[[Answer], Answer], needed: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "report"
+    found = validated(folder, InProcess("P494"), change, monkeypatch)
+    assert found.findings
+    for one in found.findings:
+        assert one.program.needs == needs_of(needed)
+        history = load(folder / one.history)
+        assert (history.program, history.program.settings) == (one.program, needed), "what is kept is what was done"
+        assert one.again == one.repeats == 3
+
+
+def test_a_broker_that_does_not_start_with_fewer_settings_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Needing(InProcess):
+        def open(self, setup: Setup = DEFAULT) -> Deployment:
+            if "maxIndexNum" not in setup.settings:
+                raise TargetError("no")
+            return super().open(setup)
+
+    found = validated(tmp_path / "report", Needing("P494"), wrong_of_region, monkeypatch)
+    assert {one.program.needs for one in found.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
+
+
+def test_a_running_broker_has_its_settings_back_behind_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = []
+
+    class Watched(InProcess):
+        def open(self, setup: Setup = DEFAULT) -> Deployment:
+            made = super().open(setup)
+            close = made.close
+
+            def last() -> None:
+                with closing(Reader(made, next(iter(made.brokers)))) as reader:
+                    told.append(reader.settings() or {})
+                close()
+
+            made.close = last  # type: ignore[method-assign]
+            return made
+
+    validated(tmp_path / "report", Watched("P494"), wrong_of_region, monkeypatch)
+    assert len(told) > 1
+    assert {(one["regionId"], one["traceOn"], one["commercialBaseCount"]) for one in told} == {("DefaultRegion", "true", "1")}

@@ -378,6 +378,7 @@ def _sendbacks(s: Sendbacks) -> list[Noticed]:
     late, level = "retries left", Expr("par", ("level",), s.model.named("back_bury").parameters["level"])
     not_named = (m.times >= s.constant["limit"]) | (level < 0)
     delayed = const(Place.encode("delayed"), Place)
+    waits_still = ite(m.delay > 0, delayed, const(Place.encode("stored"), Place))
     timeout, error = const(Answered.encode("FLUSH_DISK_TIMEOUT"), Answered), const(Answered.encode("SYSTEM_ERROR"), Answered)
     return [
         guard("M-102.back", "INV-48.rounds", "back_retry", late, m.times <= s.limit, "one retry more than the limit", settings=default),
@@ -401,6 +402,7 @@ def _sendbacks(s: Sendbacks) -> list[Noticed]:
         sets("C-109", "INV-09.backs", "back_no_record", "last.made", const(0, Bool), "the record is looked for first", **gone),
         sets("C-110", "INV-44.backs", "send_bury", "last.queue", const(0, s.last.queue.type), "no queue is answered", **answered),
         sets("C-111", "AUX-22", "back_retry", "retry.queues", const(2, s.retry.queues.type), "the topic is made like the template"),
+        sets("C-799", "AUX-20", "back_bury", "message.place", waits_still, "a dead letter that was given back keeps its delay level"),
         sets("C-112", "AUX-20", "send_bury", "message.place", delayed, "the delay of a dead letter stays", profile="P533", settings=sends),
     ]  # fmt: skip
 

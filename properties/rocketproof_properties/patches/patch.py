@@ -68,6 +68,11 @@ class Value:
 Patch = Sequence[Text | Whole | Value]
 
 
+def switched(id_: str, where: str, text: str) -> dict[str, Patch]:
+    """The two variants of a mutant that knows no releases: what it asks its profile, `text`, is true of all (a) or of none (b)."""
+    return {id_ + letter: [Text(where, text, value)] for letter, value in (("a", "True"), ("b", "False"))}
+
+
 Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]  # as in `__defaults__` and `__kwdefaults__`
 
 

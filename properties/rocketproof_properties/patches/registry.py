@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..choices import known
-from . import client, creation, nameserver, persistence, recovery, sendback, sending, store
+from . import client, creation, nameserver, persistence, recovery, remoting, sendback, sending, store
 from .patch import Patch, PatchError
 from .table import ROWS, Row
 
 SECTIONS: Sequence[Mapping[str, Patch]] = tuple(
-    module.PATCHES for module in (sending, creation, persistence, store, recovery, sendback, client, nameserver)
+    module.PATCHES for module in (sending, creation, persistence, store, recovery, sendback, client, nameserver, remoting)
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .patch import Patch, Text
+from .patch import Patch, Text, switched
 
 _BROKER = "rocketproof_impl.broker"
 _BACK = f"{_BROKER}.sendback"
@@ -33,4 +33,7 @@ PATCHES: dict[str, Patch] = {
             "from .answering import SENT\n\nrefuse(response, SENT.get(result.status, SYSTEM_ERROR), result.status.name)",
         )
     ],
+    **switched("M-160", f"{_BACK}:name_origin", "broker.profile.names_origin"),
+    **switched("M-161", f"{_BACK}:again", "broker.profile.keeps_store_host"),
+    **switched("M-162", f"{_BROKER}.retry:to_dead_letter_topic", "profile.dlq_clears_delay"),
 }

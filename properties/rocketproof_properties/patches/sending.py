@@ -7,7 +7,7 @@ from typing import Any
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_protocol.codes import SYSTEM_BUSY
 
-from .patch import Patch, Text, Value
+from .patch import Patch, Text, Value, switched
 
 _BROKER = "rocketproof_impl.broker"
 _CHECKING, _SENDING, _ANSWERING = f"{_BROKER}.checking", f"{_BROKER}.sending", f"{_BROKER}.answering"
@@ -160,4 +160,5 @@ PATCHES: dict[str, Patch] = {
     "M-76a": [Text(f"{_SENDING}:stored_properties", "properties.pop(WAIT, None)", "properties.get(WAIT)")],
     "M-76b": [Text(f"{_SENDING}:stored_properties", "properties[WAIT] = wait", "pass")],
     "M-77": [Text("rocketproof_impl.message:Message.waits", "text is None or text", "text is not None and text")],
+    **switched("M-163", f"{_BROKER}.transaction:committed", "profile.commit_keeps_mark"),
 }

@@ -6,7 +6,7 @@ from struct import Struct
 
 from rocketproof_protocol.flags import COMPRESSED, PREPARED
 
-from .patch import Patch, Text, Value
+from .patch import Patch, Text, Value, switched
 
 _STORE = "rocketproof_impl.store"
 _LOG, _RECORD = f"{_STORE}.commitlog:CommitLog", f"{_STORE}.record"
@@ -117,8 +117,7 @@ PATCHES: dict[str, Patch] = {
     ],
     "M-98": [Text(f"{_DURABILITY}.ask_flush", " and message.waits", "")],
     "M-99": [Text(f"{_DURABILITY}.slave_ok", "behind < self", "behind <= self")],
-    "M-131a": [Text(f"{_GROUP}._flush_to", "self._profile.rechecks_after_flush and ", "")],
-    "M-131b": [Text(f"{_GROUP}._flush_to", "return self._profile.rechecks_after_flush and", "return False and")],
+    **switched("M-131", f"{_GROUP}._flush_to", "self._profile.rechecks_after_flush"),
     "M-132a": [Text(f"{_GROUP}._round", "self._requests_read.clear()", "self._requests_write.clear()")],
     "M-132b": [Text(f"{_GROUP}.work", "await sleep(GROUP_WAIT)\nawait self._round()", "")],
     "M-133a": [Text(f"{_REAL_TIME}.work", "flush_beside(self._beside, least_pages)", "flush_beside(self._beside)")],

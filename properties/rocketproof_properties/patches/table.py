@@ -185,4 +185,17 @@ ROWS: tuple[Row, ...] = (
     _row("M-153", "REC-02", "after a crash the index is taken as it is"),
     _row("M-154", "REC-02", "a file of another length is opened"),
     _row("M-155", "PER-10", "in place, the backup is left out (a), or the way of 4.x is taken (b)", "ab"),
+    _row("M-156", "REM-06 HAZ-26", "a processor that rejects leaves one-way callers alone in every release (a) or in none (b)", "ab"),
+    _row("M-157", "HAZ-26", "a pull that was held leaves one-way callers alone in every release (a) or in none (b)", "ab"),
+    _row("M-158", "REM-05", "a broker leaves an unknown code without an answer in every release (a) or in none (b)", "ab"),
+    _row("M-159", "REM-06", "a slave rejects pulls in every release (a), in none (b), or though it may be read (c)", "abc"),
+    _row(
+        "M-160",
+        "BACK-15",
+        "the text of what is given back is made again with the id of its origin in every release (a) or in none (b)",
+        "ab",
+    ),
+    _row("M-161", "BACK-14", "what is given back keeps the address of its first store in every release (a) or in none (b)", "ab"),
+    _row("M-162", "BACK-12", "a dead letter that was given back loses its delay level in every release (a) or in none (b)", "ab"),
+    _row("M-163", "TRX-01", "what a commit delays has TRAN_MSG still in every release (a) or in none (b)", "ab"),
 )

@@ -12,6 +12,7 @@ from ..message import Message
 from ..remoting.command import V3_4_9, Command
 from ..remoting.faq import suggestion
 from ..remoting.headers import SendMessageRequestHeader
+from ..store.service import PLACED
 from ..topic import MULTI_TAG, TopicConfig
 from .checking import refuse
 from .groups import SubscriptionGroupConfig
@@ -42,6 +43,7 @@ async def handle_retry_and_dlq(
                 return False
             if broker.profile.dlq_keeps_delay:
                 message.properties[DELAY] = NOT_DELAYED
+        await PLACED.carrying(message)
     message.sys_flag = sys_flag_of(header.sys_flag, config)
     return True
 

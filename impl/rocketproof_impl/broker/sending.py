@@ -27,6 +27,7 @@ from ..message import Message, parse_properties, properties_text
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader, is_null, parse_request_header
 from ..remoting.ports import Channel
+from ..store.service import PLACED
 from ..tasks import Future, Pause
 from .answering import Sent, handle_put_message_result
 from .batch import send_batch_message
@@ -140,6 +141,7 @@ async def send_message(
             return response
         if profile.half_messages:
             prepare(message, trailing=profile.ends_properties, named=profile.names_transaction)
+            await PLACED.carrying(message)
     result = await broker.store.put_message(message)
     return Sent(channel, request, response, message, queue_id, context, result)
 

@@ -15,7 +15,7 @@ from ..link import Dial
 from ..message import Message
 from ..ports import Clock, Disk
 from ..service import Service
-from ..tasks import Work
+from ..tasks import Pause, Work
 from .checkpoint import StoreCheckpoint
 from .commitlog import Append, CommitLog, Statistics
 from .consumequeue import ConsumeQueues, Entry, tags_code
@@ -38,6 +38,8 @@ from .transient import TransientStorePool
 TOPIC_LIMIT = 127
 BUSY_BEFORE = 10_000_000
 SLOW = 500
+
+PLACED = Pause("placed")  # the message is to lie where it did not ask to, and goes on from here
 
 NOT_WRITEABLE, WRITE_LOGICS_QUEUE_ERROR, WRITE_INDEX_FILE_ERROR, DISK_FULL = 2, 4, 8, 16
 
@@ -143,11 +145,14 @@ class MessageStore:
 
     async def _put(self, message: Message, check: Check, prepare: Callable[[Message], Append | PutMessageStatus]) -> PutResult:
         """Refuse a message, or put it, with statistics (STO-05)."""
+        asked = message.properties_text
         refusal = self._refusal(message, check) or self._of_later(message)
         if refusal is not None:
             return PutResult(refusal)
         began = self._clock.now()
         append = prepare(message)
+        if message.properties_text is not asked:
+            await PLACED.carrying(message)
         result = PutResult(append) if isinstance(append, PutMessageStatus) else await self.commit_log.put(message, append, self.durability)
         elapsed = self._clock.now() - began
         if elapsed > SLOW:

@@ -39,7 +39,8 @@ def offsets(s: Specification) -> None:
         """A group tells its offset, a smaller one, too, or one beyond the queue's end; the request may name no topic, and be not whole."""
         runs(s, a, b)
         if s.scope.of_subject:
-            a.bound("the place's", (g == s.scope.named("retry")[0]) & (t == s.scope.subject), "the place is of the group and the topic")
+            place_of = (g == s.scope.named("retry")[0]) & (t == s.scope.subject) & named
+            a.bound("the place's", place_of, "the place is of the group and the topic, which the request names")
         checks = given("checks_commits")
         a.guard("topic named", named | ~checks, "the request names a topic, or need not")
         a.guard("fields read", whole | checks, "its queue and its offset can be read")

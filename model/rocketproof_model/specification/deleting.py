@@ -71,5 +71,6 @@ def deletions(s: Specification) -> None:
         a.guard("topic gone", ~config[b, row.topic].known, "the topic was deleted")
         if s.places is not None:
             way = s.places.way[p]
-            a.guard("a send", ~way.back & (way.step != "end"), "it is neither a send-back nor the end of a transaction")
+            sent = ~way.back & (way.step != "end") & (way.step != "retry")
+            a.guard("a send", sent, "it is neither a send-back nor the end of a transaction, and its group has been looked for")
         answer(s, a, p, "SYSTEM_ERROR")

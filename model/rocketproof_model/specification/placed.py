@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+
 from ..language import Body, Bool, Expr, Row, any_of, ite
 from .actors import ADMINISTRATOR
 from .arithmetic import COMMIT, ROLLBACK, WRITE, counted, has_bit
@@ -117,7 +119,8 @@ def placed_requests(s: Specification) -> None:
         runs(s, a, b)
         if s.scope.of_subject:
             a.bound("a retry topic's", s.of_class(t, "retry"), "the scope has the groups of retry topics")
-        a.update(steps.group[b, t], known=known, limit=limit, queues=queues, listed=listed)
+        most, many = ite(listed, limit, RETRY_MAX_TIMES), ite(listed, queues, 1)
+        a.update(steps.group[b, t], known=known | listed, limit=most, queues=many, listed=listed)
 
 
 def returned(s: Specification, steps: Steps) -> None:

@@ -178,6 +178,7 @@ class Places:
     """What a placed request has beside its job, the groups, each by its retry topic, and what they have told of queues."""
 
     way: Table
+    idle: Row
     group: Table
     told: Variable | None
 
@@ -219,6 +220,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
     sentence = "the offset that a group has told of a queue, below 0 for none"
     return Places(
         m.var("way", way, over=producer, init=idle, sentence="where the request's record is to lie, and what it depends on"),
+        idle,
         m.var("group", group, over=(broker, topic), init=start, sentence="the group of a retry topic"),
         m.var("told", told, over=places, init=-1, sentence=sentence) if offsets else None,
     )

@@ -139,6 +139,8 @@ def clients(s: Specification) -> None:
         _header(s, a, p, b, t, d, numbers, queue)
         if scope.waits:
             waits(s, a, p, **{name: more.pop(name) for name in asked}, kind=more["kind"])
+        elif s.places is not None:
+            a.set(s.places.way[p].step, ite(s.of_class(t, "retry"), "retry", "put"))
         a.update(s.job[p], **more)
 
 
@@ -153,6 +155,8 @@ def answers(s: Specification) -> None:
         a.guard("answered", s.at(row, "answered"), "the request is answered")
         a.guard("final", ~_retriable(row) | (row.tries >= s.given("retries")), "there is nothing to retry")
         a.set(row, s.idle)
+        if s.places is not None:
+            a.set(s.places.way[p], s.places.idle)
 
     if s.scope.routes:
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rocketproof_model import Action, Expr, Instance, Property, all_of, any_of, search
 from rocketproof_model.language import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
-from rocketproof_model.specification import Specification
+from rocketproof_model.specification import Placed, Specification
 from rocketproof_model.specification.answering import Answering
 from rocketproof_model.specification.deadlines import Expiry, News, Patience
 from rocketproof_model.specification.delays import Delays
@@ -46,6 +46,7 @@ from ..targets.news import NewsTarget
 from ..targets.pair import PairTarget
 from ..targets.patience import PatienceTarget
 from ..targets.persistence import PersistenceTarget
+from ..targets.placed import PlacedTarget
 from ..targets.progress import ProgressTarget
 from ..targets.recovery import RecoveryTarget
 from ..targets.registrations import RegistrationsTarget
@@ -59,6 +60,7 @@ CHUNK = 50  # programs of one seed
 LONGER = 3_000_000  # states of the search for a witness
 TARGETS: dict[type, Callable[..., Target]] = {
     Specification: SimulatedTarget,
+    Placed: PlacedTarget,
     Persistence: PersistenceTarget,
     Answering: AnswersTarget,
     Waiting: LocksTarget,

@@ -35,6 +35,7 @@ ANSWERS: Final[Mapping[int, str]] = {
     codes.SYSTEM_ERROR: "SYSTEM_ERROR",
     codes.NO_PERMISSION: "NO_PERMISSION",
     codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
+    codes.SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
 }
 """The specification's words for the codes of answers."""
 

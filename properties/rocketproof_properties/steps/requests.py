@@ -229,9 +229,10 @@ def group(
     return Call("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
-def delete_group(context: Context, to: str, *, group: str = "g") -> Call:
-    fields = {"groupName": context.names.group(group), context.profile.clean_offsets or "removeOffset": "true"}
-    return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, fields)
+def delete_group(context: Context, to: str, *, group: str = "g", offsets: bool = True) -> Call:
+    """`offsets`: what the group has told goes, too."""
+    cleans = {context.profile.clean_offsets or "removeOffset": str(offsets).lower()}
+    return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": context.names.group(group)} | cleans)
 
 
 def delete_route(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> Call:

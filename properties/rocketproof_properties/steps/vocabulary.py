@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
+from rocketproof_profiles import PROFILES, Profile
 
 from ..choices import InputError, known
 from . import requests
@@ -156,12 +157,13 @@ def _formed(call: Call, without: str | None, altered: tuple[str, str] | None) ->
     return replace(call, fields=fields if altered is None else {**fields, altered[0]: altered[1]})
 
 
-def plain(name: str, **given: Any) -> Command:
-    """The request of a step whose names stay as they are, and which says nothing out of the ordinary but what is given.
+def plain(name: str, profile: Profile = PROFILES["P49"], /, **given: Any) -> Command:
+    """The request of a step to a broker of this profile, whose names stay as they are, and which says nothing out of the ordinary but what
+    is given.
 
     Raises InputError for a step or argument that there is not, and for a step without a request.
     """
-    call = request_of((name, given), Context(Names("", 0), ""))
+    call = request_of((name, given), Context(Names("", 0), "", profile=profile))
     if call is None:
         raise InputError(f"step {name} with {given} has no request")
     return call.command()

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.broker.checking import APPEND
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model import Instance
 from rocketproof_model.specification import Specification
@@ -55,6 +57,8 @@ class Job:
     touched: bool = False
     checks: bool = False
     tries: int = 0
+    way: dict[str, Any] = field(default_factory=dict)  # where its record is to lie, where that is not as without a request
+    looked_up: bool = True  # whether the topic was there when its thread looked it up to store the message
 
 
 @dataclass
@@ -226,7 +230,7 @@ def phase(job: Job) -> str:
     if registers(job):
         return "checked"
     if job.handler is not None and job.handler.at is not None:
-        return job.handler.at.name
+        return APPEND.name if job.handler.at.name == PLACED.name else job.handler.at.name
     raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")
 
 

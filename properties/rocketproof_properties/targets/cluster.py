@@ -6,7 +6,7 @@ packet delivered or lost, a process ended. What it shows is kept in jobs and cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketproof_impl.broker.registration import WANTED
@@ -34,7 +34,7 @@ from ..steps.sizes import stored_length
 from ..steps.vocabulary import plain
 from .abstraction import BLANK, CAP, UNIT, Deleted, Job, ScopeCluster, registers, seen
 from .base import Deviation, ModelTarget, Seen, decoded, serving
-from .start import earlier_table, template, topic_name
+from .start import earlier_table, template, topic_names
 
 
 class SimulatedTarget(ModelTarget):
@@ -49,7 +49,7 @@ class SimulatedTarget(ModelTarget):
         scope = specification.scope
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = _stops
-        self.parts = ScopeCluster(specification, instance, self.cluster, [topic_name(c, t) for t, c in enumerate(scope.topics)])
+        self.parts = ScopeCluster(specification, instance, self.cluster, topic_names(scope))
         self._registering: dict[int, Task[Any]] = {}
         for b in range(scope.brokers):
             self.cluster.add(self._settings(b), start=False)
@@ -277,20 +277,33 @@ class SimulatedTarget(ModelTarget):
 
     # Actions of clients and producers
 
-    def _do_request(self, p: int, b: int, t: int, d: int, numbers: int, queue: int, kind: str = "not", size: int | None = None) -> None:
-        """A raw client's send: any header."""
+    def _do_request(
+        self,
+        p: int,
+        b: int,
+        t: int,
+        d: int,
+        numbers: int,
+        queue: int,
+        kind: str = "not",
+        size: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """A raw client's send: any header, and these properties."""
         chosen = size if size is not None else self.s.scope.sizes.lo
-        name, given = STEPS["request"](self.parts.names, self._body(t, chosen), t=t, d=d, numbers=numbers, queue=queue, kind=kind)
-        request = plain(name, **given)
+        body = self._body(t, chosen, kind, properties or {})
+        name, given = STEPS["request"](self.parts.names, body, t=t, d=d, numbers=numbers, queue=queue, kind=kind)
+        request = plain(name, **given, properties=properties)
         call = self.cluster.calling(request, self.parts.node(b).name, client=f"client-{p}")
         self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
         self._arrive(p, Job(b, t, d, numbers, queue, kind, chosen, call))
 
-    def _body(self, t: int, size: int) -> int:
+    def _body(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
         """Bytes of body so that the record takes `size` units."""
+        del kind
         if not self.s.scope.store:
             return 10
-        stored = stored_length({}, self.cluster.profile)
+        stored = stored_length(properties, self.cluster.profile)
         return size * UNIT - 91 - len(self.parts.names[t].encode()) - stored
 
     def _arrive(self, p: int, job: Job) -> None:

@@ -8,7 +8,10 @@ from typing import Any
 from rocketproof_impl.pretty import pretty
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_model.specification import Scope
-from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import HALF_TOPIC, RETRY_PREFIX, SCHEDULE, TEMPLATE, WHEEL_TIMER_TOPIC
+
+GROUP = "consumers"
+"""The group of a scope's retry topic."""
 
 
 def template(constants: Mapping[str, Any]) -> TopicConfig:
@@ -25,7 +28,10 @@ def earlier_table(constants: Mapping[str, Any], scope: Scope, subject: str, mill
     return pretty(table_to_data({one.topic_name: one for one in kept}, DataVersion(millis))).encode() if kept else None
 
 
-def topic_name(kind: str, t: int) -> str:
-    """What a topic of the scope is called on a simulated cluster."""
-    names = {"template": TEMPLATE, "cluster": "DefaultCluster", "retry": f"{RETRY_PREFIX}consumers", "forbidden": SCHEDULE}
-    return {**names, "blank": "  ", "illegal": "a b", "long": "x" * 128}.get(kind, f"topic-{t}")
+def topic_names(scope: Scope) -> list[str]:
+    """What the topics of the scope are called on a simulated cluster; forbidden ones are those of delayed messages, half messages and
+    timers, in this order."""
+    known = {"template": TEMPLATE, "cluster": "DefaultCluster", "retry": RETRY_PREFIX + GROUP, "blank": "  ", "illegal": "a b"}
+    forbidden = iter((SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC))
+    kinds = enumerate(scope.topics)
+    return [next(forbidden) if kind == "forbidden" else {**known, "long": "x" * 128}.get(kind, f"topic-{t}") for t, kind in kinds]

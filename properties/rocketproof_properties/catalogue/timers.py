@@ -54,7 +54,7 @@ HALF = Claim(
     "AUX-110",
     "a half message is stored in the half topic, whatever it asks for",
     "step",
-    lambda s: _way(s, lambda _, __, way: implies(_lies(s, way, "halves"), after(_lies(s, way, "halves")))),
+    lambda s: _way(s, lambda _, job, way: implies(_lies(s, way, "halves") & (after(job.phase) != "idle"), after(_lies(s, way, "halves")))),
     _waits,
 )
 TIMED = Claim(

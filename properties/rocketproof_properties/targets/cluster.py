@@ -7,7 +7,7 @@ packet delivered or lost, a process ended. What it shows is kept in jobs and cou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from rocketproof_impl.broker.registration import WANTED
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -18,6 +18,7 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.commitlog import APPENDS
+from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
@@ -40,15 +41,19 @@ from .start import earlier_table, template, topic_names
 class SimulatedTarget(ModelTarget):
     """A cluster in the state in which the specification starts.
 
-    The threads of sends stand still at every pause; registrations and answers stay on the wire until an action moves them.
+    The threads of sends stand still at every pause but those `passed`: a put under its lock is one step of the specification, and so are
+    the registration of what was created, and what is stored of a message that is not placed. Registrations and answers stay on the wire
+    until an action moves them.
     """
+
+    passed: ClassVar[tuple[str, ...]] = (APPENDS.name, WANTED.name, PLACED.name)
 
     def __init__(self, specification: Specification, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
         self.s = specification
         scope = specification.scope
         self.cluster = Cluster(0, profile=profile)
-        self.cluster.scheduler.stops = _stops
+        self.cluster.scheduler.stops = self._stops
         self.parts = ScopeCluster(specification, instance, self.cluster, topic_names(scope))
         self._registering: dict[int, Task[Any]] = {}
         for b in range(scope.brokers):
@@ -69,6 +74,9 @@ class SimulatedTarget(ModelTarget):
                 self.parts.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
                 self.parts.producers[p].choose = self._choose
         self._clients = {self._client(p): p for p in range(scope.producers)}
+
+    def _stops(self, task: Task[Any], pause: Pause) -> bool:
+        return task.name.endswith("/send") and pause.name not in self.passed
 
     # The start
 
@@ -473,8 +481,3 @@ class SimulatedTarget(ModelTarget):
 
 
 _STORING = ("store", "roll", "acknowledge_lost", "divide_by_zero")
-
-
-def _stops(task: Task[Any], pause: Pause) -> bool:
-    """A put under its lock is one step of the specification, and so is the registration of what was created."""
-    return task.name.endswith("/send") and pause not in (APPENDS, WANTED)

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketproof_impl.broker.checking import APPEND
+from rocketproof_impl.broker.registration import WANTED
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.service import PLACED
 from rocketproof_model import Action
 from rocketproof_model.specification.committing import UNTOLD
@@ -39,6 +41,8 @@ _WITHOUT = {"step": "put", "flaw": "none", "lane": -1, **dict.fromkeys(_FLAGS, F
 
 class PlacedTarget(SimulatedTarget):
     """The same cluster; what its groups have told of the scope's own topic is one place, and without such groups messages wait."""
+
+    passed = (APPENDS.name, WANTED.name)
 
     # What it may do
 

@@ -22,10 +22,11 @@ from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..checker.histories import cluster_of, is_recording
 from ..checker.parts import Survey
+from ..checker.places import TOLD_BY_FIELDS
 from ..checker.ways import PLACING, linked, subject_of
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
+from ..history.operations import PROGRESS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
@@ -136,6 +137,7 @@ class _Partition:
                 assert begun.broker is not None
                 topic, others = self._about(found)
                 survey.ask(begun.op, begun.broker, begun.seq, topic, begun.default or TEMPLATE, others)
+                survey.hear(begun.op, begun.broker, begun.seq, _fields(begun) if begun.op in TOLD_BY_FIELDS else {})
                 if begun.op == "end_transaction" and _committed(begun.value):
                     survey.commit(begun.broker, begun.seq)
                     if found.answer is not None:
@@ -153,6 +155,8 @@ class _Partition:
         """The topic that a request is about, and others that its record may lie in."""
         begun, answer = found.begun, found.answer
         waits = begun.op == "send" and (DELAY in begun.value or TRAN_MSG in begun.value or str(begun.topic).startswith(RETRY_PREFIX))
+        if begun.op in PROGRESS and begun.topic is not None and not self.survey.recorded:
+            return begun.topic, []
         if self.survey.recorded or not (waits or begun.op in PLACING):
             return begun.topic, None
         try:
@@ -214,6 +218,7 @@ class _Partition:
             "break": survey.breaks.get(broker),
             "retry": survey.retries.get(broker),
             "commits": survey.commits.get(broker, []),
+            "unheard": survey.unheard.get(broker),
             "placed": survey.is_placed(broker, topics),
         }
 
@@ -244,6 +249,12 @@ def _committed(value: str) -> bool:
         return int((json.loads(value).get("fields") or {}).get("commitOrRollback", 0)) == COMMIT
     except (AttributeError, TypeError, ValueError):
         return False
+
+
+def _fields(begun: Row) -> Mapping[str, str]:
+    """The fields of a request's header, none where it has none that can be read."""
+    found = (object_of(begun.value) or {}).get("fields")
+    return found if isinstance(found, Mapping) else {}
 
 
 def value_of(seq: int, text: str) -> dict[str, Any]:

@@ -117,6 +117,8 @@ def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]
     if brief["retry"] is not None:
         survey.retries[broker] = brief["retry"]
     survey.commits[broker] = brief["commits"]
+    if brief["unheard"] is not None:
+        survey.unheard[broker] = brief["unheard"]
     asked.sort(key=attrgetter("opened"))
     said.sort(key=attrgetter("seq"))
     return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"], placed=brief["placed"])

@@ -146,11 +146,12 @@ class Regrouped(OneStep):
 @dataclass(frozen=True, eq=False)
 class Committed(OneStep):
     """A group told how far it is in a queue: its retry topic, the topic, whether the request names one and is whole, the place and the
-    offset. `code` is the answer's, None if nobody knows it."""
+    offset. `code` is the answer's, None if nobody knows it. `listed`: the state knows whether the broker has the group; else it may."""
 
     machine: Machine
     told: tuple[int, ...]
     code: int | None
+    listed: bool = True
     start: Local = OVER
 
     @property
@@ -165,16 +166,27 @@ class Committed(OneStep):
     def function(self) -> Function:
         return self.machine.commit
 
+    def possible(self, shared: State) -> list[State]:
+        """The states in which it may be looked at, the first one rather than another."""
+        slot = self.machine.group_slot(self.told[0])
+        return [shared] if self.listed else [self.machine.assigned(shared, {slot: there}) for there in (1, 0)]
+
+    def future(self, local: Local) -> tuple[int, int]:
+        return self.machine.all_read(self.function), -1
+
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        machine, args = self.machine, self.args
-        state = shared + machine.idle
-        reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
-        refused = self.function.guard(state, args)
-        right = SUCCESS if refused is None else getattr(codes, REFUSALS[refused.name])
-        dead = self.code not in (right, None)
-        if refused is not None:
-            return [Move("refuse_commit", shared, None, reads, 0, dead=dead)]
-        return [machine.step(self.function, args, shared, machine.idle, reads)._replace(local=None, dead=dead)]
+        machine, args, found = self.machine, self.args, dict[int, Move]()
+        for possible in self.possible(shared):
+            state = possible + machine.idle
+            reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
+            refused = self.function.guard(state, args)
+            right = SUCCESS if refused is None else getattr(codes, REFUSALS[refused.name])
+            dead = self.code not in (right, None)
+            if refused is not None:
+                found[right] = Move("refuse_commit", shared, None, reads, 0, dead=dead)
+            else:
+                found[right] = machine.step(self.function, args, shared, machine.idle, reads)._replace(local=None, dead=dead)
+        return list(found.values())
 
 
 @dataclass(frozen=True, eq=False)

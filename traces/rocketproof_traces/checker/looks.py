@@ -75,7 +75,8 @@ def _begins_at() -> Callable[..., int]:
 @dataclass(frozen=True, eq=False)
 class Progressed(OneStep):
     """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `counters`: those
-    of the queue, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule."""
+    of the queue, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule. `filled`: the queue may have
+    had records before."""
 
     machine: Machine
     place: int
@@ -84,15 +85,19 @@ class Progressed(OneStep):
     zero: bool
     code: int
     offset: int | None
+    filled: bool = False
     start: Local = OVER
 
     @property
     def kind(self) -> Hashable:
         return ("progressed", self.place, self.zero)
 
+    def future(self, local: Local) -> tuple[int, int]:
+        return bits((self.machine.told_slot(self.place), *self.counters)), -1
+
     def right(self, shared: State) -> set[int]:
         """The offsets that may be answered."""
-        told, some = shared[self.machine.told_slot(self.place)], any(shared[slot] > 0 for slot in self.counters)
+        told, some = shared[self.machine.told_slot(self.place)], self.filled or any(shared[slot] > 0 for slot in self.counters)
         return {_begins_at()((told, self.anywhere, self.zero, first)) for first in {False, some}}
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:

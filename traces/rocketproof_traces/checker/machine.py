@@ -100,7 +100,7 @@ class Machine:
         self.delete, self.outlive = (self.functions[n] if shape.deletes else self.update for n in ("delete_topic", "outlive"))
         self.tells = {name: self.functions[name] if shape.tells else self.update for name in ("register_topic", "forget_topic")}
         self.configures = {name: self.functions[name] if shape.configures else self.update for name in ("switch_creation", "permit")}
-        self.registering = [(f, self._all_read(f)) for f in (self.functions[a.name] for a in model.actions if a.name in REGISTERING)]
+        self.registering = [(f, self.all_read(f)) for f in (self.functions[a.name] for a in model.actions if a.name in REGISTERING)]
         self.shared = model.variable("job.phase").first
         mine = [v for v in model.variables if v.name.startswith(OF_REQUESTS)]
         self.columns = {v.name.removeprefix("job."): v.first - self.shared for v in mine}
@@ -179,6 +179,10 @@ class Machine:
             after, writes = self.step(self.forget, (0, number), after, self.idle, 0).shared, writes | 1 << self.told_slot(number)
         return move._replace(shared=after, writes=writes)
 
+    def group_slot(self, topic: int) -> int:
+        """Whether the broker's table has the group of a retry topic."""
+        return self.first[LISTED] + topic
+
     def told_slot(self, place: int) -> int:
         """What a group has told of a queue."""
         return self.first[TOLD] + place
@@ -204,7 +208,7 @@ class Machine:
         return {self.first[name] + topic: value for name, value in zip(ROUTES, values, strict=True)}
 
     @staticmethod
-    def _all_read(function: Function) -> int:
+    def all_read(function: Function) -> int:
         """The slots of all variables that a step may look at."""
         return bits(slot for ref in function.refs for slot in range(ref.args[0].first, ref.args[0].first + ref.args[0].size))
 

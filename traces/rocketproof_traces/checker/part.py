@@ -121,7 +121,7 @@ class PartChecker:
                 writable=bool(self.permission & 2),
                 routes=self._knows_routes,
                 placed=self.placed,
-                progress=len(self._places),
+                progress=1 << (len(self._places) - 1).bit_length() if self._places else 0,  # few shapes for many parts
                 deletes=bool(self._deletions),
                 configures=self.part.recorded and any(one.op == "configure" for one in part.asked),
                 tells=self._knows_routes and any(one.op in TELLING for one in part.asked),

@@ -16,7 +16,8 @@ from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
 
 from ..history.cases import UNREADABLE, Config
-from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
+from ..history.operations import JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, Operation, Operations, Snapshot
+from .places import tells_unheard
 from .ways import PLACING, linked, subject_of
 
 MAKE_NONE = (
@@ -39,7 +40,7 @@ class Part:
     `initial`: the topics that the broker had before the first event; `new`: it did not report them, so it is taken as new. `fresh`: its
     topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker makes
     no other topics. `placed`: its records may lie elsewhere than asked for. `recorded`: it is a recording of single requests, with all that
-    its broker was asked.
+    its broker was asked. `unheard`: the first event after which offsets of groups may be others than the part's requests tell.
     """
 
     broker: str
@@ -54,6 +55,7 @@ class Part:
     alone: bool = True
     recorded: bool = False
     placed: bool = False
+    unheard: int | None = None
     cut: int | None = None
     why: str = ""
 
@@ -85,8 +87,8 @@ class Survey:
     `seen`: when a topic is first met; `told`: when a broker first reported it. `links`: topics that belong together. `begun`, `breaks`,
     `retries`: of each broker the first request about a topic, the first break, the first request that lets it make retry topics
     unseen from here; `unknown`: the first that may make any topic. `placed`: topics whose records may lie in another. `commits`: the ends
-    of transactions that commit. A recording (`recorded`) is one part for each broker. `left_out` counts requests that belong to no part,
-    by reason.
+    of transactions that commit; `unheard`: the first request by which offsets of groups may change unseen from a part. A recording
+    (`recorded`) is one part for each broker. `left_out` counts requests that belong to no part, by reason.
     """
 
     cluster: str = "DefaultCluster"
@@ -100,6 +102,7 @@ class Survey:
     retries: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
     commits: dict[str, list[int]] = field(default_factory=dict)
+    unheard: dict[str, int] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def ask(self, op: str, broker: str, opened: int, topic: str | None, default: str, linked: Sequence[str] | None = None) -> None:
@@ -108,7 +111,7 @@ class Survey:
             self._meet(broker, opened, topic or "", default if op in SENDS else TEMPLATE)
         elif broker == NAME_SERVER:
             self.left_out["asked of the name server"] += 1
-        elif op in (*JUDGED, *PLACING) and topic is not None:
+        elif op in (*JUDGED, *PLACING, *PROGRESS) and topic is not None:
             self._meet(broker, opened, topic, default if op in SENDS else TEMPLATE)
             for other in linked or ():
                 self._meet(broker, opened, topic, other)
@@ -134,6 +137,11 @@ class Survey:
     def commit(self, broker: str, opened: int) -> None:
         """Take in the end of a transaction that commits."""
         self.commits.setdefault(broker, []).append(opened)
+
+    def hear(self, op: str, broker: str, opened: int, fields: Mapping[str, str]) -> None:
+        """Take in that a request may change offsets of groups that no part knows of."""
+        if broker != NAME_SERVER and tells_unheard(op, fields):
+            self.unheard[broker] = min(self.unheard.get(broker, opened), opened)
 
     def stop(self, found: Break) -> None:
         """Take in a break."""
@@ -177,7 +185,7 @@ class Survey:
 
     def belongs(self, op: str, topic: str | None) -> bool:
         """Whether a request is judged with the others about its topic of its broker; `topic` is None if it names none."""
-        return self.recorded or (op in (*JUDGED, *PLACING) and topic is not None)
+        return self.recorded or (op in (*JUDGED, *PLACING, *PROGRESS) and topic is not None)
 
     def is_placed(self, broker: str, topics: Iterable[str]) -> bool:
         """Whether records of a part's topics may lie elsewhere than asked for."""
@@ -191,6 +199,7 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
     for one, topic in zip(found.asked, topics_of, strict=True):
         if not one.again:
             survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields), None if recorded else linked(one))
+            survey.hear(one.op, one.broker, one.opened, one.fields)
         if commits(one):
             survey.commit(one.broker, one.opened)
     for stop in found.breaks:
@@ -237,8 +246,9 @@ def part_of(
     if survey.recorded:
         return Part(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
-    judged = (*JUDGED, *PLACING) if placed else JUDGED
-    part = Part(broker, topics, [one for one in asked if one.op in judged], alone=alone, placed=placed)
+    judged = (*JUDGED, *PLACING, *PROGRESS) if placed else JUDGED
+    unheard = survey.unheard.get(broker)
+    part = Part(broker, topics, [one for one in asked if one.op in judged], alone=alone, placed=placed, unheard=unheard)
     _know(part, reports, survey)
     _cut(part, asked, survey)
     if not placed:

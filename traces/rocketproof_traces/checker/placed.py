@@ -9,25 +9,28 @@ clients of the broker, and the check puts half messages again: what others have 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
+from rocketproof_model.specification.committing import UNTOLD as UNTOLD_OFFSET
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import BATCHES, STATUSES, UNREADABLE, decodes_send_back
-from ..history.operations import SENDS, Operation
-from .administered import Refused, Regrouped
+from ..history.operations import PROGRESS, SENDS, Operation
+from .administered import Committed, Deleted, Refused, Regrouped
 from .left_out import is_busy, reason
+from .looks import Progressed
 from .part import Claim, PartChecker, last_of
+from .places import are_read, is_in, named, numbers, place_of
 from .sends import COUNTED, Claims, Ended, Send
 from .steps import Local, Request
-from .unasked import Filled
+from .unasked import Filled, Remembered
 from .ways import (
     REGROUPS,
     Record,
@@ -52,6 +55,7 @@ NOT_THERE = "not exist"
 COMMON = (SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC)
 """Topics whose queues all clients of a broker fill, and the check of half messages."""
 UNTOLD = "ends of transactions that nobody recorded"
+OTHERS = "offsets of groups of which others may have told"
 
 
 @dataclass
@@ -89,6 +93,8 @@ class PlacedChecker(PartChecker):
             return "a wait for the lock that timed out"
         if one.op == "send_back" and self._length(one.fields.get("group", "")) > self.profile.topic_limit - len(RETRY_PREFIX):
             return "groups whose own topics may have names that are too long"
+        if one.op in PROGRESS:
+            return self._unheard(one)
         return "" if one.op in (*REGROUPS, "send_back") else reason(one, self.profile)
 
     def _length(self, name: str) -> int:
@@ -142,6 +148,59 @@ class PlacedChecker(PartChecker):
         """The places of which the offsets go with a group that is deleted."""
         return ()
 
+    # What groups tell of queues
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, int], int]:
+        places = dict.fromkeys(place_of(one) for one in self.part.asked if one.op in PROGRESS)
+        return {place: number for number, place in enumerate(places)}
+
+    @cached_property
+    def _others(self) -> int:
+        """The first event after which offsets may be others than the part's requests tell: of another part, or one that cannot be read."""
+        unread = [one.opened for one in self.part.asked if one.op == "commit" and self._unread(one)]
+        return min((*unread, *(() if self.part.unheard is None else (self.part.unheard,))), default=1 << 62)
+
+    def _unheard(self, one: Operation) -> str:
+        """Why what a group tells or asks is not judged."""
+        if one.topic == "null":  # who names no topic tells of this one, too
+            return UNREADABLE
+        return self._unread(one) or (OTHERS if one.closed is not None and self._others < one.closed else "")
+
+    def _unread(self, one: Operation) -> str:
+        """Why nobody knows what the broker makes of the header."""
+        lacks = None in (one.fields.get("consumerGroup"), one.fields.get("topic"), *numbers(one))
+        unread = (lacks and (one.op == "progress" or not self.profile.null_fields)) or not are_read(numbers(one))
+        return UNREADABLE if unread else ""
+
+    def _committed(self, one: Operation, code: int | None) -> Committed:
+        """A group tells how far it is. Nobody knows whether its broker has the group: whoever pulls makes it."""
+        group, topic = self.topics.get(RETRY_PREFIX + named(one, "consumerGroup"), 0), self.topics[one.topic]
+        names, whole = one.fields.get("topic") is not None, None not in numbers(one)
+        told = max(UNTOLD_OFFSET, one.number("commitOffset"))
+        args = group, topic, int(names), int(whole), self._places[place_of(one)], told
+        return Committed(self.machine, args, code, listed=self.part.recorded)
+
+    def _progressed(self, one: Operation) -> Progressed:
+        """A group asks how far it is."""
+        queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
+        counters = self.machine.counters(self.topics[one.topic], queue)
+        takes = zero is None or str(zero).lower() == "true"
+        place, anywhere, filled = self._places[place_of(one)], self.profile.begins_anywhere, not self._begins_empty(one.topic)
+        return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"), filled)
+
+    def _remembered(self, last: int) -> Iterator[tuple[int, int, int | None]]:
+        """What groups may have told before the history, as `_opened` has it."""
+        if self.part.new:
+            return
+        told: dict[int, set[int]] = {}
+        for one, why in zip(self.part.asked, self.reasons, strict=True):
+            offset = one.answered("offset")
+            if one.op == "progress" and not why and offset is not None and one.closed is not None and one.closed <= last:
+                told.setdefault(self._places[place_of(one)], set()).add(offset)
+        for place, offsets in told.items():
+            yield -1, self._add(Remembered(self.machine, place, tuple(sorted(offsets))), None), None
+
     # Records
 
     @cached_property
@@ -162,13 +221,21 @@ class PlacedChecker(PartChecker):
 
     def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
         ended = Ended(one.code or 0, shows=False) if known else None
+        if one.op in PROGRESS:
+            if self._unread(one):
+                return None
+            code = one.code if known else None
+            return self._committed(one, code) if one.op == "commit" else self._progressed(one) if known else None
         if one.op in REGROUPS:
             return self._regrouped(one, one.code if known else None)
         if one.op == "end_transaction":
             return None if why else self._ended_transaction(one, ended, claims)
         if one.op == "send_back":
             return self._sent_back(one, ended, claims)
-        return super()._request(one, why, known=known, claims=claims)
+        request = super()._request(one, why, known=known, claims=claims)
+        if isinstance(request, Deleted) and self.profile.deletes_offsets:
+            return replace(request, forgets=tuple(number for place, number in self._places.items() if is_in(place, one.topic)))
+        return request
 
     def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
         unsure = one.opened in self._unsure
@@ -261,11 +328,11 @@ class PlacedChecker(PartChecker):
             (topic, queue), sure = self._place(one)
             if topic in COMMON:
                 found.setdefault((topic, queue), []).append((one.answered("queueOffset") or 0, sure))
-        for (topic, queue), named in found.items():
-            claimed, maybe = (tuple(sorted(offset for offset, sure in named if sure is wanted)) for wanted in (True, False))
+        for (topic, queue), told in found.items():
+            claimed, maybe = (tuple(sorted(offset for offset, sure in told if sure is wanted)) for wanted in (True, False))
             begins = topic == HALF_TOPIC  # any deletion takes its queue away, as long as it is not in the topic table
             opened.append((-1, self._add(Filled(self.machine, self.topics[topic], queue, claimed, maybe, begins), None), None))
-        return opened
+        return [*opened, *self._remembered(last)]
 
     # The state before
 

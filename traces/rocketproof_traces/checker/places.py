@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rocketproof_model.specification.scope import MOST_TOLD
+from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
 
-from ..history.operations import Operation
+from ..history.operations import JUDGED, PROGRESS, Operation
+from .ways import PLACING
 
-PROGRESS = ("commit", "progress")
+HEARD = (
+    *(*JUDGED, *PLACING, *PROGRESS, "heartbeat", "consumer", "leave"),
+    *("min_offset", "earliest", "find", "view", "topics", "groups", "settings", "stats"),
+)
+"""Requests by which no group's offset changes but as the specification says."""
 
 
 def named(one: Operation, name: str) -> str:
@@ -43,4 +51,21 @@ def are_read(told: list[object]) -> bool:
         return False
 
 
-__all__ = ["PROGRESS", "are_read", "is_in", "is_of", "named", "numbers", "place_of"]
+TOLD_BY_FIELDS = ("pull", "delete_group", *PROGRESS)
+"""Requests whose header says whether they do."""
+
+
+def tells_unheard(op: str, fields: Mapping[str, str]) -> bool:
+    """Whether a request may change offsets of groups though no part of a concurrent history is judged with it: a pull that tells one, a
+    group that is deleted with its offsets, whatever nobody knows, and what is kept under a name that may be another's, too."""
+    if op == "pull":
+        flags = str(fields.get("sysFlag", ""))
+        return not flags.isdecimal() or bool(int(flags) & PULL_COMMITS_OFFSET)
+    if op == "delete_group":
+        return any(str(fields.get(name, "")).lower() == "true" for name in ("removeOffset", "cleanOffset"))
+    if op in PROGRESS:
+        return "@" in f"{fields.get('topic')}{fields.get('consumerGroup')}"
+    return op not in HEARD
+
+
+__all__ = ["PROGRESS", "TOLD_BY_FIELDS", "are_read", "is_in", "is_of", "named", "numbers", "place_of", "tells_unheard"]

@@ -8,14 +8,13 @@ what was recorded of it is adopted, and the cases after it are judged from there
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from rocketproof_model.functions import Function
 from rocketproof_model.specification.arithmetic import READ, WRITE
-from rocketproof_model.specification.committing import UNTOLD
 from rocketproof_model.specification.nameserver import Strangers
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_protocol.codes import (
@@ -32,12 +31,12 @@ from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
 from ..history.operations import SENDS, TELLING, Operation
-from .administered import Committed, Configured, Deleted, Refused, Told, Update
+from .administered import Configured, Refused, Told, Update
 from .left_out import SLAVE, reason
-from .looks import Progressed, Routed
+from .looks import Routed
 from .part import Finding
-from .placed import PlacedChecker
-from .places import PROGRESS, are_read, is_in, is_of, named, numbers, place_of
+from .placed import OTHERS, PlacedChecker
+from .places import PROGRESS, is_of, named
 from .sends import COUNTED, Claims, Ended, Send
 from .steps import Bound, Point, Request
 from .unasked import Adopted, Registering
@@ -192,43 +191,19 @@ class RecordedChecker(PlacedChecker):
     # Groups and their offsets
 
     @cached_property
-    def _places(self) -> Mapping[tuple[str, int], int]:
-        places = dict.fromkeys(place_of(one) for one in self.part.asked if one.op in PROGRESS)
-        return {place: number for number, place in enumerate(places)}
-
-    @cached_property
     def _unspoken(self) -> int:
         """The first request that may make groups or tell how far they are, and of which the specification does not speak."""
         return min((one.opened for one in self.part.asked if one.op not in SPOKEN), default=1 << 62)
 
     def _unheard(self, one: Operation) -> str:
-        """Why what a group tells or asks is not judged."""
         if self._unspoken < one.opened:
-            return "offsets of groups of which others may have told"
-        lacks = None in (one.fields.get("consumerGroup"), one.fields.get("topic"), *numbers(one))
-        if (lacks and (one.op == "progress" or not self.profile.null_fields)) or not are_read(numbers(one)):
-            return UNREADABLE
-        return ""
+            return OTHERS
+        return self._unread(one)
 
     def _forgotten(self, one: Operation) -> tuple[int, ...]:
         if one.op != "delete_group" or str(one.fields.get(self.profile.clean_offsets, "")).lower() != "true":
             return ()
         return tuple(number for place, number in self._places.items() if is_of(place, str(one.fields.get("groupName"))))
-
-    def _committed(self, one: Operation, code: int | None) -> Committed:
-        """A group tells how far it is."""
-        group, topic = self.topics[RETRY_PREFIX + named(one, "consumerGroup")], self.topics[one.topic]
-        names, whole = one.fields.get("topic") is not None, None not in numbers(one)
-        told = max(UNTOLD, one.number("commitOffset"))
-        return Committed(self.machine, (group, topic, int(names), int(whole), self._places[place_of(one)], told), code)
-
-    def _progressed(self, one: Operation) -> Progressed:
-        """A group asks how far it is."""
-        queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
-        counters = self.machine.counters(self.topics[one.topic], queue)
-        takes = zero is None or str(zero).lower() == "true"
-        place, anywhere = self._places[place_of(one)], self.profile.begins_anywhere
-        return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"))
 
     # Records
 
@@ -291,8 +266,6 @@ class RecordedChecker(PlacedChecker):
 
     def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
         machine, code = self.machine, one.code if known else None
-        if one.op in PROGRESS:
-            return self._committed(one, code) if one.op == "commit" else self._progressed(one) if known else None
         if one.op == ROUTE:
             route = one.route()
             return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None
@@ -315,8 +288,6 @@ class RecordedChecker(PlacedChecker):
         request = super()._request(one, why, known=known, claims=claims)
         if isinstance(request, Send) and one.case in self._lost:
             return replace(request, count=0)
-        if isinstance(request, Deleted) and self.profile.deletes_offsets:
-            return replace(request, forgets=tuple(number for place, number in self._places.items() if is_in(place, one.topic)))
         if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
             return replace(request, wanted=replace(request.wanted, order=True))
         return request

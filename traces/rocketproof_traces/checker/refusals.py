@@ -51,10 +51,11 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
         return Refusal(f"answers {' or '.join(right)}", sentence=BEGINS)
     if isinstance(request, (Update, Deleted, Committed)):
         does, refuses = _OF_GUARDED[type(request)]
-        guard = request.function.guard(shared + machine.idle, request.args)
+        state = (request.possible(shared)[0] if isinstance(request, Committed) else shared) + machine.idle
+        guard = request.function.guard(state, request.args)
         if guard is None:
             return Refusal(does)
-        scope = _scope(machine, request.function, shared + machine.idle, request.args)
+        scope = _scope(machine, request.function, state, request.args)
         return refusal_of(guard, machine.instance, scope, request.function.action.name, names, specified=refuses)
     if isinstance(request, Refused):
         return Refusal(f"answers {request.right}", sentence=request.why)

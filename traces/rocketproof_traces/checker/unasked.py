@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocketproof_model.interpreter import State
+from rocketproof_model.specification.committing import UNTOLD
 
 from ..history.cases import JAVA_LONG
 from .machine import Machine, bits
@@ -77,6 +78,26 @@ class Begun(OneStep):
         if shared[slot] or shared[left]:
             return [Move("begin", shared, None, slots, slots, dead=True)]
         return [Move("begin", self.machine.assigned(shared, {slot: offset}), None, slots, slots) for offset in self.offsets]
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered(OneStep):
+    """What a group told before the history: one of the offsets that it is answered, as long as it has told none in it."""
+
+    machine: Machine
+    place: int
+    offsets: tuple[int, ...]
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("remembered", self.place)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        slot = self.machine.told_slot(self.place)
+        if shared[slot] != UNTOLD:
+            return [Move("remember", shared, None, 1 << slot, 1 << slot, dead=True)]
+        return [Move("remember", self.machine.assigned(shared, {slot: offset}), None, 1 << slot, 1 << slot) for offset in self.offsets]
 
 
 @dataclass(frozen=True, eq=False)

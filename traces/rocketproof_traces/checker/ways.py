@@ -49,7 +49,7 @@ from rocketproof_protocol.properties import (
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import AT_LIMIT, CUT, DEAD, JAVA_LONG, KINDS, NO_GROUP, properties_of
-from ..history.operations import SENDS, Operation
+from ..history.operations import PROGRESS, SENDS, Operation
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 """Why a send's record may lie elsewhere than it asks for (`history.cases.reach`)."""
@@ -252,8 +252,10 @@ def subject_of(one: Operation) -> str | None:
 
 def linked(one: Operation) -> list[str] | None:
     """The topics that are judged together with the one that a request is about, because its record lies there or comes from there (of an
-    inner batch none); None for a request whose record lies where it asks for. What lies on a delay level is judged by each part for
-    itself."""
+    inner batch none); None for a request whose record lies where it asks for, and for one that neither has a record nor tells an offset.
+    What lies on a delay level is judged by each part for itself."""
+    if one.op in PROGRESS:
+        return [] if "topic" in one.fields else None
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]

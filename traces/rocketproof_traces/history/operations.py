@@ -31,6 +31,8 @@ TELLING = ("register_topic", "forget_topic")
 """What a name server is told of topics, whatever brokers register."""
 JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset", "delete_topic")
 """The requests whose answers are judged."""
+PROGRESS = ("commit", "progress")
+"""What groups tell of queues and ask."""
 _HEAD = 4  # bytes that say how long a message of a batch is
 
 
@@ -339,7 +341,7 @@ def called(
         code = end[1].get("code")
         if asked.get("oneWay") or (code is None and op not in SENDS):
             end = None
-        elif type(code) is not int and op in JUDGED:
+        elif type(code) is not int and op in (*JUDGED, *PROGRESS):
             problem = f"the answer's code is {short(code)}"
             raise TraceError(f"event {end[0]}", problem, "record a number; a call without an answer ends with info")
     try:

@@ -1,0 +1,260 @@
+"""What groups tell of queues (request 15) and ask (14) in concurrent histories: the judge says what an enumeration of all orders says, and
+finds brokers that keep something else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.broker.offsets import ConsumerOffsetManager
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.checker.places import tells_unheard
+from rocketproof_traces.history import Event, Header
+
+BROKER = "broker-a"
+NOT_FOUND, NO_GROUP, NO_TOPIC = 22, 26, 17
+Line = tuple[str, int, str, dict[str, Any]]
+"""Type, client, op, and what is asked or answered."""
+
+
+class Told:
+    """A history line by line: `+` begins a request, `-` ends one."""
+
+    def __init__(self, topics: dict[str, Any] | None = None) -> None:
+        self.events: list[Event] = []
+        if topics is not None:
+            self._add("state", BROKER, "topics", {"topics": topics})
+
+    def _add(self, type_: str, process: str, op: str, value: dict[str, Any]) -> Told:
+        self.events.append(Event(len(self.events), type_, process, op, value, None))
+        return self
+
+    def begins(self, client: int, op: str, offset: int | None = None, *, group: str = "g", topic: str = "T", queue: int = 0) -> Told:
+        fields = {"consumerGroup": group, "topic": topic, "queueId": str(queue)} | ({} if offset is None else {"commitOffset": str(offset)})
+        return self._add("invoke", f"client {client}", op, {"to": BROKER, "fields": fields})
+
+    def ends(self, client: int, op: str, offset: int | None = None, code: int = 0) -> Told:
+        fields = {} if offset is None else {"offset": str(offset)}
+        return self._add("ok", f"client {client}", op, {"code": code, "fields": fields})
+
+    def nobody_knows(self, client: int, op: str) -> Told:
+        return self._add("info", f"client {client}", op, {})
+
+    def asks(self, op: str, answer: dict[str, Any], **fields: str) -> Told:
+        self._add("invoke", "other", op, {"to": BROKER, "fields": fields})
+        return self._add("ok", "other", op, answer)
+
+    def judged(self, profile: str = "P49") -> Verdict:
+        return judge_history(Header({}), self.events, profile)
+
+
+def overlapping() -> Told:
+    """Two clients tell offsets at the same time."""
+    return Told().begins(0, "commit", 1).begins(1, "commit", 2).ends(0, "commit").ends(1, "commit").begins(0, "progress")
+
+
+@pytest.mark.parametrize(("offset", "verdict"), [(1, "ok"), (2, "ok"), (0, "illegal"), (3, "illegal")])
+def test_what_is_told_at_the_same_time_comes_in_either_order(offset: int, verdict: str) -> None:
+    found = overlapping().ends(0, "progress", offset).judged()
+    assert found.verdict == verdict and not found.out_of_reach
+    if verdict == "ok":
+        assert found.explained == 3 and "commit_offset" in found.actions
+
+
+def test_a_second_look_does_not_go_back() -> None:
+    first = overlapping().ends(0, "progress", 1).begins(1, "progress")
+    assert first.ends(1, "progress", 2).judged().verdict == "illegal"
+
+
+@pytest.mark.parametrize("offset", [0, 5])
+def test_an_offset_whose_answer_is_lost_may_count_or_not(offset: int) -> None:
+    lost = Told().begins(0, "commit", 5).nobody_knows(0, "commit").begins(1, "progress")
+    assert lost.ends(1, "progress", offset).judged().verdict == "ok"
+
+
+def test_the_finding_says_where_the_group_goes_on() -> None:
+    finding = overlapping().ends(0, "progress", 7).judged().findings[0]
+    assert (finding.op == "progress" and "answers offset 1" in str(finding)) or "answers offset 2" in str(finding)
+
+
+def test_groups_and_queues_are_places_of_their_own() -> None:
+    told = Told().begins(0, "commit", 4).ends(0, "commit")
+    for more in ({"group": "h"}, {"queue": 1}, {"topic": "U"}):
+        other = Told().begins(0, "commit", 4).ends(0, "commit").begins(0, "progress", **more)  # type: ignore[arg-type]
+        assert other.ends(0, "progress", 4).judged().verdict == "illegal"
+    assert told.begins(0, "progress").ends(0, "progress", 4).judged().verdict == "ok"
+
+
+def test_what_was_told_before_the_history_is_seen_until_a_group_tells() -> None:
+    there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
+    seen = Told(there).begins(0, "progress").ends(0, "progress", 9)
+    assert seen.judged().verdict == "ok"
+    seen.begins(0, "commit", 3).ends(0, "commit").begins(0, "progress")
+    assert seen.ends(0, "progress", 9).judged().verdict == "illegal"
+
+
+@pytest.mark.behaviour("TCM-31")
+@pytest.mark.parametrize(("profile", "answer"), [("P49", (4, 0)), ("P533", (None, NOT_FOUND))])
+def test_what_was_told_of_a_topic_goes_with_it_in_later_releases(profile: str, answer: tuple[int | None, int]) -> None:
+    def told() -> Told:
+        made = Told().asks("update_topic", {"code": 0}, topic="T", readQueueNums="1", writeQueueNums="1", perm="6")
+        made.begins(0, "commit", 4).ends(0, "commit").asks("delete_topic", {"code": 0}, topic="T")
+        return made.begins(0, "progress")
+
+    for offset, code in ((4, 0), (None, NOT_FOUND)):
+        verdict = told().ends(0, "progress", offset, code).judged(profile).verdict
+        assert verdict == ("ok" if (offset, code) == answer else "illegal")
+
+
+def test_later_releases_refuse_the_offset_of_a_topic_that_is_not_there_or_of_a_group() -> None:
+    assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_TOPIC).judged("P533").verdict == "ok"
+    assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_GROUP).judged("P533").verdict == "ok"
+    assert Told().begins(0, "commit", 1).ends(0, "commit").judged("P533").verdict == "illegal"
+    assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_TOPIC).judged("P49").verdict == "illegal"
+
+
+@pytest.mark.parametrize(
+    ("op", "fields"),
+    [
+        ("pull", {"topic": "T", "sysFlag": "1"}),
+        ("delete_group", {"groupName": "g", "removeOffset": "true"}),
+        ("other", {}),
+        ("commit", {"topic": "T@a", "consumerGroup": "g", "queueId": "0", "commitOffset": "1"}),
+    ],
+)
+def test_offsets_that_others_may_have_told_are_not_judged(op: str, fields: dict[str, str]) -> None:
+    assert tells_unheard(op, fields)
+    found = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
+    assert found.verdict == "ok" and found.out_of_reach["offsets of groups of which others may have told"] >= 1
+
+
+# All orders
+
+
+def walk(chance: random.Random, steps: int, *, lies: bool) -> list[Line]:
+    """A history of one place: each request takes effect somewhere between its ends; a lie changes one answer."""
+    lines, told, under_way = list[Line](), 0, dict[int, list[Any]]()
+    for _ in range(steps):
+        client = chance.randrange(3)
+        if client not in under_way:
+            op = chance.choice(("commit", "progress"))
+            offset = chance.randrange(1, 4)
+            under_way[client] = [op, offset, None]
+            lines.append(("invoke", client, op, {"offset": offset} if op == "commit" else {}))
+        elif under_way[client][2] is None:
+            op, offset, _ = under_way[client]
+            told = offset if op == "commit" else told
+            under_way[client][2] = told
+        else:
+            op, _, seen = under_way.pop(client)
+            lines.append(("ok", client, op, {} if op == "commit" else {"offset": seen}))
+    answers = [k for k, line in enumerate(lines) if "offset" in line[3] and line[0] == "ok"]
+    if lies and answers:
+        k = chance.choice(answers)
+        lines[k] = (*lines[k][:3], {"offset": chance.randrange(4)})
+    return lines
+
+
+def explained(lines: Sequence[Line]) -> bool:
+    """Whether a register that begins at 0 explains the lines: every look is tried at every place between its ends."""
+
+    def go(at: int, told: int, waiting: tuple[tuple[int, str, int, int | None], ...]) -> bool:
+        for k, (client, op, offset, seen) in enumerate(waiting):
+            if seen is None:
+                after = offset if op == "commit" else told
+                if go(at, after, (*waiting[:k], (client, op, offset, after), *waiting[k + 1 :])):
+                    return True
+        if at == len(lines):
+            return True
+        type_, client, op, value = lines[at]
+        if type_ == "invoke":
+            return go(at + 1, told, (*waiting, (client, op, value.get("offset", -1), None)))
+        mine = next(one for one in waiting if one[0] == client)
+        rest = tuple(one for one in waiting if one is not mine)
+        return mine[3] is not None and (op == "commit" or mine[3] == value["offset"]) and go(at + 1, told, rest)
+
+    return go(0, 0, ())
+
+
+def as_told(lines: Sequence[Line]) -> Told:
+    told = Told()
+    for type_, client, op, value in lines:
+        if type_ == "invoke":
+            told.begins(client, op, value.get("offset"))
+        else:
+            told.ends(client, op, value.get("offset"))
+    return told
+
+
+@pytest.mark.parametrize("lies", [False, True])
+def test_the_judge_agrees_with_the_enumeration_of_all_orders(lies: bool) -> None:
+    verdicts = set()
+    for seed in range(150):
+        lines = walk(random.Random(seed), 24, lies=lies)
+        expected = "ok" if explained(lines) else "illegal"
+        assert as_told(lines).judged().verdict == expected, f"seed {seed}"
+        verdicts.add(expected)
+    assert verdicts == ({"ok", "illegal"} if lies else {"ok"})
+
+
+# Brokers
+
+
+def answered(profile: str, seed: int, calls: int = 40) -> Told:
+    """What a simulated broker answers three clients whose requests overlap."""
+    cluster, chance, told = Cluster(0, profile=PROFILES[profile]), random.Random(seed), Told()
+    cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
+    under_way: dict[int, Any] = {}
+    for _ in range(3 * calls):
+        client = chance.randrange(3)
+        if client not in under_way:
+            op, offset, queue = chance.choice(("commit", "progress")), chance.randrange(5), chance.randrange(2)
+            under_way[client] = (op, {"queue": queue, **({"offset": offset} if op == "commit" else {})})
+            told.begins(client, op, offset if op == "commit" else None, queue=queue)
+        elif isinstance(under_way[client], tuple):
+            op, given = under_way[client]
+            under_way[client] = [op, cluster.call(plain(op, topic="T", group="g", **given))]
+        else:
+            op, answer = under_way.pop(client)
+            told.ends(
+                client, op, *((int(answer.ext_fields["offset"]),) if (answer.ext_fields or {}).get("offset") else ()), code=answer.code
+            )
+    return told
+
+
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Brokers that keep offsets otherwise, one after the other."""
+    real = ConsumerOffsetManager.commit
+
+    def largest(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:
+        real(self, group, topic, queue_id, max(offset, self.query(group, topic, queue_id) or 0))
+
+    def of_any_queue(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:
+        real(self, group, topic, 0, offset)
+
+    def of_the_first(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:
+        if self.query(group, topic, queue_id) is None:
+            real(self, group, topic, queue_id, offset)
+
+    for change in (largest, of_any_queue, of_the_first):
+        monkeypatch.setattr(ConsumerOffsetManager, "commit", change)
+        yield change.__name__
+
+
+@pytest.mark.parametrize("profile", ["P45", "P49", "P533"])
+def test_what_a_broker_answers_is_explained(profile: str) -> None:
+    for seed in range(5):
+        found = answered(profile, seed).judged(profile)
+        assert found.verdict == "ok" and found.explained > 20 and not found.out_of_reach.keys() - {"no answer came"}
+
+
+def test_a_broker_that_keeps_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for change in brokers(monkeypatch):
+        assert answered("P49", 1).judged().verdict == "illegal", change

@@ -4,16 +4,21 @@ finds brokers that keep something else."""
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from many_histories import write
 
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_traces.bulk import local
+from rocketproof_traces.bulk.work import Order
 from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.checker.places import tells_unheard
 from rocketproof_traces.history import Event, Header
@@ -133,6 +138,21 @@ def test_offsets_that_others_may_have_told_are_not_judged(op: str, fields: dict[
     assert tells_unheard(op, fields)
     found = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
     assert found.verdict == "ok" and found.out_of_reach["offsets of groups of which others may have told"] >= 1
+
+
+def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    unheard = overlapping().ends(0, "progress", 2).asks("pull", {"code": 0}, topic="T", sysFlag="1").begins(0, "progress")
+    cases = {"right": overlapping().ends(0, "progress", 1), "wrong": overlapping().ends(0, "progress", 3)}
+    cases["unheard"] = unheard.ends(0, "progress", 77)
+    for name, one in cases.items():
+        write(folder / f"{name}.ndjson", Header({}), one.events)
+    found = local.judge(Order((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
+    single = [one.judged() for one in cases.values()]
+    assert len(found.findings) == sum(len(one.findings) for one in single) == 1
+    assert found.explained == sum(one.explained for one in single)
+    assert found.out_of_reach == sum((Counter(one.out_of_reach) for one in single), Counter())
 
 
 # All orders

@@ -6,15 +6,18 @@ message. The reference implementation's producer is one of the producers, and do
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from otherclients import NODE, node_packages, python_packages
 from test_go_client import program
 
 from faultproxy import Fault, FaultProxy
@@ -33,14 +36,13 @@ from rocketproof_properties.runs.readback import Reader
 from rocketproof_properties.runs.waiting import until
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2, SUCCESS
-from rocketproof_protocol.fields import FULL_NAMES
-from rocketproof_protocol.properties import NAME_END, PROPERTY_END, UNIQ_KEY
+from rocketproof_protocol.properties import UNIQ_KEY
 
 COMMANDS = ("java", "javac", "mvn", "go")
+PROGRAMS = Path(__file__).parent / "producers"
 TOPIC, QUEUES = "Faulty", 4
 TIMES, MILLIS = 3, 2000
 LATE = 2.5
-SHORT = next(short for short, name in FULL_NAMES.items() if name == "properties")
 FAULTS = (
     Fault.TWICE,
     Fault.DOUBLED,
@@ -55,7 +57,7 @@ FAULTS = (
 
 class Outcome(NamedTuple):
     """Of the messages behind one fault: how many were reported as sent and as failed, and how many the brokers have never, once and more
-    than once. `where`: what was reported as sent lies where the report says."""
+    than once. `where`: what was reported as sent lies where the report says. `one_id`: copies of a message have one id."""
 
     sent: int
     failed: int
@@ -63,26 +65,21 @@ class Outcome(NamedTuple):
     once: int
     more: int
     where: bool
+    one_id: bool = True
 
 
 class FirstAttempts(FaultProxy):
-    """A proxy whose fault strikes sends, each message once; `struck` are the messages of all proxies."""
+    """A proxy whose fault strikes sends, each message once; `struck` are the bodies of those of all proxies."""
 
-    def __init__(self, address: str, struck: set[str]) -> None:
+    def __init__(self, address: str, struck: set[bytes | None]) -> None:
         self.kind: Fault | None = None
         self._struck = struck
         super().__init__(address, slow=LATE)
 
     def fault(self, request: Command) -> Fault | None:
-        fields = request.ext_fields or {}
-        properties = fields.get("properties", fields.get(SHORT))
-        if self.kind is None or request.code not in (SEND_MESSAGE, SEND_MESSAGE_V2) or properties is None:
+        if self.kind is None or request.code not in (SEND_MESSAGE, SEND_MESSAGE_V2) or request.body in self._struck:
             return None
-        texts = properties.split(PROPERTY_END)
-        key = next(text for text in texts if text.partition(NAME_END)[0] == UNIQ_KEY)
-        if key in self._struck:
-            return None
-        self._struck.add(key)
+        self._struck.add(request.body)
         return self.kind
 
 
@@ -108,15 +105,32 @@ def ours(profile: Profile, name_server: str) -> Iterator[Sends]:
 
 @contextmanager
 def java(version: str, name_server: str) -> Iterator[Sends]:
-    programs = JavaPrograms(Path(__file__).parent / "producers", version)
+    programs = JavaPrograms(PROGRAMS, version)
     with programs.started("Producer", name_server, TOPIC, str(TIMES), str(MILLIS)) as child:
         yield lambda name: asked(child, name)
 
 
+def go(name_server: str) -> AbstractContextManager[Sends]:
+    return sending([program()], name_server)
+
+
+def node(name_server: str) -> AbstractContextManager[Sends]:
+    packages = node_packages("ali-ons@3.12.0", "urllib@2.44.0")
+    return sending([NODE, PROGRAMS / "producer.mjs"], name_server, PACKAGES=str(packages))
+
+
+def python(name_server: str) -> AbstractContextManager[Sends]:
+    """Python's, which is C++'s."""
+    packages = python_packages("rocketmq==0.4.4")
+    return sending([sys.executable, PROGRAMS / "sends.py"], name_server, PYTHONPATH=str(packages))
+
+
 @contextmanager
-def go(name_server: str) -> Iterator[Sends]:
-    command = [str(program()), name_server, TOPIC, str(TIMES), str(MILLIS)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+def sending(started: Sequence[str | Path], name_server: str, **env: str) -> Iterator[Sends]:
+    """A program that sends for each line that it reads."""
+    command = [*started, name_server, TOPIC, str(TIMES), str(MILLIS)]
+    pipe, variables = subprocess.PIPE, {**os.environ, **env}
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=variables) as child:
         try:
             yield lambda name: asked(child, name)
         finally:
@@ -144,39 +158,56 @@ PRODUCERS: Mapping[str, tuple[str, Made]] = {
     "Java 4.9.4": ("P494", partial(java, "4.9.4")),
     "Java 5.3.3": ("P533", partial(java, "5.3.3")),
     "Go 2.1.2": ("P494", go),
+    "Node 3.12.0": ("P494", node),
+    "Python 0.4.4": ("P494", python),
 }
 """By the name of the producer the profile of the brokers that it sends to, and how it is started for a name server."""
 
 
-def stored(running: Deployment) -> dict[str, list[tuple[str, int, int]]]:
-    """Where the messages of the topic lie, by their bodies: broker, queue, offset of each."""
-    found: dict[str, list[tuple[str, int, int]]] = {}
+class Stored(NamedTuple):
+    """A message that a broker has: its place, and the id that its producer gave it."""
+
+    place: tuple[str, int, int]
+    id: str
+
+
+def stored(running: Deployment) -> dict[str, list[Stored]]:
+    """The messages of the topic, by their bodies."""
+    found: dict[str, list[Stored]] = {}
     for broker in running.brokers:
         reader = Reader(running, broker)
         for queue in range(QUEUES):
             for data in reader.pull(TOPIC, queue, 0, reader.next_offset(TOPIC, queue) or 0):
                 message = record.decode(data, exact=False)
                 assert message is not None and message.body is not None
-                found.setdefault(message.body.decode(), []).append((broker, queue, message.queue_offset))
+                found.setdefault(message.body.decode(), []).append(
+                    Stored((broker, queue, message.queue_offset), message.properties.get(UNIQ_KEY, ""))
+                )
         assert not reader.missed
         reader.close()
     return found
 
 
-def outcome(name: str, told: list[str], places: Mapping[str, list[tuple[str, int, int]]]) -> Outcome:
+def outcome(name: str, told: list[str], places: Mapping[str, list[Stored]]) -> Outcome:
     """What became of the messages of a name that ended so."""
     mine = [places.get(f"{name} {number}", []) for number in range(TIMES)]
     sent = {number: tuple(text.split()[1:]) for number, text in enumerate(told) if text.startswith("SEND_OK ")}
-    where = all(tuple(map(str, place)) in [tuple(map(str, one)) for one in mine[number]] for number, place in sent.items())
+    where = all(any(is_at(place, one.place) for one in mine[number]) for number, place in sent.items())
     often = Counter(min(len(found), 2) for found in mine)
-    return Outcome(len(sent), TIMES - len(sent), often[0], often[1], often[2], where)
+    one_id = all(len({one.id for one in found}) < 2 for found in mine)
+    return Outcome(len(sent), TIMES - len(sent), often[0], often[1], often[2], where, one_id)
+
+
+def is_at(told: Sequence[str], place: Sequence[object]) -> bool:
+    """Whether that is the place that a producer tells, with `-` for what it leaves out."""
+    return all(said in ("-", str(one)) for said, one in zip(told, place, strict=True))
 
 
 @pytest.fixture(scope="module", params=PRODUCERS)
 def outcomes(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
     """By the fault what became of the messages that it struck; None is no fault."""
     profile, started = PRODUCERS[request.param]
-    struck: set[str] = set()
+    struck: set[bytes | None] = set()
     told: dict[Fault | None, list[str]] = {}
     with ExitStack() as stack:
         running = stack.enter_context(Served(profile).open(Setup(brokers=2)))
@@ -216,12 +247,18 @@ UNNOTICED = {Fault.CLOSE_BEFORE: NOT_STORED, Fault.CLOSE_AFTER: IN_DOUBT, Fault.
 """One that waits to the end of its time for an answer on a connection that has ended."""
 OF_GO = {Fault.SLOW: STORED_ONCE, Fault.SILENT: STORED_TWICE, Fault.GARBAGE: Outcome(0, TIMES, TIMES - 1, 1, 0, where=True)}
 """Each attempt has 3 s, whatever time a send is given. Bytes that are no frame end its process: it takes the size for granted."""
+EACH = {Fault.SLOW: STORED_TWICE, Fault.SILENT: STORED_TWICE}
+"""Each attempt has the time that a send is given."""
+OF_PYTHON = {fault: one._replace(one_id=one is not STORED_TWICE or fault is Fault.DOUBLED) for fault, one in {**IN_TIME, **EACH}.items()}
+"""Each attempt has an id of its own, so that nobody can tell a copy by it."""
 EXPECTED = {
     "P494": {**IN_TIME, **UNNOTICED},
     "P533": IN_TIME,
     "Java 4.9.4": {**IN_TIME, **UNNOTICED},
     "Java 5.3.3": IN_TIME,
     "Go 2.1.2": {**IN_TIME, **OF_GO},
+    "Node 3.12.0": {**IN_TIME, **EACH},
+    "Python 0.4.4": OF_PYTHON,
 }
 
 

@@ -26,10 +26,12 @@ from ..checker.places import TOLD_BY_FIELDS
 from ..checker.ways import PLACING, linked, subject_of
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import PROGRESS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
+from ..history.operations import PROGRESS, SENDS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
+TIMER = "TIMER_"
+"""What the properties of a message's own time begin with."""
 HISTORY = -1
 """The number of the part that is the history itself."""
 KEPT = 200_000
@@ -154,7 +156,8 @@ class _Partition:
     def _about(self, found: Call[Row]) -> tuple[str | None, Sequence[str] | None]:
         """The topic that a request is about, and others that its record may lie in."""
         begun, answer = found.begun, found.answer
-        waits = begun.op == "send" and (DELAY in begun.value or TRAN_MSG in begun.value or str(begun.topic).startswith(RETRY_PREFIX))
+        waits = begun.op in SENDS and any(name in begun.value for name in (DELAY, TRAN_MSG, TIMER))
+        waits = waits or (begun.op == "send" and str(begun.topic).startswith(RETRY_PREFIX))
         if begun.op in PROGRESS and begun.topic is not None and not self.survey.recorded:
             return begun.topic, []
         if self.survey.recorded or not (waits or begun.op in PLACING):

@@ -78,7 +78,7 @@ class PlacedChecker(PartChecker):
 
     def _reason(self, one: Operation) -> str:
         if one.op in SENDS:
-            if is_timed(one, self.profile):
+            if is_timed(one, self.profile) and (one.op == "batch" or not self.profile.timers):
                 return "timers"
             return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
         if one.op == "end_transaction":

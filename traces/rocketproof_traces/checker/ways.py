@@ -123,7 +123,11 @@ def is_odd_batch(one: Operation, profile: Profile) -> bool:
 
 def is_timed(one: Operation, profile: Profile) -> bool:
     """Whether 5.x keeps a message in its timer wheel, or refuses it."""
-    return profile.always_traced and not properties_of(one.fields).keys().isdisjoint(_TIMED)
+    return profile.always_traced and _names_time(one)
+
+
+def _names_time(one: Operation) -> bool:
+    return not properties_of(one.fields).keys().isdisjoint(_TIMED)
 
 
 def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) -> tuple[bool | None, str]:
@@ -233,8 +237,7 @@ def topics_of(one: Operation) -> list[str]:
         return []
     dead = [DLQ_PREFIX + one.topic.removeprefix(RETRY_PREFIX)] if one.topic.startswith(RETRY_PREFIX) else []
     names = properties_of(one.fields)
-    timed = not names.keys().isdisjoint(_TIMED)
-    return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names) + [WHEEL_TIMER_TOPIC] * timed
+    return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names) + [WHEEL_TIMER_TOPIC] * _names_time(one)
 
 
 def subject_of(one: Operation) -> str | None:
@@ -259,7 +262,8 @@ def linked(one: Operation) -> list[str] | None:
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
-    if one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one) or _is_bodiless(one)):
+    odd = one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one) or _is_bodiless(one))
+    if odd or (one.op in SENDS and _names_time(one)):
         return [name for name in topics_of(one) if name not in (SCHEDULE, WHEEL_TIMER_TOPIC)]
     return None
 

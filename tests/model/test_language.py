@@ -298,6 +298,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "one parameter's element twice": (lambda d: act(d, lambda a, i: [a.set(d.arr[i], 0), a.set(d.arr[i], 1)], i=d.A), "written twice"),
     "unknown field of a row updated": (lambda d: act(d, lambda a: a.update(d.t[0], k=True, z=1)), "no field z"),
     "fields of what is no row": (lambda d: act(d, lambda a: a.update(d.x, k=True)), "'x' updated in act is no row"),
+    "variables that an object does not have": (lambda d: act(d, lambda a: a.update(d, y=1, zz=1)), "is no row"),
     "row and its field": (lambda d: act(d, lambda a: [a.set(d.t[0], d.t[1]), a.set(d.t[0].k, True)]), "t[0].k is written twice"),
     # Properties
     "property without sentence": (lambda d: d.m.always("p", d.f), "no sentence"),
@@ -501,6 +502,18 @@ def test_updates_read_the_state_before() -> None:
         """The two change places."""
         a.set(x, y)
         a.set(y, x)
+
+    assert [step.state for step in successors(m.given(), (0, 1))] == [(1, 0)]
+
+
+def test_variables_that_are_attributes_of_one_object_change_places_at_once() -> None:
+    m = Model("swap")
+    both = SimpleNamespace(x=m.var("x", Int(0, 1), init=0), y=m.var("y", Int(0, 1), init=1))
+
+    @m.action()
+    def swap(a: Any) -> None:
+        """The two change places."""
+        a.update(both, x=both.y, y=both.x)
 
     assert [step.state for step in successors(m.given(), (0, 1))] == [(1, 0)]
 

@@ -203,10 +203,12 @@ class Body:
                 )
         self.updates.append(Update(target, new, caller()))
 
-    def update(self, row: Row, /, when: Any = True, **fields: Any) -> None:
-        """Assign some fields of a row: `a.update(job[p], step="answered", answer="SUCCESS")`."""
-        if not isinstance(row, Row):
-            raise ModelError(f"'{row}' updated in {self._action} is no row", "give a row, such as table[i], and fields by their names")
+    def update(self, row: Any, /, when: Any = True, **fields: Any) -> None:
+        """Assign some fields of a row, or variables that are attributes of one object, all at once: `a.update(job[p], step="answered",
+        answer="SUCCESS")`, `a.update(self, up=False, crashes=self.crashes + 1)`."""
+        if not isinstance(row, Row) and (isinstance(row, Expr) or not all(hasattr(row, name) for name in fields)):
+            remedy = "give a row, such as table[i], or what has the variables as its attributes, and fields by their names"
+            raise ModelError(f"'{row}' updated in {self._action} is no row", remedy)
         for name, value in fields.items():
             self.set(getattr(row, name), value, when)
 

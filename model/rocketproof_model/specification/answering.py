@@ -86,8 +86,7 @@ def _become(
         taken = ite(row.stage == "queued", coerce("runs", Stage), ite(row.stage == "reply queued", coerce("replies", Stage), "ends"))
         next_stage = ite(row.place == 1, taken, row.stage) if ends else row.stage
         next_place = ite(row.place > 0, row.place - 1, 0) if ends or leaves else row.place
-        a.set(row.stage, ite(this, coerce(stage, Stage), next_stage))
-        a.set(row.place, ite(this, place, next_place))
+        a.update(row, stage=ite(this, coerce(stage, Stage), next_stage), place=ite(this, place, next_place))
         a.set(row.answers, row.answers + 1, when=this & answered & (row.answers < 2))
 
 

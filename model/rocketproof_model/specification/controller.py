@@ -158,15 +158,11 @@ def _elections(c: Controller) -> None:
     def expand(a: Body, r: Expr) -> None:
         """The controller adds the slave."""
         a.guard("asked for", c.asked.is_some & (c.asked == r), "the master has asked for it")
-        a.set(c.in_sync, c.in_sync.including(r))
-        a.set(c.asked, None)
+        a.update(c, in_sync=c.in_sync.including(r), asked=None)
 
     def becomes(a: Body, r: Expr, offset: Expr) -> None:
         a.bound("epochs left", c.epoch < c.epochs, "the scope allows another election")
-        a.set(c.master, r)
-        a.set(c.epoch, c.epoch + 1)
-        a.set(c.in_sync, single(r))
-        a.set(c.asked, None)
+        a.update(c, master=r, epoch=c.epoch + 1, in_sync=single(r), asked=None)
         a.set(c.offset[r], offset)
 
     @c.action(actor=SERVICE, rules="REC-03", fair="weak", r=c.Replica)

@@ -148,8 +148,7 @@ def creation(s: Specification) -> None:
             row, b = phase(a, p, "failed", "creation gave nothing")
             a.guard("retry topic", s.of_class(row.topic, "retry"), "the topic is a retry topic")
             a.guard("first time", ~row.fallback, "the second way is still to be tried")
-            a.set(row.fallback, True)
-            a.set(row.phase, ite(config[b, row.topic].known, coerce("checked", Phase), "missing"))
+            a.update(row, fallback=True, phase=ite(config[b, row.topic].known, coerce("checked", Phase), "missing"))
             at_hand(s, a, row, config[b, row.topic])
 
     @s.handler(rules="CHK-09")

@@ -38,8 +38,7 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
     def begin(a: Body, offset: Expr) -> None:
         """The scan comes so many seconds after a registration."""
         a.guard("not begun", ~x.begun, "the clocks stand still")
-        a.set(x.begun, True)
-        a.set(x.scan, offset)
+        a.update(x, begun=True, scan=offset)
 
     @x.action(actor=SERVICE, rules="NS-02 NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
@@ -61,16 +60,14 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
         """The process ends and its connection is closed: the name server takes the broker out at once."""
         a.by("broker")
         a.guard("alive", x.alive, "the broker's machine lives")
-        a.set(x.alive, False)
-        a.set(x.listed, False)
+        a.update(x, alive=False, listed=False)
 
     @x.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak")
     def look(a: Body) -> None:
         """The scan: who was last heard of more than 120 s ago leaves the routes."""
         a.by("name server")
         a.guard("due", x.scan == 0, "10 s have passed since the last scan")
-        a.set(x.listed, x.listed & (x.age <= expire))
-        a.set(x.scan, scan)
+        a.update(x, listed=x.listed & (x.age <= expire), scan=scan)
 
     @x.action(actor=ENVIRONMENT, rules="NS-07", fair="weak")
     def second(a: Body) -> None:
@@ -79,9 +76,7 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
         a.guard("no scan due", x.scan > 0, "the next scan is later")
         a.guard("no registration due", ~x.alive | (x.age < period), "the next registration is later")
         a.bound("of interest", x.listed, "the broker is in the routes")
-        a.set(x.scan, x.scan - 1)
-        a.set(x.age, minimum(x.age + 1, most))
-        a.set(x.dead, ite(x.alive, 0, minimum(x.dead + 1, most)))
+        a.update(x, scan=x.scan - 1, age=minimum(x.age + 1, most), dead=ite(x.alive, 0, minimum(x.dead + 1, most)))
 
 
 Asking = Enum("nothing", "asked", "served")
@@ -118,8 +113,7 @@ def _spreads(n: News, period: int, request: int) -> None:
     def begin(a: Body, offset: Expr) -> None:
         """The producer's timer runs so many seconds before the broker's."""
         a.guard("not begun", ~n.begun, "the clocks stand still")
-        a.set(n.begun, True)
-        a.set(n.refresh, period - offset)
+        a.update(n, begun=True, refresh=period - offset)
 
     @n.action(actor=CLIENT, rules="TCM-16")
     def create(a: Body) -> None:
@@ -127,8 +121,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.sends_to("broker")
         a.guard("begun", n.begun, "the clocks run")
         a.guard("new", ~n.created, "the topic is not created yet")
-        a.set(n.created, True)
-        a.set(n.since, 0)
+        a.update(n, created=True, since=0)
 
     @n.action(actor=HANDLER, rules="TCM-17")
     def announce(a: Body) -> None:
@@ -150,9 +143,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         """The producer's refresh asks for the route."""
         a.sends_to("name server")
         a.guard("due", n.refresh == 0, "30 s have passed since the last")
-        a.set(n.refresh, period)
-        a.set(n.asking, "asked")
-        a.set(n.asked, 0)
+        a.update(n, refresh=period, asking="asked", asked=0)
 
     @n.action(actor=NAME_SERVER, rules="NS-06", fair="weak")
     def serve(a: Body) -> None:
@@ -160,18 +151,14 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.by("name server")
         a.sends_to("producer")
         a.guard("asked", n.asking == "asked", "a request for the route is on its way")
-        a.set(n.good, n.listed)
-        a.set(n.asking, "served")
+        a.update(n, good=n.listed, asking="served")
 
     @n.action(actor=CLIENT, rules="CLI-17 CLI-19", fair="weak")
     def learn(a: Body) -> None:
         """The answer arrives."""
         a.takes_from("name server")
         a.guard("answered", n.asking == "served", "an answer is on its way")
-        a.set(n.seen, n.seen | n.good)
-        a.set(n.good, False)
-        a.set(n.asking, "nothing")
-        a.set(n.asked, 0)
+        a.update(n, seen=n.seen | n.good, good=False, asking="nothing", asked=0)
 
     @n.action(actor=ENVIRONMENT, rules="NS-10 CLI-21", fair="weak")
     def second(a: Body) -> None:
@@ -181,8 +168,7 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.guard("no registration due", n.register > 0, "the next registration is later")
         a.guard("no refresh due", n.refresh > 0, "the next refresh is later")
         a.guard("no answer due", (n.asking == "nothing") | (n.asked < request), "no answer is due")
-        a.set(n.register, maximum(n.register - 1, 0))
-        a.set(n.refresh, maximum(n.refresh - 1, 0))
+        a.update(n, register=maximum(n.register - 1, 0), refresh=maximum(n.refresh - 1, 0))
         a.set(n.asked, minimum(n.asked + 1, request), when=n.asking != "nothing")
         a.set(n.since, minimum(n.since + 1, most), when=n.created)
 
@@ -226,9 +212,7 @@ def _sends(p: Patience) -> None:
         """The second look follows the first; after both there is no route, or the attempt has failed."""
         again = p.look == 1
         after = ite(p.inside, coerce("choice", Doing), "over")
-        a.set(p.doing, ite(again, coerce("lock", Doing), after))
-        a.set(p.look, 2)
-        a.set(p.now, 0)
+        a.update(p, doing=ite(again, coerce("lock", Doing), after), look=2, now=0)
 
     @p.action(actor=ENVIRONMENT, rules="CLI-13", known=Bool)
     def begin(a: Body, known: Expr) -> None:
@@ -242,8 +226,7 @@ def _sends(p: Patience) -> None:
         """The refresh gets the client's lock."""
         a.sends_to("name server")
         doing(a, "lock", "the send waits for the client's lock")
-        a.set(p.doing, "ask")
-        a.set(p.now, 0)
+        a.update(p, doing="ask", now=0)
 
     @p.action(actor=CLIENT, rules="CLI-15", fair="weak")
     def lock_times_out(a: Body) -> None:
@@ -258,8 +241,7 @@ def _sends(p: Patience) -> None:
         a.by("name server")
         a.sends_to("producer")
         doing(a, "ask", "the send waits for the name server")
-        a.set(p.doing, ite(p.inside & ~late, coerce("attempt", Doing), "choice"))
-        a.set(p.now, 0)
+        a.update(p, doing=ite(p.inside & ~late, coerce("attempt", Doing), "choice"), now=0)
 
     @p.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
     def no_route(a: Body) -> None:
@@ -274,8 +256,7 @@ def _sends(p: Patience) -> None:
         """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
         a.by("producer")
         doing(a, "ask", "the send waits for the name server")
-        a.set(p.doing, "over")
-        a.set(p.now, 0)
+        a.update(p, doing="over", now=0)
 
     @p.action(actor=CLIENT, rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:
@@ -284,10 +265,7 @@ def _sends(p: Patience) -> None:
         doing(a, "choice", "the send is between attempts")
         a.guard("in time", ~late, "the time is not over")
         a.guard("attempts left", p.attempts < ATTEMPTS, "fewer than 3 attempts were made")
-        a.set(p.attempts, p.attempts + 1)
-        a.set(p.inside, True)
-        a.set(p.look, 1)
-        a.set(p.doing, ite(known, coerce("attempt", Doing), "lock"))
+        a.update(p, attempts=p.attempts + 1, inside=True, look=1, doing=ite(known, coerce("attempt", Doing), "lock"))
 
     @p.action(actor=CLIENT, rules="CLI-28 CLI-30", fair="weak")
     def stop(a: Body) -> None:

@@ -162,9 +162,7 @@ def _time_and_ends(d: Delays) -> None:
         _runs(d, a)
         a.guard("may fail", ~power | d.power, "the condition lets the power fail, or it does not")
         a.bound("ends left", d.ended < d.end_budget, "the scope allows another end of the process")
-        a.set(d.ended, d.ended + 1)
-        a.set(d.up, False)
-        a.set(d.scanning, False)
+        a.update(d, ended=d.ended + 1, up=False, scanning=False)
         a.update(q, next=0, offset=0)
         for number in (q.length, q.come, q.due):
             a.set(number, minimum(number, q.flushed), when=power)

@@ -128,8 +128,7 @@ def _requests(d: Device) -> None:
         """A message beyond the limit: nothing is written, and the store counts a failed put."""
         enters(a, writable=True)
         a.bound("count", (d.failed == 0) & (d.written > 0), "the log has a file, and the scope counts that far")
-        a.set(d.failed, d.failed + 1)
-        a.set(d.answer, ILLEGAL)
+        a.update(d, failed=d.failed + 1, answer=ILLEGAL)
 
     @d.action(actor=CLIENT, rules="REC-01")
     def look(a: Body) -> None:
@@ -207,11 +206,7 @@ def _faults(d: Device) -> None:
         a.set(d.faults, d.faults + 1)
         for position in (d.written, d.committed, d.flushed):
             a.set(position, left)
-        a.set(d.free, d.buffers)
-        a.set(d.writable, True)
-        a.set(d.waits, False)
-        a.set(d.answer, "none")
-        a.set(d.failed, 0)
+        a.update(d, free=d.buffers, writable=True, waits=False, answer="none", failed=0)
 
     @d.action(actor=ENVIRONMENT, rules="REC-02 FLU-06", weight=0.3)
     def crash(a: Body) -> None:

@@ -85,8 +85,7 @@ def _puts(f: Flushing) -> None:
     def appends(a: Body, p: Expr) -> tuple[Row, Expr]:
         row = at(a, p, "locks", "the put has the lock")
         end = f.written + ite(_is_file_over(f), 2, 1)
-        a.set(f.written, end)
-        a.set(f.age, "none")
+        a.update(f, written=end, age="none")
         return row, end
 
     @f.action(actor=HANDLER, rules="APP-07 APP-10 FLU-02", fair="weak", p=f.Put)

@@ -78,8 +78,7 @@ def _puts(p: Pair) -> None:
         near = p.connected & (p.written + 1 - p.pushed < LAG)
         answer = ite(asks, ite(near, coerce("waits", Answer), "SLAVE_NOT_AVAILABLE"), in_time(late))
         answers(a, answer)
-        a.set(p.late, late)
-        a.set(p.written, p.written + 1)
+        a.update(p, late=late, written=p.written + 1)
         a.set(p.acknowledged, p.written + 1, when=answer == "PUT_OK")
 
     @p.action(actor=SERVICE, rules="FLU-07", fair="weak")
@@ -128,8 +127,7 @@ def _copies(p: Pair) -> None:
         _lives(p, a)
         a.guard("knows its master", p.listed, "the slave has registered")
         a.bound("not connected", ~p.connected, "one connection at a time")
-        a.set(p.connected, True)
-        a.set(p.pushed, maximum(p.pushed, p.copied))
+        a.update(p, connected=True, pushed=maximum(p.pushed, p.copied))
 
     @p.action(actor=SERVICE, rules="FLU-07", fair="weak")
     def copy(a: Body) -> None:
@@ -151,8 +149,7 @@ def _copies(p: Pair) -> None:
         a.sends_to("master")
         _lives(p, a)
         a.guard("new", ~p.topic, "the master does not have the topic")
-        a.set(p.topic, True)
-        a.set(p.routed, True)
+        a.update(p, topic=True, routed=True)
 
     @p.action(actor=SERVICE, fair="weak")
     def copy_topics(a: Body) -> None:
@@ -175,14 +172,11 @@ def _fails(p: Pair) -> None:
         """The master's machine is lost: the name server takes its topics out, unless a slave of its name is left (HAZ-43)."""
         _lives(p, a)
         a.bound("none waits", p.answer != "waits", "no put waits, as none of those would be answered")
-        a.set(p.alive, False)
-        a.set(p.connected, False)
-        a.set(p.routed, p.routed & p.listed)
+        a.update(p, alive=False, connected=False, routed=p.routed & p.listed)
 
     @p.action(actor=ENVIRONMENT, rules="NS-02 NS-08")
     def promote(a: Body) -> None:
         """The slave is started again as the master: its name had no address left meanwhile, and it registers the topics that it has."""
         a.by("slave")
         a.guard("no master", ~p.alive & ~p.promoted, "there is no master")
-        a.set(p.promoted, True)
-        a.set(p.routed, p.copied_topic)
+        a.update(p, promoted=True, routed=p.copied_topic)

@@ -97,10 +97,7 @@ def _holding(p: Persistence, text: str) -> Row:
 
 def _forget(p: Persistence, a: Body) -> None:
     """No persist is under way any more: what it began with is of no further interest."""
-    a.set(p.phase, "idle")
-    a.set(p.old, _holding(p, "missing"))
-    a.set(p.backup, _holding(p, "missing"))
-    a.set(p.new, frozenset())
+    a.update(p, phase="idle", old=_holding(p, "missing"), backup=_holding(p, "missing"), new=frozenset())
 
 
 def _return(p: Persistence, a: Body) -> None:
@@ -119,11 +116,7 @@ def _persist(p: Persistence) -> None:
         _running(p, a)
         a.guard("no persist under way", p.phase == "idle", "no persist is under way")
         a.guard("unknown", (p.memory & single(t)) == frozenset(), "the broker does not have the topic")
-        a.set(p.memory, p.memory | single(t))
-        a.set(p.new, p.memory | single(t))
-        a.set(p.old, p.main)
-        a.set(p.backup, p.bak)
-        a.set(p.phase, "begun")
+        a.update(p, memory=p.memory | single(t), new=p.memory | single(t), old=p.main, backup=p.bak, phase="begun")
 
     def write(name: str, after: str, phase: str, row: Row, content: Row, sentence: str) -> None:
         def step(a: Body) -> None:
@@ -172,9 +165,7 @@ def _persist(p: Persistence) -> None:
         _running(p, a)
         a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
-        a.set(p.main, _holding(p, "missing"))
-        a.set(p.dirty_main, False)
-        a.set(p.phase, "main deleted")
+        a.update(p, main=_holding(p, "missing"), dirty_main=False, phase="main deleted")
 
     @p.action(actor=HANDLER, rules="PER-02 PER-05", fair="weak")
     def rename_tmp(a: Body) -> None:
@@ -182,9 +173,7 @@ def _persist(p: Persistence) -> None:
         _running(p, a)
         a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
-        a.set(p.main, p.tmp)
-        a.set(p.tmp, _holding(p, "missing"))
-        a.set(p.dirty_main, True)
+        a.update(p, main=p.tmp, tmp=_holding(p, "missing"), dirty_main=True)
         _return(p, a)
 
     @p.action(actor=SERVICE, rules="TCM-17 NS-04 NS-10")
@@ -244,8 +233,7 @@ def _ends(p: Persistence) -> None:
 
     def ends(a: Body) -> None:
         _running(p, a)
-        a.set(p.life, "down")
-        a.set(p.memory, frozenset())
+        a.update(p, life="down", memory=frozenset())
 
     @p.action(actor=ENVIRONMENT, rules="PER-05", weight=0.3)
     def crash(a: Body) -> None:
@@ -264,8 +252,7 @@ def _ends(p: Persistence) -> None:
         a.set(p.powers, p.powers + 1)
         for fate, row in ((main, p.main), (bak, p.bak)):
             a.set(row, ite(fate == "kept", row, ite(fate == "emptied", _holding(p, "empty"), _holding(p, "broken"))))
-        a.set(p.dirty_main, False)
-        a.set(p.dirty_bak, False)
+        a.update(p, dirty_main=False, dirty_bak=False)
 
     @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.5)
     def write_back(a: Body) -> None:
@@ -273,8 +260,7 @@ def _ends(p: Persistence) -> None:
         a.by("disk")
         a.guard("something to write", p.dirty_main | p.dirty_bak, "a file's bytes are in memory only")
         _running(p, a)
-        a.set(p.dirty_main, False)
-        a.set(p.dirty_bak, False)
+        a.update(p, dirty_main=False, dirty_bak=False)
 
 
 def _start(p: Persistence) -> None:

@@ -98,9 +98,7 @@ class Steps:
 
     def lies(self, a: Body, way: Row, place: Expr, lane: Any) -> None:
         """The record is to lie there."""
-        a.set(way.step, "put")
-        a.set(way.place, place)
-        a.set(way.lane, lane)
+        a.update(way, step="put", place=place, lane=lane)
 
 
 def placed_requests(s: Specification) -> None:

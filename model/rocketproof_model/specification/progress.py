@@ -95,8 +95,7 @@ def _broker(p: Progress) -> None:
         """An administrator sets the group's offset (request 15), whatever the queue has, and whether consumers run or not."""
         a.bound("allowed", p.resets & ~p.moved, "the condition lets the offset be set once before a consumer asks")
         a.bound("another", offset != p.committed, "it is another one")
-        a.set(p.committed, offset)
-        a.set(p.moved, True)
+        a.update(p, committed=offset, moved=True)
 
 
 def _consumer(p: Progress) -> None:
@@ -105,26 +104,21 @@ def _consumer(p: Progress) -> None:
         """The consumer starts where its group is (request 14)."""
         a.sends_to("broker")
         a.guard("consumer stopped", ~p.running, "the consumer does not run")
-        a.set(p.running, True)
-        a.set(p.place, p.committed)
-        a.set(p.moved, False)
+        a.update(p, running=True, place=p.committed, moved=False)
 
     @p.action(actor=CLIENT, rules="REC-01", fair="weak")
     def pull(a: Body) -> None:
         """The consumer pulls the next record (request 11), which is read from where its entry says."""
         _consumes(p, a)
         a.guard("found", p.place < p.entries, "the queue has an entry there")
-        a.set(p.place, p.place + 1)
-        a.set(p.delivered, maximum(p.delivered, p.place + 1))
-        a.set(p.got, p.got | (p.marked == p.place + 1))
+        a.update(p, place=p.place + 1, delivered=maximum(p.delivered, p.place + 1), got=p.got | (p.marked == p.place + 1))
 
     @p.action(actor=CLIENT, fair="weak")
     def go_back(a: Body) -> None:
         """The consumer pulls beyond the queue's end: it is told the end (PULL_OFFSET_MOVED), and goes on and commits there."""
         _consumes(p, a)
         a.guard("beyond", p.place > p.entries, "the queue ends before that")
-        a.set(p.place, p.entries)
-        a.set(p.committed, p.entries)
+        a.update(p, place=p.entries, committed=p.entries)
 
     @p.action(actor=CLIENT, fair="weak")
     def commit(a: Body) -> None:
@@ -139,9 +133,7 @@ def _consumer(p: Progress) -> None:
         a.by("consumer")
         a.guard("consumer runs", p.running, "the consumer runs")
         a.bound("faults left", p.faults < p.stop_budget, "the condition allows another fault")
-        a.set(p.faults, p.faults + 1)
-        a.set(p.running, False)
-        a.set(p.place, 0)
+        a.update(p, faults=p.faults + 1, running=False, place=0)
 
 
 def _faults(p: Progress) -> None:
@@ -152,8 +144,7 @@ def _faults(p: Progress) -> None:
         a.set(p.faults, p.faults + 1)
         for count in (p.written, p.flushed, p.entries):
             a.set(count, left)
-        a.set(p.committed, p.saved)
-        a.set(p.moved, False)
+        a.update(p, committed=p.saved, moved=False)
 
     @p.action(actor=ENVIRONMENT, rules="REC-02 REC-04", weight=0.3)
     def crash(a: Body) -> None:
@@ -165,5 +156,4 @@ def _faults(p: Progress) -> None:
         """The power fails, and the broker starts again: the log has what was flushed, and perhaps more."""
         a.guard("kept", (p.flushed <= kept) & (kept <= p.written), "no less than was flushed is left, and no more than was written")
         ends(a, kept, p.power_budget)
-        a.set(p.marked, 0, when=p.marked > kept)
-        a.set(p.got, False, when=p.marked > kept)
+        a.update(p, when=p.marked > kept, marked=0, got=False)

@@ -56,9 +56,7 @@ def _running(r: Recovery) -> None:
         _runs(r, a)
         a.bound("records left", r.written < r.records, "the scope's log has room")
         a.bound("offsets left", r.offset < r.records, "the scope counts that far")
-        a.set(r.odd, r.odd | (r.offset != r.written))
-        a.set(r.written, r.written + 1)
-        a.set(r.offset, r.offset + 1)
+        a.update(r, odd=r.odd | (r.offset != r.written), written=r.written + 1, offset=r.offset + 1)
 
     @r.action(actor=HANDLER, rules="FLU-02 FLU-04", fair="weak")
     def acknowledge(a: Body) -> None:
@@ -67,8 +65,7 @@ def _running(r: Recovery) -> None:
         _runs(r, a)
         a.guard("not answered", r.turn < r.written, "a record's put waits for its answer")
         a.guard("flushed", ~r.sync | (r.turn < r.flushed), "the flush is asynchronous, or the record is on the device")
-        a.set(r.turn, r.turn + 1)
-        a.set(r.acknowledged, maximum(r.acknowledged, r.turn + 1))
+        a.update(r, turn=r.turn + 1, acknowledged=maximum(r.acknowledged, r.turn + 1))
 
     @r.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak")
     def flush(a: Body) -> None:
@@ -96,9 +93,7 @@ def _faults(r: Recovery) -> None:
     def ends(a: Body) -> None:
         """Whoever waited for an answer has none, and the memory is gone."""
         _runs(r, a)
-        a.set(r.up, False)
-        a.set(r.turn, 0)
-        a.set(r.offset, 0)
+        a.update(r, up=False, turn=0, offset=0)
 
     @r.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3)
     def crash(a: Body) -> None:
@@ -115,10 +110,7 @@ def _faults(r: Recovery) -> None:
         a.guard("records", (r.flushed <= records) & (records <= r.written), "the log has what was forced, and no more than was written")
         a.guard("entries", (r.forced <= entries) & (entries <= r.entries), "the queue has what was forced, and no more than was written")
         a.guard("torn", ~torn | (records < r.written), "a record that is not whole is torn")
-        a.set(r.powers, r.powers + 1)
-        a.set(r.written, records)
-        a.set(r.entries, entries)
-        a.set(r.torn, torn)
+        a.update(r, powers=r.powers + 1, written=records, entries=entries, torn=torn)
 
 
 def _start(r: Recovery) -> None:
@@ -129,10 +121,4 @@ def _start(r: Recovery) -> None:
         a.guard("broker down", ~r.up, "the broker does not run")
         kept = minimum(r.entries, r.written)
         entries = ite(r.rebuilds, r.written, kept)
-        a.set(r.up, True)
-        a.set(r.torn, False)
-        a.set(r.turn, r.written)
-        a.set(r.flushed, r.written)
-        a.set(r.forced, minimum(r.forced, kept))
-        a.set(r.entries, entries)
-        a.set(r.offset, entries)
+        a.update(r, up=True, torn=False, turn=r.written, flushed=r.written, forced=minimum(r.forced, kept), entries=entries, offset=entries)

@@ -200,8 +200,7 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
         """An administrator makes the group, or changes its retryQueueNums; the retry topic stays as it is."""
         a.sends_to("broker")
         a.bound("changes left", changes < c["change_budget"], "the run may have another change")
-        a.set(group.known, True)
-        a.set(group.queues, queues)
+        a.update(group, known=True, queues=queues)
         a.set(changes, changes + 1)
 
     @m.action(actor=SERVICE, rules="TCM-23 NS-10", fair="weak")

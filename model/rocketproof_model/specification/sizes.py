@@ -211,8 +211,7 @@ def _ends(z: Sizes) -> None:
         """The process is killed, or stops in order: everything acknowledged was flushed."""
         a.guard("broker runs", z.up, "the broker runs")
         a.bound("nothing under way", ~z.job.arrived, "no request is under way")
-        a.set(z.up, False)
-        a.set(z.dispatched, 0)
+        a.update(z, up=False, dispatched=0)
 
     @z.action(actor=ENVIRONMENT, rules="REC-02 REC-03", fair="weak")
     def start(a: Body) -> None:
@@ -224,6 +223,4 @@ def _ends(z: Sizes) -> None:
             cut = ite(z.at(number, "new", "built"), cut, number)
         for number, place in enumerate(z.Place):
             a.set(z.log[place], ite(z.at(number, "new", "built"), ite(number < cut, "built", "new"), z.log[place]))
-        a.set(z.up, True)
-        a.set(z.written, cut)
-        a.set(z.dispatched, cut)
+        a.update(z, up=True, written=cut, dispatched=cut)

@@ -55,8 +55,7 @@ def _locking(w: Waiting) -> None:
         row = w.job[r]
         a.guard("new", row.step == "new", "the request has not come yet")
         a.guard("retry allowed", ~retry | w.retries, "the condition has retry topics")
-        a.set(row.step, ite(_free(w), coerce("holds", Step), "waits"))
-        a.set(row.retry, retry)
+        a.update(row, step=ite(_free(w), coerce("holds", Step), "waits"), retry=retry)
 
     @w.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
     def release(a: Body, r: Expr, heir: Expr) -> None:
@@ -94,8 +93,7 @@ def _time(w: Waiting) -> None:
         a.set(w.held, minimum(w.held + 1, w.slowest))
         for r in w.Request:
             row = w.job[r]
-            a.set(row.now, minimum(row.now + 1, LOCK_TIMEOUT), when=row.step == "waits")
-            a.set(row.waited, minimum(row.waited + 1, most), when=row.step == "waits")
+            a.update(row, when=row.step == "waits", now=minimum(row.now + 1, LOCK_TIMEOUT), waited=minimum(row.waited + 1, most))
 
 
 def _under_way(row: Row) -> Expr:

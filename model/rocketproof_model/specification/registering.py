@@ -20,13 +20,7 @@ FAULTS = {"loss": "a registration may be lost", "restart": "a name server may st
 class Registrations(Part):
     """So many `changes` of the table, by whomever. A sender wants to register the topic that it has changed, the timer all."""
 
-    switches = (
-        "registers_updated_alone",
-        "registers_created_alone",
-        "refuses_single_topic",
-        "takes_unknown_topics",
-        "skips_equal_topic",
-    )
+    switches = ("registers_updated_alone", "registers_created_alone", "refuses_single_topic", "takes_unknown_topics", "skips_equal_topic")
 
     def __init__(self, name: str, *, changes: int = 2) -> None:
         super().__init__(name)

@@ -17,6 +17,7 @@ from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
 NOTHING = (-1,)
+CREATION = "autoCreateTopicEnable"
 PROFILES = ("P494", "P40", "P533")  # two look whether an update changes anything
 HISTORIES = 12
 MOST = 1000  # states after which the other search gives up
@@ -53,9 +54,20 @@ def explained(requests: list[Request], answers: list[Answer], start: Any) -> tup
     return len(answers), True
 
 
-def asked(chance: Random, topic: str) -> tuple[str, dict[str, Any]]:
-    """A request of one of four kinds: sends to two queues or any, updates, and questions about the topic and about a queue."""
+def asked(chance: Random, topic: str, more: str = "") -> tuple[str, dict[str, Any]]:
+    """A request of one of four kinds: sends to two queues or any, updates, and questions about the topic and about a queue; of `more`
+    kinds: settings that are changed, or offsets that a group tells and asks."""
     kind = chance.random()
+    if more == "settings" and chance.random() < 0.35:
+        line = chance.choice(
+            ("autoCreateTopicEnable=true", "autoCreateTopicEnable=false", "autoCreateTopicEnable=false", "brokerPermission=4")
+        )
+        return "configure", {"to": BROKER, "fields": {}, "body": b64encode(line.encode()).decode()}
+    if more == "offsets" and chance.random() < 0.5:
+        place = {"consumerGroup": chance.choice("gh"), "topic": topic, "queueId": "0"}
+        if chance.random() < 0.5:
+            return "commit", {"to": BROKER, "fields": {**place, "commitOffset": chance.choice("12")}}
+        return "progress", {"to": BROKER, "fields": place}
     if kind < 0.2:
         wanted = {"readQueueNums": str(chance.randint(0, 2)), "writeQueueNums": str(chance.randint(0, 2)), "perm": "6"}
         return "update_topic", {"to": BROKER, "fields": {"topic": topic, **wanted}}
@@ -72,8 +84,10 @@ def asked(chance: Random, topic: str) -> tuple[str, dict[str, Any]]:
 
 def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) -> dict[str, Any]:
     """An answer that may well be right; `ends` counts what each queue was answered."""
-    if op == "update_topic":
+    if op in ("update_topic", "configure", "commit"):
         return {"code": 0, "fields": {}}
+    if op == "progress":
+        return {"code": 0, "fields": {"offset": chance.choice("0112")}}
     if op == "topic_config":
         wide = chance.choice((0, 1, 1, 2, 2))
         table = {"readQueueNums": wide, "writeQueueNums": wide, "perm": 6}
@@ -88,7 +102,7 @@ def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) 
     return {"code": 0, "fields": {"queueId": queue, "queueOffset": str(offset)}}
 
 
-def contended(chance: Random, topic: str, *, alone: bool) -> list[Event]:
+def contended(chance: Random, topic: str, more: str = "", *, alone: bool) -> list[Event]:
     """A history in which up to three requests about one topic are open at a time; answers are what they may be, or not."""
     lines: list[tuple[str, str, str, dict[str, Any]]] = []
     open_: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -97,7 +111,7 @@ def contended(chance: Random, topic: str, *, alone: bool) -> list[Event]:
         lines.append(("invoke", "other", *asked(Random(1), "elsewhere")))
     for number in range(4):
         client = f"client {number}"
-        open_[client] = asked(chance, topic)
+        open_[client] = asked(chance, topic, more)
         lines.append(("invoke", client, *open_[client]))
         while len(open_) > 3 or (open_ and (chance.random() < 0.3 or number == 3)):
             client = chance.choice(list(open_))
@@ -111,9 +125,11 @@ def contended(chance: Random, topic: str, *, alone: bool) -> list[Event]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("alone", [True, False], ids=["one topic", "two topics"])
-@pytest.mark.parametrize("topic", ["T", "%RETRY%g"])
+@pytest.mark.parametrize(
+    ("topic", "more"), [("T", ""), ("%RETRY%g", ""), ("T", "settings"), ("T", "offsets")], ids=["T", "retry", "settings", "offsets"]
+)
 @pytest.mark.parametrize("auto_create", ["true", "false"])
-def test_no_order_is_missing(auto_create: str, topic: str, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> None:
+def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> None:
     compared: list[tuple[int, int, bool]] = []
 
     class Both(part.Search):
@@ -125,7 +141,7 @@ def test_no_order_is_missing(auto_create: str, topic: str, monkeypatch: pytest.M
     monkeypatch.setattr(part, "Search", Both)
     verdicts = set()
     for seed in range(HISTORIES):
-        events = contended(Random(seed), topic, alone=alone)
+        events = contended(Random(seed), topic, more, alone=alone)
         profile = PROFILES[seed % len(PROFILES)]
         verdicts.add(judge_history(Header({"settings": {"autoCreateTopicEnable": auto_create}}), events, profile).verdict)
         assert all(fast == slow or (fast > slow and not whole) for fast, slow, whole in compared), (seed, compared)

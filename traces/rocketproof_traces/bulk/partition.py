@@ -26,7 +26,7 @@ from ..checker.places import TOLD_BY_FIELDS
 from ..checker.ways import PLACING, linked, subject_of
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import PROGRESS, SENDS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
+from ..history.operations import CONFIGURE, PROGRESS, SENDS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
@@ -137,6 +137,8 @@ class _Partition:
                 if found.failed:
                     continue
                 assert begun.broker is not None
+                if self._is_setting(begun):
+                    continue
                 topic, others = self._about(found)
                 survey.ask(begun.op, begun.broker, begun.seq, topic, begun.default or TEMPLATE, others)
                 survey.hear(begun.op, begun.broker, begun.seq, _fields(begun) if begun.op in TOLD_BY_FIELDS else {})
@@ -147,11 +149,14 @@ class _Partition:
             elif found.type == "state":
                 if found.op == "topics":
                     survey.report(found.process, found.seq, json.loads(found.value).get("topics") or ())
-            elif found.type in ("crash", "invoke"):
+            elif found.type == "crash" or (found.type == "invoke" and not self._is_setting(found)):
                 survey.stop(breaking(found.type, found.seq, found.process if found.type == "crash" else str(found.broker)))
         for broker, opened in committed:
             if opened in self.twice:
                 survey.commit(broker, opened)
+
+    def _is_setting(self, begun: Row) -> bool:
+        return begun.op == CONFIGURE and self.survey.is_setting(begun.op, object_of(begun.value) or {})
 
     def _about(self, found: Call[Row]) -> tuple[str | None, Sequence[str] | None]:
         """The topic that a request is about, and others that its record may lie in."""
@@ -197,12 +202,16 @@ class _Partition:
                 begun, ended = found.begun, found.answer
                 topic = self._about(found)[0] if begun.op in PLACING else begun.topic
                 part = of.get((str(begun.broker), topic or ""))
-                if found.failed or part is None or not self.survey.belongs(begun.op, topic):
+                judged = [part] if part is not None and self.survey.belongs(begun.op, topic) else []
+                if self._is_setting(begun):
+                    judged = parts_of.get(str(begun.broker), [])
+                if found.failed or not judged:
                     continue
                 took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
                 closed, answer = (None, None) if ended is None else (ended.seq, ended.value)
                 kind = "twice" if begun.seq in self.twice and ended is not None else "call"
-                yield history, part, kind, begun.seq, closed, took, begun.process, begun.op, begun.value, answer
+                for part in judged:
+                    yield history, part, kind, begun.seq, closed, took, begun.process, begun.op, begun.value, answer
             elif found.type == "state" and found.op == "topics":
                 topics_said = json.loads(found.value).get("topics") or {}
                 for part in parts_of.get(found.process, ()):

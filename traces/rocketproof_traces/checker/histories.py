@@ -18,7 +18,7 @@ from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST
 from ..collection import uncollected
 from ..errors import TraceError, short
 from ..history import Event, Header
-from ..history.operations import operations
+from ..history.operations import CONFIGURE, operations
 from .left_out import left_out
 from .machine import machine
 from .part import Finding, Make, PartChecker, last_of
@@ -199,7 +199,7 @@ def _judged(part: Part, header: Header, profile: str, bound: Bound, tick: Callab
 def _order(checker: PartChecker, explained: tuple[int, ...]) -> Order:
     """The order with what of the part's requests is judged and not in it."""
     known, last = set(explained), last_of(checker.part)
-    judged = (one for one, why in zip(checker.part.asked, checker.reasons, strict=True) if not why)
+    judged = (one for one, why in zip(checker.part.asked, checker.reasons, strict=True) if not why and one.op != CONFIGURE)
     rest = (one.opened for one in judged if one.closed is not None and one.closed <= last and one.opened not in known)
     return Order(explained, tuple(rest))
 

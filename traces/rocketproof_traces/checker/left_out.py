@@ -9,7 +9,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL
 
 from ..history.cases import AT_LIMIT
-from ..history.operations import SENDS, Operation
+from ..history.operations import CONFIGURE, SENDS, Operation
 from .parts import Part
 
 SLAVE = "from slave broker"  # what a slave answers where a master would change a topic
@@ -49,8 +49,8 @@ def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
     """The operations of a part that are not judged, by reason."""
     found: Counter[str] = Counter()
     for one, why in zip(part.asked, reasons, strict=True):
-        if one.again:
-            continue  # the request was judged, or is counted
+        if one.again or one.op == CONFIGURE:
+            continue  # the request was judged, or is counted; settings are changed in every part
         if part.cut is not None and (one.closed is None or one.closed >= part.cut):
             found[part.why] += 1
         elif one.closed is None:

@@ -3,12 +3,14 @@ none does, which answer is the first that nothing explains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from rocketproof_model.functions import Function
 from rocketproof_model.specification import placing
+from rocketproof_model.specification.arithmetic import READ, WRITE
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
@@ -16,9 +18,9 @@ from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import KINDS, UNREADABLE, Config
-from ..history.operations import SENDS, TELLING, Operation
+from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation
 from ..refusal import Refusal
-from .administered import Deleted, Refused, Update
+from .administered import Configured, Deleted, Refused, Update
 from .ends import told_before
 from .left_out import beyond, reason
 from .looks import Described, Progressed, Reached, Routed
@@ -123,7 +125,7 @@ class PartChecker:
                 placed=self.placed,
                 progress=1 << (len(self._places) - 1).bit_length() if self._places else 0,  # few shapes for many parts
                 deletes=bool(self._deletions),
-                configures=self.part.recorded and any(one.op == "configure" for one in part.asked),
+                configures=self._configures,
                 tells=self._knows_routes and any(one.op in TELLING for one in part.asked),
                 slave=self._slave,
             )
@@ -164,6 +166,10 @@ class PartChecker:
     def _places(self) -> Mapping[tuple[str, int], int]:
         """The places of which groups tell their offsets, each with its number."""
         return {}
+
+    @cached_property
+    def _configures(self) -> bool:
+        return any(one.op == CONFIGURE for one in self.part.asked)
 
     @cached_property
     def _deletions(self) -> list[Operation]:
@@ -223,7 +229,7 @@ class PartChecker:
                 opened.append((one.opened, self._add(request, one), end))
         for since, topic, queue in own:
             opened.append((since, self._add(self._own(topic, queue, claims), None), None))
-        if not self.part.alone and not self.auto_create:
+        if not self.part.alone and not (self.auto_create and not self._configures):
             opened.append((-1, self._add(Reduced(self.machine), None), None))
         for seq, topic, config in self._statements(last):
             opened.append((seq, self._add(Described(self.machine, self.topics[topic], config), None), seq))
@@ -320,6 +326,8 @@ class PartChecker:
 
     def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
         """The operation as a request; None if it changes and shows nothing."""
+        if one.op == CONFIGURE:
+            return Configured(self.machine, tuple(self._changes(one)), one.code if known else None)
         topic = self.topics[one.topic]
         if one.op in SENDS:
             return self._send(one, topic, why, known=known, claims=claims)
@@ -335,6 +343,15 @@ class PartChecker:
         if one.op == "topic_config":
             return Described(self.machine, topic, one.config())
         return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.opened, 0))
+
+    def _changes(self, one: Operation) -> Iterator[tuple[Function, tuple[int, ...]]]:
+        """The steps by which settings become others."""
+        for name, value in one.settings().items():
+            if name == CREATION:
+                yield self.machine.configures["switch_creation"], (0, int(value.lower() == "true"))
+            elif name == PERMISSION:
+                bits = int(value) if value.isdecimal() else 0
+                yield self.machine.configures["permit"], (0, int(bool(bits & READ)), int(bool(bits & WRITE)))
 
     @property
     def _illegal_code(self) -> int | None:
@@ -481,7 +498,8 @@ class PartChecker:
 
     def order(self, steps: Sequence[Step]) -> tuple[int, ...]:
         """The requests that an explanation of the last search brings to their ends, by the events that began them, in that order."""
-        last = {one.opened: number for number, step in enumerate(steps) if (one := self.made[step.request]) is not None}
+        made = ((number, self.made[step.request]) for number, step in enumerate(steps))
+        last = {one.opened: number for number, one in made if one is not None and one.op != CONFIGURE}  # that is in every part
         return tuple(sorted(last, key=last.__getitem__))
 
     def _element_names(self) -> dict[str, list[str]]:

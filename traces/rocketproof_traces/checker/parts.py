@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
 
 from ..history.cases import UNREADABLE, Config
-from ..history.operations import JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, Operation, Operations, Snapshot
+from ..history.operations import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, Operation, Operations, Snapshot, is_specified
 from .places import tells_unheard
 from .ways import PLACING, linked, subject_of
 
@@ -183,6 +184,10 @@ class Survey:
             groups |= {place: [place[1]] for place in self._unasked()}
         return [(broker, tuple(topics)) for (broker, _), topics in groups.items()]
 
+    def is_setting(self, op: str, asked: Mapping[str, Any]) -> bool:
+        """Whether a request changes settings of its broker as the specification says, which is judged with every part of it."""
+        return op == CONFIGURE and not self.recorded and is_specified(asked)
+
     def belongs(self, op: str, topic: str | None) -> bool:
         """Whether a request is judged with the others about its topic of its broker; `topic` is None if it names none."""
         return self.recorded or (op in (*JUDGED, *PLACING, *PROGRESS) and topic is not None)
@@ -197,7 +202,7 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
     survey = Survey(cluster, recorded)
     topics_of = [one.topic if recorded else subject_of(one) for one in found.asked]
     for one, topic in zip(found.asked, topics_of, strict=True):
-        if not one.again:
+        if not one.again and not survey.is_setting(one.op, one.asked):
             survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields), None if recorded else linked(one))
             survey.hear(one.op, one.broker, one.opened, one.fields)
         if commits(one):
@@ -210,6 +215,10 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
     of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
     mine: list[list[Operation]] = [[] for _ in groups]
     for one, topic in zip(found.asked, topics_of, strict=True):
+        if survey.is_setting(one.op, one.asked):
+            for asked, (broker, _) in zip(mine, groups, strict=True):
+                asked += [one] if broker == one.broker else []
+            continue
         number = of.get((one.broker, topic or ""))
         if number is not None and survey.belongs(one.op, topic):
             mine[number].append(one)
@@ -246,7 +255,7 @@ def part_of(
     if survey.recorded:
         return Part(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
-    judged = (*JUDGED, *PLACING, *PROGRESS) if placed else JUDGED
+    judged = (*JUDGED, *PLACING, *PROGRESS, CONFIGURE) if placed else (*JUDGED, CONFIGURE)
     unheard = survey.unheard.get(broker)
     part = Part(broker, topics, [one for one in asked if one.op in judged], alone=alone, placed=placed, unheard=unheard)
     _know(part, reports, survey)

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rocketproof_model.functions import Function
-from rocketproof_model.specification.arithmetic import READ, WRITE
 from rocketproof_model.specification.nameserver import Strangers
 from rocketproof_model.specification.sizes import FIXED
 from rocketproof_protocol.codes import (
@@ -30,8 +28,8 @@ from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
-from ..history.operations import SENDS, TELLING, Operation
-from .administered import Configured, Refused, Told, Update
+from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
+from .administered import Refused, Told, Update
 from .left_out import SLAVE, reason
 from .looks import Routed
 from .part import Finding
@@ -43,9 +41,6 @@ from .unasked import Adopted, Registering
 from .ways import REGROUPS, ended_kind, is_timed
 
 ROUTE = "route"
-CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
-SETTINGS = {CREATION, PERMISSION}
-"""The settings that the specification speaks of."""
 SMALL_FILE = 1 << 20
 """The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
 ON_SLAVE = "a slave changes neither topics nor groups"
@@ -178,7 +173,7 @@ class RecordedChecker(PlacedChecker):
             why = one.reach(code)[1]
             return "" if why in ("order topics", "filter types") else why
         if one.op == "configure":
-            unknown = sorted(one.settings().keys() - SETTINGS) or ([] if one.settings() else ["without its body"])
+            unknown = sorted(one.settings().keys() - {CREATION, PERMISSION}) or ([] if one.settings() else ["without its body"])
             return f"changes of settings: {', '.join(unknown)}" if unknown else ""
         if one.op == "delete_topic" or (one.op in TELLING and self._knows_routes):
             return ""
@@ -269,8 +264,6 @@ class RecordedChecker(PlacedChecker):
         if one.op == ROUTE:
             route = one.route()
             return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None
-        if one.op == "configure":
-            return Configured(machine, tuple(self._changes(one)), code)
         if one.op in TELLING:
             return Told(machine, machine.tells[one.op], self._told_args(one), code)
         if one.op == "delete_group" and one.fields.get("groupName") is None:
@@ -291,15 +284,6 @@ class RecordedChecker(PlacedChecker):
         if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
-
-    def _changes(self, one: Operation) -> Iterator[tuple[Function, tuple[int, ...]]]:
-        """The steps by which settings become others."""
-        for name, value in one.settings().items():
-            if name == CREATION:
-                yield self.machine.configures["switch_creation"], (0, int(value.lower() == "true"))
-            elif name == PERMISSION:
-                bits = int(value) if value.isdecimal() else 0
-                yield self.machine.configures["permit"], (0, int(bool(bits & READ)), int(bool(bits & WRITE)))
 
     def _told_args(self, one: Operation) -> tuple[int, ...]:
         """What a name server is told of this broker; nothing where it is told nothing of it, or of no topic."""

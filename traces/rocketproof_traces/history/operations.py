@@ -31,6 +31,9 @@ TELLING = ("register_topic", "forget_topic")
 """What a name server is told of topics, whatever brokers register."""
 JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset", "delete_topic")
 """The requests whose answers are judged."""
+CONFIGURE = "configure"
+CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
+"""The settings of which the specification says what it means that they are changed."""
 PROGRESS = ("commit", "progress")
 """What groups tell of queues and ask."""
 _HEAD = 4  # bytes that say how long a message of a batch is
@@ -166,8 +169,7 @@ class Operation:
 
     def settings(self) -> dict[str, str]:
         """The settings of a broker that the request changes, by their names; none where its body is not in the history."""
-        lines = ((_body(self.asked) or b"").decode("utf-8", "replace")).splitlines()
-        return {name.strip(): value.strip() for name, sign, value in (line.partition("=") for line in lines) if sign}
+        return settings_of(self.asked)
 
     def told_routes(self) -> list[tuple[str, Config]]:
         """The queues that the request tells of, each with its broker; none where its body holds no route."""
@@ -200,7 +202,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Break:
-    """From this event on a broker is another one: its process ended, or its settings were changed."""
+    """From this event on a broker is another one: its process ended, or settings were changed of which the specification does not speak."""
 
     seq: int
     broker: str
@@ -245,7 +247,7 @@ def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
         begun = opened.get(event.process)
         if event.type == "invoke":
             opened[event.process] = event
-            if event.op == "configure":
+            if event.op == CONFIGURE:
                 yield event
         elif begun is not None and event.type in ("ok", "fail", "info") and begun.op == event.op:
             yield Call(opened.pop(event.process), event)
@@ -280,7 +282,7 @@ def operations(events: Iterable[Event]) -> Operations:
                 snapshots.append(snapshot(found))
         elif found.op == STRAY:
             answered_again.add(of_stray(found.value))
-        elif found.type in ("crash", "invoke"):
+        elif (found.type == "crash") or (found.type == "invoke" and not is_specified(found.value)):
             breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else addressee(found.value)))
     asked += served_again(one for one in asked if one.opened in answered_again)
     asked.sort(key=lambda o: o.opened)
@@ -312,6 +314,19 @@ def served_again(twice: Iterable[Operation]) -> list[Operation]:
 def addressee(asked: Mapping[str, Any]) -> Any:
     """The broker that a request is about: the one that it asks, or whose registrations it asks the name server for."""
     return asked.get("broker", asked.get("to"))
+
+
+def settings_of(asked: Mapping[str, Any]) -> dict[str, str]:
+    """The settings that a request changes, by their names; none where its body is not in the history."""
+    lines = ((_body(asked) or b"").decode("utf-8", "replace")).splitlines()
+    return {name.strip(): value.strip() for name, sign, value in (line.partition("=") for line in lines) if sign}
+
+
+def is_specified(asked: Mapping[str, Any]) -> bool:
+    """Whether the specification says what it means that these settings are changed."""
+    values = {CREATION: ("true", "false"), PERMISSION: ("0", "2", "4", "6")}
+    found = settings_of(asked)
+    return bool(found) and all(value.lower() in values.get(name, ()) for name, value in found.items())
 
 
 def check_asked(seq: int, to: Any) -> None:

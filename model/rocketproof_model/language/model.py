@@ -229,13 +229,17 @@ class Model:
         weight: float = 1.0,
         rules: str = "",
         name: str = "",
+        part: str = "",
+        sends_to: str = "",
+        takes_from: str = "",
         **choices: Any,
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         """Decorate a function `f(a, **choices)` whose docstring is the action's sentence and whose body fills `a`.
 
         A choice is a type or a record, any value of which may be chosen, or a set, bag or sequence, of which a member is.
 
-        `actor` is who does it. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
+        `actor` is who does it, and `part` the part that does; `sends_to` and `takes_from` are as in the body, for parts that are the same
+        whatever is chosen. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
         """
 
         if positional:
@@ -269,6 +273,9 @@ class Model:
             except TypeError as problem:
                 expected = f"def {called}({', '.join(['a', *choices])})"
                 raise ModelError(f"function of action {called}: {problem}", f"write {expected} or change action()'s parameters") from None
+            for says, of in ((body.by, part), (body.sends_to, sends_to), (body.takes_from, takes_from)):
+                if of:
+                    says(of)
             function(body, **arguments)
             action = Action(
                 called,

@@ -163,10 +163,9 @@ def _fast_failure(v: Answering) -> None:
         a.guard("busy", v.busy, "the page cache is busy")
         a.set(v.busy, False)
 
-    @v.action(actor=SERVICE, rules="REM-10", r=v.Request)
+    @v.action(actor=SERVICE, part="fast failure", rules="REM-10", r=v.Request)
     def clean(a: Body, r: Expr) -> None:
         """Fast failure takes the head of the queue, because it is too old or the page cache busy, and answers it, one-way or not."""
-        a.by("fast failure")
         a.sends_to(r)
         row = job[r]
         a.guard("refuses", v.refuses, "the condition allows refusals")
@@ -222,10 +221,9 @@ def _tasks(v: Answering) -> None:
         row = finished(a, r)
         _submit_end(v, a, r, answered=~row.one_way)
 
-    @v.action(actor=HANDLER, rules="REM-09 SEND-44", r=v.Request)
+    @v.action(actor=HANDLER, sends_to="executor", rules="REM-09 SEND-44", r=v.Request)
     def put_fails(a: Body, r: Expr) -> None:
         """The put fails: the completion, a task of the same executor, is to write the answer."""
-        a.sends_to("executor")
         finished(a, r)
         a.guard("room", _room(v), "the thread is free, or the queue has a place")
         _submit(v, a, r, "reply queued", "replies")

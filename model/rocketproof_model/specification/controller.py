@@ -102,10 +102,9 @@ def _master(c: Controller) -> None:
         a.guard("confirmed", c.entries[r] < minimum(c.confirmed[r], c.length[r]), "the next record is confirmed, and in the log")
         a.set(c.entries[r], c.entries[r] + 1)
 
-    @c.action(actor=HANDLER, rules="FLU-07 SEND-41", fair="weak", r=c.Replica, k=c.Place)
+    @c.action(actor=HANDLER, sends_to="client", rules="FLU-07 SEND-41", fair="weak", r=c.Replica, k=c.Place)
     def acknowledge(a: Body, r: Expr, k: Expr) -> None:
         """The client of a record is answered SUCCESS."""
-        a.sends_to("client")
         _leads(c, a, r)
         a.guard("appended", c.log[r, k] == c.epoch, "the master has appended the record")
         a.guard("confirmed", ~c.waits | (k < c.confirmed[r]), "nothing is waited for, or the record is confirmed")

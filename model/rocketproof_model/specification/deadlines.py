@@ -40,32 +40,28 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
         a.guard("not begun", ~x.begun, "the clocks stand still")
         a.update(x, begun=True, scan=offset)
 
-    @x.action(actor=SERVICE, rules="NS-02 NS-09 NS-10", fair="weak")
+    @x.action(actor=SERVICE, sends_to="name server", rules="NS-02 NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The broker registers, or asks about its version, and the name server notes the time."""
-        a.sends_to("name server")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.guard("due", x.age == period, "30 s have passed since it last did")
         a.set(x.age, 0)
 
-    @x.action(actor=ENVIRONMENT, rules="NS-07")
+    @x.action(actor=ENVIRONMENT, part="broker", rules="NS-07")
     def die(a: Body) -> None:
         """The machine stops without a word: its connection is not closed."""
-        a.by("broker")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.set(x.alive, False)
 
-    @x.action(actor=ENVIRONMENT, rules="NS-08")
+    @x.action(actor=ENVIRONMENT, part="broker", rules="NS-08")
     def close(a: Body) -> None:
         """The process ends and its connection is closed: the name server takes the broker out at once."""
-        a.by("broker")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.update(x, alive=False, listed=False)
 
-    @x.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak")
+    @x.action(actor=NAME_SERVER, part="name server", rules="NS-07 NS-08", fair="weak")
     def look(a: Body) -> None:
         """The scan: who was last heard of more than 120 s ago leaves the routes."""
-        a.by("name server")
         a.guard("due", x.scan == 0, "10 s have passed since the last scan")
         a.update(x, listed=x.listed & (x.age <= expire), scan=scan)
 
@@ -115,48 +111,41 @@ def _spreads(n: News, period: int, request: int) -> None:
         a.guard("not begun", ~n.begun, "the clocks stand still")
         a.update(n, begun=True, refresh=period - offset)
 
-    @n.action(actor=CLIENT, rules="TCM-16")
+    @n.action(actor=CLIENT, sends_to="broker", rules="TCM-16")
     def create(a: Body) -> None:
         """A first message creates the topic."""
-        a.sends_to("broker")
         a.guard("begun", n.begun, "the clocks run")
         a.guard("new", ~n.created, "the topic is not created yet")
         a.update(n, created=True, since=0)
 
-    @n.action(actor=HANDLER, rules="TCM-17")
+    @n.action(actor=HANDLER, sends_to="name server", rules="TCM-17")
     def announce(a: Body) -> None:
         """The creation's registration arrives; it is one-way, and may as well be lost (HAZ-11)."""
-        a.sends_to("name server")
         a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not know it")
         listing(a)
 
-    @n.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
+    @n.action(actor=SERVICE, sends_to="name server", rules="NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The timer's registration arrives: the name server knows all the broker's topics."""
-        a.sends_to("name server")
         a.guard("due", n.register == 0, "30 s have passed since the last")
         listing(a)
         a.set(n.register, period)
 
-    @n.action(actor=CLIENT, rules="CLI-07 CLI-21", fair="weak")
+    @n.action(actor=CLIENT, sends_to="name server", rules="CLI-07 CLI-21", fair="weak")
     def ask(a: Body) -> None:
         """The producer's refresh asks for the route."""
-        a.sends_to("name server")
         a.guard("due", n.refresh == 0, "30 s have passed since the last")
         a.update(n, refresh=period, asking="asked", asked=0)
 
-    @n.action(actor=NAME_SERVER, rules="NS-06", fair="weak")
+    @n.action(actor=NAME_SERVER, sends_to="producer", part="name server", rules="NS-06", fair="weak")
     def serve(a: Body) -> None:
         """The name server answers with the route that it has now."""
-        a.by("name server")
-        a.sends_to("producer")
         a.guard("asked", n.asking == "asked", "a request for the route is on its way")
         a.update(n, good=n.listed, asking="served")
 
-    @n.action(actor=CLIENT, rules="CLI-17 CLI-19", fair="weak")
+    @n.action(actor=CLIENT, takes_from="name server", rules="CLI-17 CLI-19", fair="weak")
     def learn(a: Body) -> None:
         """The answer arrives."""
-        a.takes_from("name server")
         a.guard("answered", n.asking == "served", "an answer is on its way")
         a.update(n, seen=n.seen | n.good, good=False, asking="nothing", asked=0)
 
@@ -214,17 +203,15 @@ def _sends(p: Patience) -> None:
         after = ite(p.inside, coerce("choice", Doing), "over")
         a.update(p, doing=ite(again, coerce("lock", Doing), after), look=2, now=0)
 
-    @p.action(actor=ENVIRONMENT, rules="CLI-13", known=Bool)
+    @p.action(actor=ENVIRONMENT, part="producer", rules="CLI-13", known=Bool)
     def begin(a: Body, known: Expr) -> None:
         """The send begins: the route is known, or is to be looked up."""
-        a.by("producer")
         doing(a, "nothing", "the send has not begun")
         a.set(p.doing, ite(known, coerce("choice", Doing), "lock"))
 
-    @p.action(actor=CLIENT, rules="CLI-15")
+    @p.action(actor=CLIENT, sends_to="name server", rules="CLI-15")
     def get_lock(a: Body) -> None:
         """The refresh gets the client's lock."""
-        a.sends_to("name server")
         doing(a, "lock", "the send waits for the client's lock")
         a.update(p, doing="ask", now=0)
 
@@ -235,33 +222,27 @@ def _sends(p: Patience) -> None:
         a.guard("time is up", p.now == LOCK, "3 s have passed")
         look_fails(a)
 
-    @p.action(actor=NAME_SERVER, rules="CLI-16 CLI-17")
+    @p.action(actor=NAME_SERVER, sends_to="producer", part="name server", rules="CLI-16 CLI-17")
     def route_found(a: Body) -> None:
         """The name server answers with a route."""
-        a.by("name server")
-        a.sends_to("producer")
         doing(a, "ask", "the send waits for the name server")
         a.update(p, doing=ite(p.inside & ~late, coerce("attempt", Doing), "choice"), now=0)
 
-    @p.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
+    @p.action(actor=NAME_SERVER, sends_to="producer", part="name server", rules="CLI-14 CLI-17", fair="weak")
     def no_route(a: Body) -> None:
         """The name server has no route."""
-        a.by("name server")
-        a.sends_to("producer")
         doing(a, "ask", "the send waits for the name server")
         look_fails(a)
 
-    @p.action(actor=ENVIRONMENT, rules="CLI-17", fair="weak")
+    @p.action(actor=ENVIRONMENT, part="producer", rules="CLI-17", fair="weak")
     def no_answer(a: Body) -> None:
         """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
-        a.by("producer")
         doing(a, "ask", "the send waits for the name server")
         a.update(p, doing="over", now=0)
 
-    @p.action(actor=CLIENT, rules="CLI-27 CLI-28", fair="weak", known=Bool)
+    @p.action(actor=CLIENT, sends_to="broker", rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:
         """Another attempt begins, at a broker whose address is known or has to be looked up."""
-        a.sends_to("broker")
         doing(a, "choice", "the send is between attempts")
         a.guard("in time", ~late, "the time is not over")
         a.guard("attempts left", p.attempts < ATTEMPTS, "fewer than 3 attempts were made")
@@ -274,17 +255,15 @@ def _sends(p: Patience) -> None:
         a.guard("enough", late | (p.attempts == ATTEMPTS), "the time is over, or 3 attempts were made")
         a.set(p.doing, "over")
 
-    @p.action(actor=HANDLER, rules="CLI-29 CLI-30")
+    @p.action(actor=HANDLER, sends_to="producer", rules="CLI-29 CLI-30")
     def answered(a: Body) -> None:
         """The broker's answer ends the send."""
-        a.sends_to("producer")
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "over")
 
-    @p.action(actor=ENVIRONMENT, rules="CLI-28 CLI-30", fair="weak")
+    @p.action(actor=ENVIRONMENT, part="producer", rules="CLI-28 CLI-30", fair="weak")
     def fails(a: Body) -> None:
         """The attempt fails: an error that is retried, a lost connection, or what was left of the time is over."""
-        a.by("producer")
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "choice")
 

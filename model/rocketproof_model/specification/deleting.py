@@ -19,10 +19,9 @@ def deletions(s: Specification) -> None:
     config, offset, outlived = s.config, s.log.offset, s.log.outlived
     assert outlived is not None
 
-    @s.action(actor=ADMINISTRATOR, rules="TCM-31", b=s.Broker, t=s.Topic, weight=0.1)
+    @s.action(actor=ADMINISTRATOR, part="administrator", rules="TCM-31", b=s.Broker, t=s.Topic, weight=0.1)
     def delete_topic(a: Body, b: Expr, t: Expr) -> None:
         """An administrator deletes a topic; the broker persists its table, and registers nothing."""
-        a.by("administrator")
         a.sends_to(b)
         runs(s, a, b)
         proper = s.of_class(t, "ordinary", "retry") | (s.given("deletes_any_name") & s.of_class(t, "illegal", "long"))

@@ -130,10 +130,9 @@ def _requests(d: Device) -> None:
         a.bound("count", (d.failed == 0) & (d.written > 0), "the log has a file, and the scope counts that far")
         a.update(d, failed=d.failed + 1, answer=ILLEGAL)
 
-    @d.action(actor=CLIENT, rules="REC-01")
+    @d.action(actor=CLIENT, sends_to="broker", rules="REC-01")
     def look(a: Body) -> None:
         """A client asks for the last acknowledged message by its place in the log: what is in a buffer is outside of it."""
-        a.sends_to("broker")
         a.bound("nobody waits", ~d.waits, "the scope has one request at a time")
         a.guard("acknowledged", (0 < d.acknowledged) & (d.acknowledged <= d.written), "a message was acknowledged, and is not lost")
         a.set(d.answer, ite(d.acknowledged <= d.committed, coerce("found", Answer), "not found"))
@@ -208,10 +207,9 @@ def _faults(d: Device) -> None:
             a.set(position, left)
         a.update(d, free=d.buffers, writable=True, waits=False, answer="none", failed=0)
 
-    @d.action(actor=ENVIRONMENT, rules="REC-02 FLU-06", weight=0.3)
+    @d.action(actor=ENVIRONMENT, part="broker", rules="REC-02 FLU-06", weight=0.3)
     def crash(a: Body) -> None:
         """The process ends, and starts again: what was committed is in the files."""
-        a.by("broker")
         ends(a, d.committed, d.crash_budget)
 
     @d.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, kept=d.written.type)

@@ -90,10 +90,9 @@ def _actions(d: Dispatching) -> None:
         a.set(d.seen.stats, stats, when=d.hooks & when)
         a.set(d.seen.after, HOOKS, when=d.hooks & d.after_hooks & when)
 
-    @d.action(actor=CLIENT, rules="REM-12", kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool)
+    @d.action(actor=CLIENT, sends_to="broker", rules="REM-12", kind=Kind, one_way=Bool, batch=Bool, whole=Bool, body=Bool)
     def receive(a: Body, kind: Expr, one_way: Expr, batch: Expr, whole: Expr, body: Expr) -> None:
         """A request arrives; a flag says whether somebody waits for its answer."""
-        a.sends_to("broker")
         stands(a, "none", "there is no request yet")
         a.guard(
             "a header", ((kind == "send") & (~batch | body)) | (~batch & whole & body), "only a send has such a header, and a batch a body"

@@ -54,10 +54,9 @@ def nameserver(s: Specification) -> None:
 
     if s.scope.crashes:
 
-        @s.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak", b=s.Broker)
+        @s.action(actor=NAME_SERVER, part="name server", rules="NS-07 NS-08", fair="weak", b=s.Broker)
         def expire(a: Body, b: Expr) -> None:
             """The channel of a dead broker is noticed: its queue data leave all routes."""
-            a.by("name server")
             a.guard("broker down", ~s.up[b], "the broker does not run")
             a.guard("live", s.live[b], "the name server still takes it for alive")
             a.set(s.live[b], False)
@@ -88,10 +87,9 @@ def told_by_hand(s: Specification) -> None:
         a.guard("a route, or no stranger", routed | (strangers == "none"), "the topic has a route, or all brokers named are known")
         a.set(s.route[b, t], s.listed(entries=1, read=read, write=write, perm=perm))
 
-    @s.action(actor=ADMINISTRATOR, rules="NS-04", b=s.Broker, t=s.Topic)
+    @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-04", b=s.Broker, t=s.Topic)
     def forget_topic(a: Body, b: Expr, t: Expr) -> None:
         """Request 216: the topic is on this broker no more, to the name server."""
-        a.by("administrator")
         a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
 
 

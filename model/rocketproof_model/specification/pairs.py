@@ -81,10 +81,9 @@ def _puts(p: Pair) -> None:
         a.update(p, late=late, written=p.written + 1)
         a.set(p.acknowledged, p.written + 1, when=answer == "PUT_OK")
 
-    @p.action(actor=SERVICE, rules="FLU-07", fair="weak")
+    @p.action(actor=SERVICE, part="master", rules="FLU-07", fair="weak")
     def confirm(a: Body) -> None:
         """The slave has told of the record: the put is answered by its flush."""
-        a.by("master")
         waits(a)
         a.guard("pushed", p.pushed >= p.written, "the slave has told that it has the record")
         answers(a, in_time(p.late))
@@ -97,10 +96,9 @@ def _puts(p: Pair) -> None:
         a.guard("not pushed", p.pushed < p.written, "the slave has not told that it has the record")
         answers(a, "FLUSH_SLAVE_TIMEOUT")
 
-    @p.action(actor=HANDLER, rules="STO-01")
+    @p.action(actor=HANDLER, part="slave", rules="STO-01")
     def refuse(a: Body) -> None:
         """A slave takes no message."""
-        a.by("slave")
         a.bound("none waits", p.answer != "waits", "the put before it is answered")
         a.guard("a slave", ~p.promoted, "the slave is one")
         answers(a, "SERVICE_NOT_AVAILABLE")
@@ -113,17 +111,15 @@ def _copies(p: Pair) -> None:
         _lives(p, a)
         a.guard("connected", p.connected, "the slave follows the master")
 
-    @p.action(actor=SERVICE, rules="NS-02 NS-05")
+    @p.action(actor=SERVICE, sends_to="name server", rules="NS-02 NS-05")
     def register_slave(a: Body) -> None:
         """The slave registers and learns who its master is; what it says of topics changes nothing."""
-        a.sends_to("name server")
         a.bound("a slave", ~p.promoted, "the slave is one")
         a.set(p.listed, True)
 
-    @p.action(actor=SERVICE, rules="FLU-07")
+    @p.action(actor=SERVICE, sends_to="master", rules="FLU-07")
     def connect(a: Body) -> None:
         """The slave connects, and tells what it has."""
-        a.sends_to("master")
         _lives(p, a)
         a.guard("knows its master", p.listed, "the slave has registered")
         a.bound("not connected", ~p.connected, "one connection at a time")
@@ -143,10 +139,9 @@ def _copies(p: Pair) -> None:
         a.guard("news", p.pushed < p.copied, "the slave has more than it has told")
         a.set(p.pushed, p.copied)
 
-    @p.action(actor=ADMINISTRATOR, rules="TCM-30 NS-02")
+    @p.action(actor=ADMINISTRATOR, sends_to="master", rules="TCM-30 NS-02")
     def create(a: Body) -> None:
         """An administrator creates the topic on the master, which registers it."""
-        a.sends_to("master")
         _lives(p, a)
         a.guard("new", ~p.topic, "the master does not have the topic")
         a.update(p, topic=True, routed=True)
@@ -174,9 +169,8 @@ def _fails(p: Pair) -> None:
         a.bound("none waits", p.answer != "waits", "no put waits, as none of those would be answered")
         a.update(p, alive=False, connected=False, routed=p.routed & p.listed)
 
-    @p.action(actor=ENVIRONMENT, rules="NS-02 NS-08")
+    @p.action(actor=ENVIRONMENT, part="slave", rules="NS-02 NS-08")
     def promote(a: Body) -> None:
         """The slave is started again as the master: its name had no address left meanwhile, and it registers the topics that it has."""
-        a.by("slave")
         a.guard("no master", ~p.alive & ~p.promoted, "there is no master")
         a.update(p, promoted=True, routed=p.copied_topic)

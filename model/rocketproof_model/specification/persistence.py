@@ -109,10 +109,9 @@ def _return(p: Persistence, a: Body) -> None:
 def _persist(p: Persistence) -> None:
     """string2File in its order (PER-02), and what surrounds it."""
 
-    @p.action(actor=CLIENT, rules="TCM-16 TCM-30 PER-01", t=p.Topic)
+    @p.action(actor=CLIENT, sends_to="broker", rules="TCM-16 TCM-30 PER-01", t=p.Topic)
     def create(a: Body, t: Expr) -> None:
         """A topic enters the table, and persist begins."""
-        a.sends_to("broker")
         _running(p, a)
         a.guard("no persist under way", p.phase == "idle", "no persist is under way")
         a.guard("unknown", (p.memory & single(t)) == frozenset(), "the broker does not have the topic")
@@ -176,10 +175,9 @@ def _persist(p: Persistence) -> None:
         a.update(p, main=p.tmp, tmp=_holding(p, "missing"), dirty_main=True)
         _return(p, a)
 
-    @p.action(actor=SERVICE, rules="TCM-17 NS-04 NS-10")
+    @p.action(actor=SERVICE, sends_to="name server", rules="TCM-17 NS-04 NS-10")
     def register(a: Body) -> None:
         """The broker registers its table; the name server adds what is new and keeps what it has. The timer waits for no persist."""
-        a.sends_to("name server")
         _running(p, a)
         a.guard("after persist", (p.phase == "idle") | p.timer, "no persist is under way, or it is the timer's registration")
         a.guard("something new", (p.registered | p.memory) != p.registered, "the name server lacks a topic of the table")
@@ -199,29 +197,26 @@ def _disk_errors(p: Persistence) -> None:
         a.bound("errors left", p.errors < p.error_budget, "the scope allows another error")
         a.set(p.errors, p.errors + 1)
 
-    @p.action(actor=ENVIRONMENT, rules="PER-01 TCM-18", weight=0.3)
+    @p.action(actor=ENVIRONMENT, part="disk", rules="PER-01 TCM-18", weight=0.3)
     def disk_full(a: Body) -> None:
         """A write fails: persist logs it, leaves the files as they are, and returns as if nothing had been."""
-        a.by("disk")
         error(a)
         backs_up = (p.phase == "tmp written") & (p.main.text != "missing")
         writes = any_of(p.phase == phase for phase in WRITING) | backs_up | ((p.phase == "bak written") & p.overwrites_in_place)
         a.guard("writes next", writes, "the next step of persist is one of a write")
         _return(p, a)
 
-    @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
+    @p.action(actor=ENVIRONMENT, part="disk", rules="PER-02", weight=0.3)
     def delete_fails(a: Body) -> None:
         """The delete fails, its result is ignored, and persist goes on."""
-        a.by("disk")
         error(a)
         a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
         a.set(p.phase, "main deleted")
 
-    @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
+    @p.action(actor=ENVIRONMENT, part="disk", rules="PER-02", weight=0.3)
     def rename_fails(a: Body) -> None:
         """The rename fails, its result is ignored, and persist returns."""
-        a.by("disk")
         error(a)
         a.guard("by way of a temporary file", ~p.overwrites_in_place, "the release replaces the file")
         a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
@@ -254,10 +249,9 @@ def _ends(p: Persistence) -> None:
             a.set(row, ite(fate == "kept", row, ite(fate == "emptied", _holding(p, "empty"), _holding(p, "broken"))))
         a.update(p, dirty_main=False, dirty_bak=False)
 
-    @p.action(actor=ENVIRONMENT, rules="PER-02", weight=0.5)
+    @p.action(actor=ENVIRONMENT, part="disk", rules="PER-02", weight=0.5)
     def write_back(a: Body) -> None:
         """The operating system writes to the device what nobody forced."""
-        a.by("disk")
         a.guard("something to write", p.dirty_main | p.dirty_bak, "a file's bytes are in memory only")
         _running(p, a)
         a.update(p, dirty_main=False, dirty_bak=False)

@@ -44,13 +44,12 @@ def routes(s: Specification) -> None:
         a.guard("advertised", advertised, "the name server knows the topic")
         _publish(s, a, p)
 
-    @s.client(rules="CLI-14 CLI-16 CLI-18 CLI-22")
+    @s.client(takes_from="name server", rules="CLI-14 CLI-16 CLI-18 CLI-22")
     def find_template(a: Body, p: Expr) -> None:
         """The topic is unknown: the template's route serves, with the smaller of the client's count and its read count."""
         looks_up(a, p)
         a.guard("not advertised", ~advertised, "the name server does not know the topic")
         a.guard("template advertised", template, "the name server knows the template topic")
-        a.takes_from("name server")
         for b in s.Broker:
             row = s.route[b, 0]
             wish = minimum(s.given("client_queues"), row.read)

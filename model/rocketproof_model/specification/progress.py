@@ -99,10 +99,9 @@ def _broker(p: Progress) -> None:
 
 
 def _consumer(p: Progress) -> None:
-    @p.action(actor=CLIENT, fair="weak")
+    @p.action(actor=CLIENT, sends_to="broker", fair="weak")
     def begin(a: Body) -> None:
         """The consumer starts where its group is (request 14)."""
-        a.sends_to("broker")
         a.guard("consumer stopped", ~p.running, "the consumer does not run")
         a.update(p, running=True, place=p.committed, moved=False)
 
@@ -127,10 +126,9 @@ def _consumer(p: Progress) -> None:
         a.guard("news", p.committed != p.place, "it has not committed that")
         a.set(p.committed, p.place)
 
-    @p.action(actor=ENVIRONMENT, weight=0.3)
+    @p.action(actor=ENVIRONMENT, part="consumer", weight=0.3)
     def stop(a: Body) -> None:
         """The consumer's process ends before it commits."""
-        a.by("consumer")
         a.guard("consumer runs", p.running, "the consumer runs")
         a.bound("faults left", p.faults < p.stop_budget, "the condition allows another fault")
         a.update(p, faults=p.faults + 1, running=False, place=0)

@@ -58,10 +58,9 @@ def _running(r: Recovery) -> None:
         a.bound("offsets left", r.offset < r.records, "the scope counts that far")
         a.update(r, odd=r.odd | (r.offset != r.written), written=r.written + 1, offset=r.offset + 1)
 
-    @r.action(actor=HANDLER, rules="FLU-02 FLU-04", fair="weak")
+    @r.action(actor=HANDLER, sends_to="client", rules="FLU-02 FLU-04", fair="weak")
     def acknowledge(a: Body) -> None:
         """The next record's put is answered PUT_OK: with synchronous flush only once it is on the device."""
-        a.sends_to("client")
         _runs(r, a)
         a.guard("not answered", r.turn < r.written, "a record's put waits for its answer")
         a.guard("flushed", ~r.sync | (r.turn < r.flushed), "the flush is asynchronous, or the record is on the device")

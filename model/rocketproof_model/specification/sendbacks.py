@@ -195,18 +195,16 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
         retries_left(a, enough_sent, dead=True)
         put(a, begun, "dead", 0, level_sent(c["dlq_keeps_delay"], level_of(next_level(0, times))), **sent)
 
-    @m.action(actor=ADMINISTRATOR, rules="DLQ-02", queues=count)
+    @m.action(actor=ADMINISTRATOR, sends_to="broker", rules="DLQ-02", queues=count)
     def change_group(a: Body, queues: Expr) -> None:
         """An administrator makes the group, or changes its retryQueueNums; the retry topic stays as it is."""
-        a.sends_to("broker")
         a.bound("changes left", changes < c["change_budget"], "the run may have another change")
         a.update(group, known=True, queues=queues)
         a.set(changes, changes + 1)
 
-    @m.action(actor=SERVICE, rules="TCM-23 NS-10", fair="weak")
+    @m.action(actor=SERVICE, sends_to="name server", rules="TCM-23 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The registration of the retry topic arrives."""
-        a.sends_to("name server")
         a.guard("made", ~new & ~routed, "the broker has the retry topic, and the name server does not")
         a.set(routed, True)
 
@@ -216,10 +214,9 @@ def sendbacks(name: str, rounds: int = RETRY_MAX_TIMES + 1) -> Sendbacks:
         a.guard("delayed", message.place == "delayed", "the message is in the schedule topic")
         a.set(message.place, "stored")
 
-    @m.action(actor=CLIENT, fair="weak")
+    @m.action(actor=CLIENT, takes_from="broker", fair="weak")
     def look(a: Body) -> None:
         """The consumer looks into its retry topic again, gets the message, and fails again."""
-        a.takes_from("broker")
         a.guard("in the retry topic", (message.place == "stored") & (message.topic == "retry"), "the message is in the retry topic")
         a.guard("in a queue", ~message.prepared, "it is no half message, which no queue has")
         a.guard("route", routed & (message.queue < retry.queues), "the name server names the queue")

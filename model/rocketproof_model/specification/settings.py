@@ -13,17 +13,15 @@ def changes_of_settings(s: Specification) -> None:
     """A topic that was made, and the template that the constructor made, stay as they are."""
     now = s.constant
 
-    @s.action(actor=ADMINISTRATOR, b=s.Broker, on=Bool, weight=0.1)
+    @s.action(actor=ADMINISTRATOR, part="administrator", b=s.Broker, on=Bool, weight=0.1)
     def switch_creation(a: Body, b: Expr, on: Expr) -> None:
         """An administrator switches autoCreateTopicEnable."""
-        a.by("administrator")
         runs(s, a, b)
         a.set(now["auto_create"], on)
 
-    @s.action(actor=ADMINISTRATOR, rules="NS-11", b=s.Broker, readable=Bool, writable=Bool, weight=0.1)
+    @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-11", b=s.Broker, readable=Bool, writable=Bool, weight=0.1)
     def permit(a: Body, b: Expr, readable: Expr, writable: Expr) -> None:
         """An administrator changes brokerPermission: the topic table has another version, and is registered with what it allows now."""
-        a.by("administrator")
         a.sends_to("name server")
         runs(s, a, b)
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")

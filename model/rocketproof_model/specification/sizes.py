@@ -137,10 +137,9 @@ def _requests(z: Sizes) -> None:
     job = z.job
     passed: list[Expr] = []
 
-    @z.action(actor=CLIENT, rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
+    @z.action(actor=CLIENT, sends_to="broker", rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
     def request(a: Body, kind: Expr, topic: Expr, text: Expr, body: Expr, longer: Expr) -> None:
         """A client sends a message or a batch of two, or gives a message up; of a batch the second item has the properties."""
-        a.sends_to("broker")
         a.guard("broker runs", z.up, "the broker runs")
         a.bound("no other", ~job.arrived, "the client has no request under way")
         a.guard("names", z.names | (topic == "fits"), "names are as short as one likes")

@@ -156,10 +156,9 @@ def _calls(s: Starting) -> None:
         told = _first(topic, *s.wrong_topics, otherwise=told)
         _says(s, a, mode, ite(runs, ite(null, coerce("null message", Said), told), "not running"))
 
-    @s.action(actor=CLIENT, rules="CLI-32 CLI-35", p=s.Producer, mode=Mode, other=Bool, queue=Int(0, 1))
+    @s.action(actor=CLIENT, sends_to="broker", rules="CLI-32 CLI-35", p=s.Producer, mode=Mode, other=Bool, queue=Int(0, 1))
     def send(a: Body, p: Expr, mode: Expr, other: Expr, queue: Expr) -> None:
         """A request goes out to a queue of a broker, by its code; with a one-way one the call is over, and says nothing."""
-        a.sends_to("broker")
         a.guard("runs", _begins(s, a, p, mode).state == "RUNNING", "the producer runs")
         a.guard("a send", mode != "start", "it is a way to send")
         a.guard("a way", way == "a route", "the producer has a route")

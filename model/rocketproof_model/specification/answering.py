@@ -69,8 +69,7 @@ def _taken(v: Answering) -> Expr:
 
 
 def _room(v: Answering) -> Expr:
-    room: Expr = ~_taken(v) | (_queue(v) < v.capacity)
-    return room
+    return ~_taken(v) | (_queue(v) < v.capacity)
 
 
 def _become(

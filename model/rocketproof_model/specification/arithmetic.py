@@ -53,14 +53,12 @@ def counted(kind: Expr) -> Expr:
 
 def fits(size: Any, position: Any, file_size: Any, blank: Any) -> Expr:
     """APP-07: the record and the smallest blank fit between the position and the file's end."""
-    fit: Expr = position + size + blank <= file_size
-    return fit
+    return position + size + blank <= file_size
 
 
 def has_room(rest: Any, blank: Any) -> Expr:
     """INV-38: a file of which so much is free is full, or has room for a blank."""
-    room: Expr = (rest == 0) | (rest >= blank)
-    return room
+    return (rest == 0) | (rest >= blank)
 
 
 def proper_position(position: Expr, file_size: Any, blank: Any) -> Expr:

@@ -45,51 +45,43 @@ def retry_limit(group: Any, version: Any, named: Any, requested: Any) -> Expr:
     others the request fails (HAZ-33) and nothing asks for the limit. The reference implementation has the same rule once more
     (broker/retry.py), on purpose: it is judged by this one and may share no code with it.
     """
-    limit: Expr = ite((version >= NAMES_LIMIT) & named, requested, group)
-    return limit
+    return ite((version >= NAMES_LIMIT) & named, requested, group)
 
 
 def is_dead(times: Any, limit: Any, beyond: Any) -> Expr:
     """DLQ-03, BACK-12: a message that was retried so often becomes a dead letter; `dlq_beyond` allows a send one retry more."""
-    dead: Expr = times >= limit + ite(beyond, 1, 0)
-    return dead
+    return times >= limit + ite(beyond, 1, 0)
 
 
 def capped_level(level: Any, levels: Any) -> Expr:
     """CL-02: a delay level above the last counts as the last."""
-    capped: Expr = ite(level > levels, levels, level)
-    return capped
+    return ite(level > levels, levels, level)
 
 
 def waits_for_time(ahead: Any, most: Any) -> Expr:
     """5.x: a message whose time is so many ms ahead waits in the timer topic, as long as that is not more than timerMaxDelaySec."""
-    waits: Expr = (ahead > 0) & (ahead <= most)
-    return waits
+    return (ahead > 0) & (ahead <= most)
 
 
 def is_refused_time(ahead: Any, most: Any, recalls: Any) -> Expr:
     """5.x: one whose time is further ahead is refused, and so is one that takes another back, whose time is over."""
-    refused: Expr = (ahead > most) | (recalls & (ahead <= 0))
-    return refused
+    return (ahead > most) | (recalls & (ahead <= 0))
 
 
 def level_queue(level: Any) -> Expr:
     """CL-02: the schedule topic's queue of a delay level."""
-    queue: Expr = level - 1
-    return queue
+    return level - 1
 
 
 def as_signed(length: Any, limit: int) -> Expr:
     """APP-08: what is read of a length that was written into a number whose largest value is `limit`."""
-    read: Expr = rem(length + limit + 1, 2 * limit + 2) - limit - 1
-    return read
+    return rem(length + limit + 1, 2 * limit + 2) - limit - 1
 
 
 def is_garbled(name: Any, longer: Any, by_flag: Any) -> Expr:
     """APP-08, HAZ-51: a record's bytes are read as another's, or as none's: its topic has more bytes than a record can tell, or a client's
     flag says that its hosts are `longer` than they are, where a reader goes `by_flag`."""
-    garbled: Expr = (as_signed(name, NAME_LIMIT) != name) | (longer & by_flag)
-    return garbled
+    return (as_signed(name, NAME_LIMIT) != name) | (longer & by_flag)
 
 
 def retry_limit_of(requested: int | None, version: int, group: int = RETRY_MAX_TIMES) -> int:

@@ -33,8 +33,7 @@ def checks(s: Specification) -> None:
         return lambda b, t: check & s.of_class(t, name_class)
 
     def order_topic(b: Expr, t: Expr) -> Expr:
-        refused: Expr = ~_writable(s) & config[b, t].known & config[b, t].order
-        return refused
+        return ~_writable(s) & config[b, t].known & config[b, t].order
 
     refusals: list[tuple[str, str, str, str, str, Test]] = [
         ("refuse_order_topic", "CHK-01", "NO_PERMISSION", "order topic on a read-only broker",
@@ -118,8 +117,7 @@ def queue_check(s: Specification) -> None:
 def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
     """SEND-22: the queue of an accepted request: its own, or a random one for a negative id."""
     write = write_queues(s, row.broker.get, row)
-    term: Expr = ite(row.queue < 0, random_queue(s.given("signed_random"), s.given("keeps_sign"), draw, write), row.queue)
-    return term
+    return ite(row.queue < 0, random_queue(s.given("signed_random"), s.given("keeps_sign"), draw, write), row.queue)
 
 
 def registration(s: Specification) -> None:

@@ -34,8 +34,7 @@ def deletions(s: Specification) -> None:
 
         def table(x: Expr) -> Row:
             kept: Row = ite(x == t, s.absent, config[b, x])
-            row: Row = ite(known, kept, s.file[b, x])
-            return row
+            return ite(known, kept, s.file[b, x])
 
         a.set(s.updates, ite(endless, s.updates, s.updates + 1))
         a.set(config[b, t], s.absent)

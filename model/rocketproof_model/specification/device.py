@@ -60,8 +60,7 @@ class Device(Part):
 
 def has_pool(d: Device) -> Expr:
     """Only an asynchronous flush uses the transient pool."""
-    pool: Expr = ~d.sync & (d.buffers > 0)
-    return pool
+    return ~d.sync & (d.buffers > 0)
 
 
 def is_deficient(d: Device) -> Expr:
@@ -79,8 +78,7 @@ def _until(d: Device, position: Expr, end: Expr) -> Expr:
 def _status(d: Device, flushed: str) -> Expr:
     """FLU-08: the replica's failure overwrites what came of the flush."""
     missing = d.slave_missing & ~d.counts_replicas
-    status: Expr = ite(missing, coerce(NO_SLAVE, Answer), flushed)
-    return status
+    return ite(missing, coerce(NO_SLAVE, Answer), flushed)
 
 
 def _answer(d: Device, a: Body, answer: Expr, end: Expr) -> None:

@@ -63,8 +63,7 @@ class Dispatching(Part):
 
 def traced(d: Dispatching) -> Expr:
     """A context for hooks is made (SEND-03)."""
-    made: Expr = d.hooks | d.always_traced
-    return made
+    return d.hooks | d.always_traced
 
 
 def _actions(d: Dispatching) -> None:

@@ -141,8 +141,7 @@ def _looked_at(f: Flushing, p: Expr) -> Expr:
     """Whether this request is the one that the service looks at: of those it reads, the first."""
     row = f.put[p]
     first = forall(f.Put, lambda q: (q == p) | (f.put[q].step != "read") | (f.put[q].next > row.next))
-    looked: Expr = (row.step == "read") & first
-    return looked
+    return (row.step == "read") & first
 
 
 def _flush(f: Flushing, a: Body) -> None:

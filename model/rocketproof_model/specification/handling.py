@@ -50,8 +50,7 @@ def write_queues(s: Specification, b: Expr, row: Row) -> Expr:
     write = s.config[b, row.topic].write
     if not s.scope.deletes:
         return write
-    left: Expr = ite(s.config[b, row.topic].known, write, row.write)
-    return left
+    return ite(s.config[b, row.topic].known, write, row.write)
 
 
 Table = Callable[[Expr], Row]

@@ -123,8 +123,7 @@ def administrator(s: Specification) -> None:
         )
 
         def table(x: Expr) -> Row:
-            row: Row = ite(x == t, new, s.config[b, x])
-            return row
+            return ite(x == t, new, s.config[b, x])
 
         a.set(s.updates, ite(endless, s.updates, s.updates + 1))
         a.set(s.config[b, t], new)

@@ -61,8 +61,7 @@ def _puts(p: Pair) -> None:
         a.set(p.answer, answer)
 
     def in_time(late: Expr) -> Expr:
-        done: Expr = ite(late, coerce("FLUSH_DISK_TIMEOUT", Answer), "PUT_OK")
-        return done
+        return ite(late, coerce("FLUSH_DISK_TIMEOUT", Answer), "PUT_OK")
 
     def waits(a: Body) -> None:
         a.guard("waits", p.answer == "waits", "a put waits for the slave")

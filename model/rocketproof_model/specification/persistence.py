@@ -76,14 +76,12 @@ class Persistence(Part):
 
 def loads(main: Row, bak: Row) -> Expr:
     """PER-03: whether load() is true: the backup is not asked, or is not broken."""
-    good: Expr = (main.text == "whole") | (bak.text != "broken")
-    return good
+    return (main.text == "whole") | (bak.text != "broken")
 
 
 def loaded(main: Row, bak: Row) -> Expr:
     """PER-03, PER-04: the topics that load() finds: the main file's, else the backup's, else none. Only a whole file has topics."""
-    found: Expr = ite(main.text == "whole", main.topics, bak.topics)
-    return found
+    return ite(main.text == "whole", main.topics, bak.topics)
 
 
 def _running(p: Persistence, a: Body) -> None:
@@ -185,8 +183,7 @@ def _persist(p: Persistence) -> None:
 
 
 def _delete_is_next(p: Persistence) -> Expr:
-    ready: Expr = (p.phase == "bak written") | ((p.phase == "tmp written") & (p.main.text == "missing"))
-    return ready
+    return (p.phase == "bak written") | ((p.phase == "tmp written") & (p.main.text == "missing"))
 
 
 def _disk_errors(p: Persistence) -> None:

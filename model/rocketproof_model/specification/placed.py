@@ -88,8 +88,7 @@ class Steps:
         new = s.Config(known=True, read=queues, write=queues, perm=perm, order=False)
 
         def table(x: Expr) -> Row:
-            row: Row = ite(x == topic, new, config[b, x])
-            return row
+            return ite(x == topic, new, config[b, x])
 
         a.set(config[b, topic], new)
         a.set(s.version[b], s.version[b] + 1)

@@ -52,26 +52,22 @@ def level_of(asked: Any) -> Expr:
 
 def is_free(way: Row, kind: Any) -> Expr:
     """Whether a message waits for nothing, neither a delay level nor a time of its own."""
-    free: Expr = ~is_delayed(way.level, kind) & ~way.timed
-    return free
+    return ~is_delayed(way.level, kind) & ~way.timed
 
 
 def is_delayed(asked: Any, kind: Any) -> Expr:
     """CL-02: only a message that its queue counts waits, and not on a level below 1."""
-    delayed: Expr = counted(kind) & (asked > 0)
-    return delayed
+    return counted(kind) & (asked > 0)
 
 
 def next_level(asked: Any, times: Any) -> Expr:
     """BACK-13: the level that a consumer asks for, or one that grows with each retry."""
-    level: Expr = ite(asked == 0, FIRST_LEVEL + times, asked)
-    return level
+    return ite(asked == 0, FIRST_LEVEL + times, asked)
 
 
 def gives_up(times: Any, limit: Any, asked: Any) -> Expr:
     """BACK-12: the message was retried as often as it may be, or the consumer wants no more of it."""
-    given_up: Expr = is_dead(times, limit, False) | (asked < 0)
-    return given_up
+    return is_dead(times, limit, False) | (asked < 0)
 
 
 def retries_left(a: Body, last: Expr, *, dead: bool) -> None:
@@ -84,14 +80,12 @@ def retries_left(a: Body, last: Expr, *, dead: bool) -> None:
 
 def level_given_back(clears: Any, kept: Any) -> Expr:
     """BACK-12: the level of a dead letter that is given back: none, or in releases that do not clear it the one that the record has."""
-    level: Expr = ite(clears, 0, kept)
-    return level
+    return ite(clears, 0, kept)
 
 
 def level_sent(keeps: Any, asked: Any) -> Expr:
     """DLQ-06: the level of a dead letter that is sent: most releases lose what the broker writes there, and it waits (HAZ-17)."""
-    level: Expr = ite(keeps, -1, asked)
-    return level
+    return ite(keeps, -1, asked)
 
 
 class Check(NamedTuple):
@@ -157,20 +151,17 @@ def asks(a: Body, holds: Mapping[str, Expr], asked: str, upto: str = "", *, fail
 
 def properties_fit(size: Any) -> Expr:
     """STO-01, STO-02, APP-05: the properties with what the broker adds; in characters, and then in bytes."""
-    fit: Expr = size <= TEXT_LIMIT
-    return fit
+    return size <= TEXT_LIMIT
 
 
 def body_fits(body: Any, around: Any, limit: Any, record: Any) -> Expr:
     """APP-06, BAT-04: the body, or in releases that limit the `record` all that is written, is not larger than maxMessageSize."""
-    fit: Expr = body + ite(record, around, 0) <= limit
-    return fit
+    return body + ite(record, around, 0) <= limit
 
 
 def batch_fits(kind: Any, asked: Any) -> Expr:
     """BAT-04: a batch has no part in a transaction, and does not wait."""
-    fit: Expr = (kind == "not") & (asked <= 0)
-    return fit
+    return (kind == "not") & (asked <= 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ RETRIABLE = ("TOPIC_NOT_EXIST", "SYSTEM_ERROR", "NO_PERMISSION", "lost")
 
 def _writable(s: Specification, row: Row) -> Expr:
     """CLI-20: queues of an entry that may be written."""
-    return ite((row.entries > 0) & has_bit(row.perm, 2), row.write, 0)  # type: ignore[no-any-return]
+    return ite((row.entries > 0) & has_bit(row.perm, 2), row.write, 0)
 
 
 def _publish(s: Specification, a: Body, p: Expr) -> None:

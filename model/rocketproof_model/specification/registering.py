@@ -161,8 +161,7 @@ def _serves(r: Registrations) -> None:
         return row
 
     def is_bare(row: Row) -> Expr:
-        bare: Expr = row.alone & r.bare
-        return bare
+        return row.alone & r.bare
 
     def takes(a: Body, n: Expr, s: Expr, known: Expr | bool, unknown: Expr | bool) -> None:
         for t in r.Topic:

@@ -96,15 +96,13 @@ def text_read(length: Any) -> Expr:
 
 def stored_text(z: Sizes, text: Expr) -> Expr:
     """SEND-25: how long the properties are, with the broker's own where it adds them."""
-    length: Expr = text + ite(z.stores_parsed, OWN, 0)
-    return length
+    return text + ite(z.stores_parsed, OWN, 0)
 
 
 def _number(term: Expr, numbers: Mapping[str, int], found: Any) -> Expr:
     for value, number in numbers.items():
         found = ite(term == value, number, found)
-    made: Expr = found
-    return made
+    return found
 
 
 def _written(z: Sizes, text: Any) -> Any:

@@ -78,8 +78,7 @@ def make_changeable(m: Model, constant: dict[str, Expr]) -> None:
 
 def broker_permission(constant: dict[str, Expr]) -> Expr:
     """brokerPermission, from its two switches."""
-    permission: Expr = ite(constant["broker_readable"], READ, 0) + ite(constant["broker_writable"], WRITE, 0)
-    return permission
+    return ite(constant["broker_readable"], READ, 0) + ite(constant["broker_writable"], WRITE, 0)
 
 
 def limited(constant: dict[str, Expr]) -> Expr:
@@ -90,5 +89,4 @@ def limited(constant: dict[str, Expr]) -> Expr:
 def published_perm(constant: dict[str, Expr], perm: Expr) -> Expr:
     """NS-11: the permission that a registration carries for a topic with `perm`: as it is, the limited broker's own, or what both allow."""
     own = broker_permission(constant)
-    sent: Expr = ite(limited(constant), ite(constant["masks_permission"], perm & own, own), perm)
-    return sent
+    return ite(limited(constant), ite(constant["masks_permission"], perm & own, own), perm)

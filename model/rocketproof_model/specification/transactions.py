@@ -79,8 +79,7 @@ def _gate(t: Transactions) -> None:
         a.set(t.log.counted, 1)
 
     def asks(tran: Expr) -> Expr:
-        transactional: Expr = ite(halves, tran == "true", tran != "absent")
-        return transactional
+        return ite(halves, tran == "true", tran != "absent")
 
     @t.action(actor=HANDLER, rules="TRX-01 TRX-02 TRX-03", tran=Property)
     def refuse(a: Body, tran: Expr) -> None:

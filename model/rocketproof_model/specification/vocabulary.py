@@ -161,8 +161,7 @@ class Specification(Part):
     def _own(self, name_class: NameClass) -> Row:
         """TCM-03: the table before the file is read."""
         if name_class == "template":
-            template: Row = ite(self.given("auto_create"), self._given("template"), self.absent)
-            return template
+            return ite(self.given("auto_create"), self._given("template"), self.absent)
         if name_class == "cluster":
             most = self.scope.counts.hi
             return self.Config(known=True, read=most, write=most, perm=self.given("cluster_perm"), order=False)
@@ -172,11 +171,9 @@ class Specification(Part):
         """The table's file at the start: what an earlier run left there."""
         if t == self.scope.subject:
             existing = self._given("existing", self.given("order_topic"))
-            subject: Row = ite(self.given("existing"), existing, self.absent)
-            return subject
+            return ite(self.given("existing"), existing, self.absent)
         kept = self.given("template_in_file") if self.scope.topics[t] == "template" else False
-        config: Row = ite(kept, self._given("template"), self.absent)
-        return config
+        return ite(kept, self._given("template"), self.absent)
 
     def _given(self, prefix: str, order: Expr | bool = False) -> Row:
         """The configuration that constants with this prefix give."""
@@ -284,8 +281,7 @@ class Placed(Specification):
 
 def started(filed: Row, own: Row) -> Row:
     """PER-04: a topic after a start: as the file has it, else as the constructor made it."""
-    row: Row = ite(filed.known, filed, own)
-    return row
+    return ite(filed.known, filed, own)
 
 
 def inherits(row: Row) -> Expr:

@@ -97,8 +97,7 @@ def _time(w: Waiting) -> None:
 
 
 def _under_way(row: Row) -> Expr:
-    going: Expr = (row.step == "waits") | (row.step == "holds")
-    return going
+    return (row.step == "waits") | (row.step == "holds")
 
 
 def all_over(w: Waiting) -> Expr:

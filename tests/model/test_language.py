@@ -518,6 +518,26 @@ def test_variables_that_are_attributes_of_one_object_change_places_at_once() -> 
     assert [step.state for step in successors(m.given(), (0, 1))] == [(1, 0)]
 
 
+def test_which_parts_act_is_said_above_an_action_or_in_it() -> None:
+    m = Model("parts")
+    x, place = m.var("x", Bool, init=False), m.index("Place", 2)
+
+    @m.action(part="disk", sends_to="client")
+    def above(a: Any) -> None:
+        """It is said above."""
+        a.set(x, True)
+
+    @m.action(part="disk", takes_from="client", p=place)
+    def both(a: Any, p: Any) -> None:
+        """What the body says counts."""
+        a.by(p)
+        a.set(x, False)
+
+    first, second = m.named("above"), m.named("both")
+    assert (first.by, first.to, first.source) == ("disk", "client", None)
+    assert (str(second.by), second.to, second.source) == ("p", None, "client")
+
+
 def test_a_record_says_what_its_fields_are_and_start_with() -> None:
     m = Model("two")
     inner = Record(most=Field(Int(0, 3), 3, "how much it takes"))

@@ -26,11 +26,8 @@ def nameserver(s: Specification) -> None:
     def accept_registration(a: Body, b: Expr) -> None:
         """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
         sent(a, b)
-        a.guard(
-            "version differs",
-            ~s.live[b] | (s.live_version[b] != s.registration_version[b]),
-            "it is the first or its version is not the stored one",
-        )
+        differs = ~s.live[b] | (s.live_version[b] != s.registration_version[b])
+        a.guard("version differs", differs, "it is the first or its version is not the stored one")
         a.set(s.live[b], True)
         a.set(s.live_version[b], s.registration_version[b])
         for t in s.Topic:
@@ -105,22 +102,16 @@ def administrator(s: Specification) -> None:
         text = s.of_class(t, "blank", "illegal", "long") | (s.given("reserves_template") & s.of_class(t, "template"))
         free = ~s.of_class(t, "cluster") & ~(s.given("check_names") & text)
         proper = s.of_class(t, "ordinary", "retry") | (~s.given("guards_topics") & free)
-        a.guard(
-            "proper name",
-            proper,
-            "the name is legal and not a system topic's, or the release asks no more than of a send, and whether it is the cluster's",
-        )
+        why = "the name is legal and not a system topic's, or the release asks no more than of a send, and whether it is the cluster's"
+        a.guard("proper name", proper, why)
         endless = s.given("update_budget") < 0
         a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
         a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
         new = s.Config(known=True, read=read, write=write, perm=perm, order=order)
-        a.guard(
-            "another topic",
-            ~(s.given("skips_equal_topic") & s.config[b, t].same_as(new)),
-            "the table has another configuration, or the release does not look",
-        )
+        equal = s.given("skips_equal_topic") & s.config[b, t].same_as(new)
+        a.guard("another topic", ~equal, "the table has another configuration, or the release does not look")
 
         def table(x: Expr) -> Row:
             return ite(x == t, new, s.config[b, x])

@@ -87,9 +87,10 @@ def test_a_broken_file_falls_back_to_the_backup_and_a_broken_backup_fails() -> N
 
 
 @behaviour("PER-04")
-def test_a_file_without_entries_is_a_good_one() -> None:
+@pytest.mark.parametrize("text", [b"{}", b"null"])
+def test_a_file_without_entries_is_a_good_one(text: bytes) -> None:
     disk = SimulatedDisk()
-    disk.write(MAIN, b"{}")
+    disk.write(MAIN, text)
     disk.write(MAIN + ".bak", b"{")
     groups = manager(disk)
     assert groups.load()

@@ -88,6 +88,20 @@ def test_the_table_starts_with_system_topics(profile: str) -> None:
     assert entries(TableBench(profile, trace_topic_enable=True)) == SYSTEM | OWN | TEMPLATE | newer | trace
 
 
+@behaviour("TCM-01", "TCM-03")
+@pytest.mark.parametrize(("profile", "attributes"), [("P494", None), ("P533", {})])
+def test_system_topics_have_attributes_where_topics_have_any(profile: str, attributes: dict[str, str] | None) -> None:
+    table = TableBench(profile).topics.table
+    assert [config.attributes for config in table.values()] == [attributes] * len(table)
+
+
+@behaviour("TCM-03")
+@pytest.mark.parametrize("wheel", [True, False])
+def test_the_topic_of_the_timer_wheel_is_there_with_the_wheel(wheel: bool) -> None:
+    assert ("rmq_sys_wheel_timer" in TableBench("P533", timer_wheel_enable=wheel).topics.table) is wheel
+    assert "rmq_sys_wheel_timer" not in TableBench("P494", timer_wheel_enable=wheel).topics.table
+
+
 @behaviour("TCM-03", "HAZ-05")
 def test_settings_change_the_system_topics() -> None:
     off = TableBench("P45", auto_create_topic_enable=False, cluster_topic_enable=False, broker_topic_enable=False)

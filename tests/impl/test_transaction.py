@@ -11,6 +11,7 @@ from sending import Stand, send_request
 from simulated import fields_of, present
 from storing import real_messages
 
+from rocketproof_impl.broker.operations import GatheredOperations
 from rocketproof_impl.broker.transaction import committed, operation
 from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.remoting.command import NOT_SET, Command
@@ -183,6 +184,28 @@ def op_record(stand: Stand, message: Message) -> None:
     assert (message.topic, message.queue_id, message.body, message.sys_flag) == (OP_HALF_TOPIC, 0, b"0", 0)
     assert parse_properties(message.properties_text, exact=False) == {"WAIT": "true", "TAGS": "d"}
     assert message.born_host == message.store_host == ("127.0.0.1", 10911)
+
+
+@behaviour("TRX-04")
+@pytest.mark.parametrize(("profile", "named"), [("P494", None), ("P533", "U")])
+def test_a_half_message_has_its_id_as_a_property_in_later_releases(profile: str, named: str | None) -> None:
+    stored = parse_properties(prepared(profile).last().properties_text, exact=False)
+    assert (stored["UNIQ_KEY"], stored.get("__transactionId__")) == ("U", named)
+
+
+@behaviour("TRX-05")
+def test_where_ends_are_gathered_one_record_of_a_queue_tells_of_all() -> None:
+    """It names the offsets in the order of the ends, and each once."""
+    stand = Stand("P533")
+    gathered = GatheredOperations(stand.broker)
+    stand.scheduler.complete(gathered.write())
+    assert stand.stored() == []
+    for queue, offset in ((0, 2), (0, 1), (1, 5)):
+        gathered.note(Message(HALF_TOPIC, queue, queue_offset=offset))
+    stand.scheduler.complete(gathered.write())
+    stand.scheduler.complete(gathered.write())
+    assert [(one.topic, one.queue_id, one.body) for one in stand.stored()] == [(OP_HALF_TOPIC, 0, b"2,1,"), (OP_HALF_TOPIC, 1, b"5,")]
+    assert {one.born_host for one in stand.stored()} == {("127.0.0.1", 10911)}
 
 
 @with_half

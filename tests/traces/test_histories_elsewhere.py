@@ -245,6 +245,18 @@ def test_a_record_whose_hosts_are_read_as_longer_may_not_be_found(flag: str, ver
     assert Story().send(0, 0, sysFlag=flag).back(0).topics(A=4, _RETRY_g=1).judged().verdict == "ok"
 
 
+@pytest.mark.behaviour("BAT-04", "HAZ-51")
+@pytest.mark.parametrize(
+    ("flag", "profile", "failing"), [("16", "P494", True), ("32", "P533", True), ("64", "P494", False), ("16", "P45", False)]
+)
+def test_a_batch_whose_hosts_are_read_as_longer_is_an_error_and_takes_no_offset(flag: str, profile: str, failing: bool) -> None:
+    """Its topic is made; where the flag means nothing the batch is stored."""
+    error = Story().send(1, op="batch", sysFlag=flag).send(0, 0).topics(A=4)
+    assert error.judged(profile).verdict == ("ok" if failing else "illegal")
+    stored = Story().send(0, 0, op="batch", sysFlag=flag).topics(A=4)
+    assert stored.judged(profile).verdict == ("illegal" if failing else "ok")
+
+
 @pytest.mark.behaviour("TRX-03", "INV-34")
 def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> None:
     """The deletion of any topic takes the half topic's queue away."""

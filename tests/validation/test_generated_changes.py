@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.changes import arguments, baseline, operators, sampling, settled
+from rocketproof_properties.changes import arguments, baseline, called, operators, sampling, settled
 from rocketproof_properties.changes.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
 from rocketproof_properties.changes.target import _done
 from rocketproof_properties.choices import InputError
@@ -206,6 +206,21 @@ def test_a_parameter_for_which_every_caller_gives_a_switch_is_settled(
     found = [each for each in sampling.changes(module, part) if (each.before, each.after, each.kind) == (before, after, "fixed")]
     verdicts = [{arguments.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
     assert EQUIVALENT in verdicts[0] and EQUIVALENT not in verdicts[1]
+
+
+@pytest.mark.parametrize(("profile", "verdict"), [("P494", EQUIVALENT), ("P533", UNREACHED)])
+def test_what_only_another_profile_calls_is_equivalent(profile: str, verdict: str) -> None:
+    """Only 5.x asks which field of a request is null where nobody asks for it in 4.9.4; both ask whether one is null."""
+    of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
+    assert of_nulls and {arguments.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
+    assert "is_null" in {one.name for one in called.functions()} - settled.uncalled(PROFILES[profile])
+
+
+def test_a_keyword_that_has_its_own_value_need_not_be_given() -> None:
+    lost = [each for each in sampling.changes("broker/sending", "broker") if each.kind == "lost" and "prepare(" in each.before]
+    (one,) = [each for each in lost if "named=" not in each.source]
+    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
+    assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict == SURVIVED, "half messages have the property there"
 
 
 def test_no_broker_of_a_validation_has_a_word_that_no_program_gives() -> None:

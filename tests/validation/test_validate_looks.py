@@ -163,6 +163,37 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         (KEYED,),
         "find.indexLastUpdatePhyoffset",
     ),
+    "a topic of the broker's own": (
+        [Text("rocketproof_impl.broker.topics:system_topics", "TopicConfig(BENCHMARK_TOPIC, 1024, 1024)", "TopicConfig(BENCHMARK_TOPIC)")],
+        (SEND,),
+        "topic.readQueueNums",
+    ),
+    "a topic that the broker lacks": (
+        [Text("rocketproof_impl.broker.topics:system_topics", "made.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))", "pass")],
+        (SEND,),
+        "topic.the broker's entry",
+    ),
+    "attributes of topics": (
+        [Text("rocketproof_impl.broker.topics:system_topics", "if profile.topic_attributes", "if True")],
+        (SEND,),
+        "topic.attributes",
+    ),
+    "attributes of a topic that was made": (
+        [
+            Text(
+                "rocketproof_impl.broker.topics:TopicConfigManager._put",
+                "if self._profile.topic_attributes and config.attributes is None",
+                "if config.attributes is None",
+            )
+        ],
+        (SEND,),
+        "topic.attributes",
+    ),
+    "a batch that is no error": (
+        [Text("rocketproof_impl.store.commitlog:_misread", "{parts.size} > {written}", "{written} > {parts.size}")],
+        (("send", {"items": [("a", {})], "sys_flag": 16}),),
+        "batch.remark",
+    ),
     "a broker's address": (
         [Text("rocketproof_impl.broker.settings:BrokerSettings.address", "self.listen_port", "self.listen_port + 1")],
         (SEND, ("route", {"topic": "A"})),

@@ -79,11 +79,9 @@ class ProducerManager:
 
 @dataclass(slots=True)
 class ConsumerGroupInfo:
-    """The consumers of a group and what they subscribed; the last heart beat decides for all how they consume."""
+    """The consumers of a group and what they subscribed; the last heart beat decides for all whether each gets every message."""
 
-    consume_type: str = ""
     message_model: str = ""
-    consume_from_where: str = ""
     channels: Channels = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
 
@@ -120,14 +118,12 @@ class ConsumerManager:
         self,
         group: str,
         client: ClientChannelInfo,
-        consume_type: str,
         message_model: str,
-        consume_from_where: str,
         subscriptions: Iterable[SubscriptionData],
     ) -> bool:
         """A heart beat; whether the group has another member or another topic now."""
         info = self.groups.setdefault(group, ConsumerGroupInfo())
-        info.consume_type, info.message_model, info.consume_from_where = consume_type, message_model, consume_from_where
+        info.message_model = message_model
         came = info.update_channel(client)
         return info.update_subscriptions(subscriptions) or came
 

@@ -68,9 +68,7 @@ class ClientManageProcessor:
         changed = self._broker.consumers.register(
             group,
             client,
-            data.get("consumeType", ""),
             data.get("messageModel", ""),
-            data.get("consumeFromWhere", ""),
             [subscription_from_data(each) for each in data.get("subscriptionDataSet") or ()],
         )
         if changed and (config is None or config.notify_consumer_ids_changed_enable):

@@ -1,7 +1,7 @@
 """Why nothing has to notice a change that survived or that no program reaches: it is equivalent, or nothing over the wire shows it.
 
 An entry names a module, a function of it or a change by how its id begins. Rules need none: what a profile's switches
-settle, what values programs give no setting, and a millisecond more or less.
+settle, functions that nothing calls then, what values programs give no setting, and a millisecond more or less.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rocketproof_profiles import PROFILES
 
 from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, Row
 from .sampling import Change
-from .settled import same_under
+from .settled import same_under, uncalled
 
 _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
@@ -34,12 +34,16 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         *("broker/statistics:", "broker/answering:count_", "broker/sendback:count_", "store/result:PutResult.ok"),
     ),
     "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
-    "no request of ours tells how a group consumes": ("broker/heartbeat:ClientManageProcessor._consumer constant 'consume",),
     "nobody holds the lock of topics for three seconds": (
         "broker/topics:TopicConfigManager._create part config is not None and create_new",
         "broker/retry:to_dead_letter_topic negated config is None",
     ),
     "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
+    "nobody deletes a topic between the check of a message and the choice of its queue": ("broker/queue_id:queue_id_of dropped raise",),
+    "the device of a broker that is validated is neither full nor slow, and what a commit stores is no longer than its half message": (
+        *(f"broker/answering:failure boundary status is status_of.{name}" for name in ("SERVICE_NOT_AVAILABLE", "OS_PAGECACHE_BUSY")),
+        "broker/transaction:final_answer",
+    ),
     "a silent client is forgotten after two minutes": ("broker/clients:expired",),
     "what is brought to the device shows when a machine loses its power or a device fails": (
         *("store/flush:", "store/flushing:", "store/threads:", "store/transient:", "store/settings:StoreSettings.transient_store_pool"),
@@ -70,7 +74,7 @@ _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "the name of a thread": ("store/reput:ReputMessageService.__init__ constant",),
     "a queue without messages has no last one": ("broker/inspection:InspectionProcessor._offsets boundary end > 0",),
     "profiles up to P494 do not ask for it": (
-        *("broker/operations:GatheredOperations.", "store/timers:", "broker/progress:ConsumerManageProcessor._unknown"),
+        *("broker/operations:GatheredOperations.", "store/timers:"),
         "broker/registration:Registration._register_topic",
         *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
     ),
@@ -91,6 +95,8 @@ def argued(row: Row, change: Change, profile: str) -> Row:
         return row
     if same_under(PROFILES[profile], *change.trees):
         return replace(row, verdict=EQUIVALENT, how=f"the switches of {profile} make the same of both")
+    if change.function.rpartition(".")[2] in uncalled(PROFILES[profile]):
+        return replace(row, verdict=EQUIVALENT, how=f"nothing calls it under {profile}")
     if same_under(PROFILES[profile], *change.trees, words=True):
         return replace(row, verdict=UNSEEN, how="no broker that is validated has a setting with such a value")
     if _is_of_a_moment(change):

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import ast
 import copy
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Final, TypeVar, cast
 
-import rocketproof_impl
 from rocketproof_impl.broker.settingstext import FIELDS
-from rocketproof_profiles import Profile
+from rocketproof_profiles import PROFILES, Profile
 
 from ..generators.settings import LEGAL
+from .called import defaults, functions, names_called
 from .operators import Function
 
 S = TypeVar("S", bound=ast.AST)
@@ -42,6 +40,16 @@ def same_under(profile: Profile, one: Function, other: Function, *, words: bool 
     return ast.dump(settled(profile, one, words=words)) == ast.dump(settled(profile, other, words=words))
 
 
+def uncalled(profile: Profile) -> frozenset[str]:
+    """The names of functions that only what never runs under this profile calls."""
+    return _called_under("") - _called_under(profile.name)
+
+
+@cache
+def _called_under(profile: str) -> frozenset[str]:
+    return names_called(partial(settled, PROFILES[profile]) if profile else lambda one: one)
+
+
 def settled(profile: Profile, function: Function, *, words: bool = False) -> Function:
     """The function with the profile's values in the place of its switches, without what never runs then."""
     made = copy.deepcopy(function)
@@ -54,11 +62,9 @@ def settled(profile: Profile, function: Function, *, words: bool = False) -> Fun
 @cache
 def _carried() -> Mapping[str, str]:
     """By the name of a parameter the switch that everybody gives it who does not pass on his own parameter of that name."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in sorted(Path(inspect.getfile(rocketproof_impl)).parent.rglob("*.py"))]
-    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    asking = {(function.name, one.arg) for function in functions for one in function.args.kwonlyargs}
+    asking = {(function.name, one.arg) for function in functions() for one in function.args.kwonlyargs}
     found: dict[str, set[str]] = {}
-    for function in functions:
+    for function in functions():
         own = {one.arg for one in function.args.kwonlyargs}
         calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
         for called, keyword in ((_called(call.func), keyword) for call in calls for keyword in call.keywords):
@@ -98,6 +104,13 @@ class _Settling(ast.NodeTransformer):
     def _value(self, switch: str) -> ast.Constant | None:
         value = getattr(self._profile, switch)
         return ast.Constant(value) if value is None or isinstance(value, bool | int | str) else None
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A keyword need not be given whose value it has anyway."""
+        node = _visited(self, node)
+        name = _called(node.func)
+        node.keywords = [one for one in node.keywords if defaults().get((name, one.arg or "")) != ast.dump(one.value)]
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         node = _visited(self, node)

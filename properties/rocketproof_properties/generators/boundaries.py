@@ -197,7 +197,7 @@ def _any_number(sent: Sent) -> Iterator[int]:
 
 def _flags(sent: Sent) -> Iterator[int]:
     """The flags of IPv6, which move a record's fields."""
-    if sent.op == "send":
+    if sent.op in _SENDS:
         yield from (flag & HOSTS_IPV6 and 1 for flag in _numbers(sent, "sysFlag"))
 
 
@@ -249,6 +249,10 @@ def _own_item(profile: Profile) -> int:
     added = _added("", profile, "DefaultCluster")
     return added + bool(added)
 
+
+_MISREADING: Final = ("P49", "P491", "P492", "P493", "P494", "P511", "P533", "P550")
+"""Where a batch with a flag of IPv6 was tried on a release and leaves nothing behind. From 4.6.1 to 4.9.0 a broker that goes over two such
+records runs out of memory, and 5.0.0 and 5.1.0 count them in their queue."""
 
 BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
@@ -317,9 +321,15 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary("Java's smallest int", "REM-04", JAVA_INT[0], _any_number, lambda n, _: [("send", {"altered": ("flag", str(n))})]),
     Boundary("Java's largest long", "REM-04", _LONG, _any_number, lambda n, _: [("back", {"offset": n})]),
     Boundary(
-        "flags of IPv6", "APP-08 HAZ-51", 0, _flags, lambda n, _: [("send", {"sys_flag": n * BORN_IPV6}), ("send", {"topic": "B"})],
+        "flags of IPv6", "APP-08 HAZ-51", 0, lambda sent: _flags(sent) if sent.op == "send" else (),
+        lambda n, _: [("send", {"sys_flag": n * BORN_IPV6}), ("send", {"topic": "B"})],
         sides=(0, 1), unread=about.LONGER_HOSTS,
         garbles=lambda n, profile: is_read_as_another(longer=bool(n), by_flag=profile.hosts_by_flag),
+    ),
+    Boundary(
+        "flags of IPv6 of a batch", "APP-08 HAZ-51", 0, lambda sent: _flags(sent) if sent.op == "batch" else (),
+        lambda n, _: [("send", {"items": [("a", {})] * items, "sys_flag": n * BORN_IPV6}) for items in (1, 2)], sides=(0, 1),
+        there=lambda profile: profile.name in _MISREADING,
     ),
 )  # fmt: skip
 """All of them. The steps behind a boundary whose records may not be read again are messages that go with them."""

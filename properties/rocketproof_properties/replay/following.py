@@ -73,7 +73,7 @@ class Follower:
         self.cluster = self.deployment.cluster
         self._lines: dict[str, SimulatedConnection] = {}
         self._addresses = count()
-        self.first = frozenset(self.broker.topics.table)
+        self.first = {name: config.copy() for name, config in self.broker.topics.table.items()}
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
         kept = sorted(self.history.records.items())

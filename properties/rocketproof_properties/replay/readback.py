@@ -13,7 +13,7 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import REAL_TOPIC, UNIQ_KEY
-from rocketproof_protocol.topics import HALF_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, TEMPLATE
 
 from ..runs import looks
 from ..runs.parsed import Asked
@@ -27,6 +27,8 @@ from .following import Follower
 
 NEXT_OFFSET: Final = "next offset"
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
+_ATTRIBUTES: Final = "attributes"
+"""What a topic has in some releases and not in others."""
 _GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
 _TIMERS: Final = "timerWheelEnable"
 
@@ -67,9 +69,13 @@ class ReadBack:
             return
         mine = {name: config for name, config in self.followed.broker.topics.table.items() if name and self.names.is_mine(name)}
         for name in dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine)):
-            row = state["topics"].get(name)
-            known = None if row is None else {key: value for key, value in row.items() if key in _TOPIC}
-            yield from within(comparison.topic(known, mine.get(name)), f"topic {name}")
+            yield from within(comparison.topic(_told(state["topics"].get(name)), mine.get(name)), f"topic {name}")
+        own: Mapping[str, Any] | None = self.history.origin.get("shared")
+        for name, config in () if own is None else self.followed.first.items():
+            row = _told(own.get(name)) if own is not None else None
+            if row is not None and name == TEMPLATE:  # of which a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
+                row["perm"] = config.perm
+            yield from within(comparison.topic(row, config), f"topic {name}, which is the broker's own")
 
     def _queues(self) -> Iterator[Difference]:
         self.followed.dispatch()
@@ -251,6 +257,11 @@ class ReadBack:
         stored = {place: message.store_timestamp for place, message in rows.items()}
         places_ = [one[0] for one in known if one is not None]
         yield from keys.differences(wanted, places_, stored, answer.get("fields") or {}, answer["places"], late=late)
+
+
+def _told(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What is compared of a broker's entry for a topic."""
+    return None if row is None else {_ATTRIBUTES: row.get(_ATTRIBUTES), **{key: value for key, value in row.items() if key in _TOPIC}}
 
 
 def _asked(look: Mapping[str, Any]) -> str:

@@ -121,6 +121,12 @@ def is_odd_batch(one: Operation, profile: Profile) -> bool:
     return unfit or (one.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
 
 
+def _is_misread(one: Operation) -> bool:
+    """Whether a send is a batch whose flag says of its records' hosts that they are longer: who goes over them by their sizes does not find
+    the second one, or the end of the only one, which is an error where the flag means anything (HAZ-51)."""
+    return one.op == "batch" and bool(one.number("sysFlag") & HOSTS_IPV6)
+
+
 def is_timed(one: Operation, profile: Profile) -> bool:
     """Whether 5.x keeps a message in its timer wheel, or refuses it."""
     return profile.always_traced and _names_time(one)
@@ -265,7 +271,7 @@ def linked(one: Operation) -> list[str] | None:
     odd = one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one) or _is_bodiless(one))
     if odd or (one.op in SENDS and _names_time(one)):
         return [name for name in topics_of(one) if name not in (SCHEDULE, WHEEL_TIMER_TOPIC)]
-    return None
+    return [] if _is_misread(one) else None
 
 
 def is_letter(way: Values, profile: Profile, *, sure: bool) -> bool | None:
@@ -338,7 +344,7 @@ def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, 
         if one.op == "send" and profile.encode_first:
             return "encoding"
         return "size" if refused == MESSAGE_ILLEGAL or not _body_alone(one, profile) else "error"
-    if level is None and (half or kind in ("not", "commit")):
+    if (profile.hosts_by_flag and _is_misread(one)) or (level is None and (half or kind in ("not", "commit"))):
         return "error"
     return "none"
 

@@ -726,6 +726,8 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"plain_delays": True}, "record", {**NAMED, "realClass": "ordinary"}, {"INV-45.queue"}),
     ({"check_names": False}, "record", {"topicLength": 0}, set()),
     ({"check_names": False}, "record", {"topicLength": -1}, {"STO-01.topic"}),
+    ({"check_names": False}, "record", {**DELAYED, "realClass": "none"}, set()),
+    ({"check_names": False, "below_zero": False}, "record", {**DELAYED, "realClass": "none", "realQueueId": -1}, {"INV-45.topic"}),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),
     ({"below_zero": False}, "queue", {"queueId": -1}, {"INV-30.sign"}),

@@ -91,6 +91,23 @@ def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int
     assert not judge_log(stored(done, tmp_path / "right", lambda data, places: None), PROFILE).findings
 
 
+@pytest.mark.parametrize(
+    ("profile", "millis", "found"), [("P490", 9_000, set()), ("P490", 11_000, {"INV-42"}), ("P491", 9_000, {"INV-42"})]
+)
+@pytest.mark.behaviour("INV-42")
+def test_a_batch_may_be_stored_with_an_earlier_time_up_to_490(
+    done: Path, tmp_path: Path, profile: str, millis: int, found: set[str]
+) -> None:
+    """A real 4.5.1 stored one 7 ms before the record in front of it."""
+
+    def change(data: bytearray, places: list[int]) -> None:
+        times = slice(places[1] + 56, places[1] + 64)
+        before = int.from_bytes(data[places[0] + 56 : places[0] + 64], "big")
+        data[times] = (before - millis).to_bytes(8, "big")
+
+    assert {one.property for one in judge_log(stored(done, tmp_path, change), profile).findings} & {"INV-42"} == found
+
+
 def test_a_store_without_a_log_is_not_judged(tmp_path: Path) -> None:
     assert not record(tmp_path, tmp_path / "logs" / "1.ndjson", "broker-a", "", {}, ())
 

@@ -21,7 +21,8 @@ def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
-    named = (r.realClass != "none") & (given["below_zero"] | (r.realQueueId >= 0))
+    # A topic may be called "" where nobody looks at names; then the queue tells that there is one.
+    named = ((r.realClass != "none") | ~given["check_names"]) & (given["below_zero"] | (r.realQueueId >= 0))
     # A delayed message that was meant for the schedule topic is put there when it is due, into the queue that it was meant for.
     comes_again = given["plain_delays"] & (r.realClass == "schedule") & (r.queueId == r.realQueueId)
     moved = is_(r.topicClass, "ordinary", "own") & (r.realClass != "none") & (r.realQueueId >= 0)

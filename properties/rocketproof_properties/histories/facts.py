@@ -67,11 +67,11 @@ class Facts:
 
     @cached_property
     def settings(self) -> Settings:
-        """Those that rules are decided under: the size limit, and no release before 4.9; a case says where a profile differs."""
+        """Those that rules are decided under: the history's own, and no release before 4.9 in the rest; a case says where a profile
+        differs."""
         found = self.history
-        return settings_of(
-            {"max_message_size": found.max_message_size, "limits_record": found.limits_record, "before_49": False, "below_zero": False}
-        )
+        given = {name: getattr(found, name) for name in ("max_message_size", "limits_record", "early_batches")}
+        return settings_of({**given, "before_49": False, "below_zero": False})
 
     # Requests
 

@@ -124,7 +124,7 @@ class History:
 
     Logs, queues and counts are by broker name, next offsets by "topic-queueId". `twin`: exchange number to the stored property texts of the
     same program on a broker without hooks, None if there was none. `end` is the time of the last look, in milliseconds. `limits_record`: no
-    record is longer than `max_message_size` bytes; otherwise no body is.
+    record is longer than `max_message_size` bytes; otherwise no body is. `early_batches`: as the rules' setting.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -134,6 +134,7 @@ class History:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     max_message_size: int = 4 * 1024 * 1024
     limits_record: bool = True
+    early_batches: bool = False
     twin: dict[int, tuple[str, ...]] | None = None
     routes: list[Routes] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)

@@ -21,6 +21,7 @@ from rocketproof_traces.stored.record import Log, read_log
 
 from ..catalogue import HISTORY_CLAIMS
 from ..catalogue.claim import Case, HistoryClaim
+from ..catalogue.stored import settings
 from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load
@@ -94,7 +95,7 @@ def decided(
     for claim in HISTORY_CLAIMS:
         verdict, case = expected(profile, claim.id, conditions, SOURCE)
         if claim.id in CLAIMS and verdict == "holds":
-            history = History(logs={broker: mine if claim.id in OF_QUEUES else log})
+            history = History(logs={broker: mine if claim.id in OF_QUEUES else log}, early_batches=settings(profile)["early_batches"])
             yield claim, case, claim.check(history), history
 
 

@@ -26,6 +26,7 @@ from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PULL_SUSPENDS
+from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..deployments.simulated import SimulatedConnection
 from ..generators.settings import ALONE, while_running
@@ -183,13 +184,15 @@ class Follower:
         return [one for one in (line.strays if line is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
 
     def arrive(self, asked: Asked) -> None:
-        """What a send does before it is stored: it is checked, and its topic is made."""
+        """What a send does before it is stored: it is checked, and its topic is made, and for a retry topic its group (DLQ-02)."""
         command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
             header = parse_request_header(command.code, command.ext_fields, self.profile)
             if header is not None:
                 message_context(self.broker, channel, command, header)
-                self.cluster.scheduler.complete(pre_send(self.broker, channel, command, header))
+                checked = self.cluster.scheduler.complete(pre_send(self.broker, channel, command, header))
+                if checked.code == codes.UNDECIDED and header.topic.startswith(RETRY_PREFIX):
+                    self.broker.groups.find(header.topic.removeprefix(RETRY_PREFIX))
 
     def _command(self, asked: Asked) -> Command:
         return command_of(int(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, int(asked.value["version"]))

@@ -19,6 +19,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 
+from ..catalogue.stored import settings
 from ..histories.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes
 from ..steps.requests import batch_bodies
 from .client import places
@@ -53,7 +54,7 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     stores = {who: value for who, op, value in parsed.looks if op == "store"}
     stored = {seq: places for value in stores.values() for seq, places in value["stored"].items()}
     served = {value["of"]: value for _, op, value in parsed.looks if op == "served"}
-    found = History(limits_record=profile.limits_record)
+    found = History(limits_record=profile.limits_record, early_batches=settings(profile.name)["early_batches"])
     found.routes += [Routes(value["queues"], value["addresses"]) for _, op, value in parsed.looks if op == "routes"]
     for asked in parsed.asked:
         exchange = _exchanged(asked, stored.get(asked.seq, ()))
@@ -134,7 +135,7 @@ class _Rebuilding:
         limit = int(self.parsed.settings.get("maxMessageSize", 4 << 20))
         queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
-        whole.limits_record = self.profile.limits_record
+        whole.limits_record, whole.early_batches = self.profile.limits_record, settings(self.profile.name)["early_batches"]
         whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
         whole.next_offsets[broker] = {f"{topic}-{queue}": end for topic, queue, end, _ in queues.get("queues", ())}
         names, gone = self.parsed.names, self.parsed.deleted

@@ -1,0 +1,28 @@
+"""A send to a retry topic that wants no answer may be checked, and not stored yet, when a program is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from performing import performed
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.replay.following import Follower
+from rocketproof_properties.runs.parsed import load
+
+
+@pytest.mark.parametrize(("topic", "groups"), [("%RETRY%g", {"g"}), ("A", set())])
+@pytest.mark.behaviour("DLQ-02")
+def test_its_topic_and_its_group_are_made_when_it_has_arrived(topic: str, groups: set[str], tmp_path: Path) -> None:
+    """4.7.0, on a busy machine, had both and no record 200 ms after such a send."""
+    with InProcess("P470").open() as running:
+        history = load(performed(running, tmp_path, ("send", {"topic": topic, "one_way": True, "times": 1})))
+    follower = Follower(history, PROFILES["P470"])
+    (asked,) = history.asked
+    before = set(follower.broker.groups.table)
+    follower.arrive(asked)
+    assert set(follower.broker.groups.table) - before == {history.names.group(group) for group in groups}
+    assert history.names.topic(topic) in follower.broker.topics.table
+    assert not list(follower.broker.store.records())

@@ -454,12 +454,13 @@ class Profile:
     and changes any but for the one that is called as the cluster, and for a name that nobody may send to for its text, or because it is
     the template's, where text is looked at (TCM-30, TCM-31)."""
 
-    remarks_update: bool = switch(
+    answers_when_changed: bool = switch(
         True,
         since("P452", False, "recorded: tests/data/releases"),
         since("P470", False, "recorded: tests/data/releases"),
     )
-    """The answer to a changed topic has the remark that answers are born with; otherwise it has none (TCM-30)."""
+    """Who changes a topic is answered when it is changed and registered, with the remark that answers are born with; otherwise before that,
+    without a remark, so that the next request may find the topic as it was, or make one that its registration hides (TCM-30, HAZ-55)."""
 
     skips_equal_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the version stays the same")

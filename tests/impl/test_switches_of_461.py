@@ -97,3 +97,40 @@ def test_what_4_7_0_alone_stores_as_it_came(profile: str, parsed: bool) -> None:
     stand = Stand(profile)
     stand.send(properties={"KEYS": "k"})
     assert ("CLUSTER" in stand.last().properties) == parsed
+
+
+@pytest.mark.parametrize(
+    ("profile", "codes"), [("P452", [SUCCESS, SYSTEM_ERROR]), ("P470", [SUCCESS, SYSTEM_ERROR]), ("P471", [SYSTEM_ERROR])]
+)
+@behaviour("TCM-30")
+def test_an_administrator_is_answered_before_a_number_is_missed(profile: str, codes: list[int]) -> None:
+    stand = Stand(profile)
+    fields = {"topic": "T", "defaultTopic": TEMPLATE, "perm": "6", "order": "false", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0"}
+    stand.broker.receive(stand.channel, Command(UPDATE_AND_CREATE_TOPIC, fields))
+    stand.scheduler.settle()
+    assert [answer.code for answer in stand.channel.written] == codes
+    assert "T" not in stand.known()
+
+
+@pytest.mark.parametrize(("profile", "answered"), [("P460", True), ("P471", False)])
+@behaviour("TCM-30", "HAZ-60")
+def test_what_is_refused_says_that_the_change_before_it_is_over(profile: str, answered: bool) -> None:
+    """So that who was answered first can wait for what he was told."""
+    cluster = Cluster(1, profile=profile)
+    cluster.scheduler.stops = lambda task, pause: pause.name == "registration wanted"
+    fields = {"topic": "T", "defaultTopic": TEMPLATE, "readQueueNums": "4", "writeQueueNums": "4", "perm": "6", "order": "false"}
+    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": "0"}
+    address, caller = cluster.nodes["broker-a"].settings.address, cluster.caller("client")
+    change = cluster.scheduler.spawn(caller.call(address, Command(UPDATE_AND_CREATE_TOPIC, fields), 5000), "change")
+    cluster.scheduler.settle()
+    assert change.done.done is answered
+    asked = cluster.scheduler.spawn(caller.call(address, Command(UPDATE_AND_CREATE_TOPIC), 5000), "asked")
+    cluster.scheduler.settle()
+    assert not asked.done.done
+    cluster.scheduler.stops = None
+    for pool in cluster.nodes["broker-a"].executors.values():
+        for task in [task for task in pool.running if task.at is not None]:
+            cluster.scheduler.resume(task)
+    cluster.scheduler.settle()
+    assert asked.result().code == SYSTEM_ERROR
+    assert "T" in cluster.name_server.topic_queue_table

@@ -20,15 +20,17 @@ from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 from ..java import null_pointer, parse_boolean
 from ..names import is_blank, topic_problem
 from ..remoting.command import Command, response_to
+from ..remoting.dispatch import write
 from ..remoting.headers import CreateTopicRequestHeader, DeleteGroupRequestHeader, DeleteTopicRequestHeader, is_null, read
 from ..remoting.ports import Channel
-from ..tasks import Lock
+from ..tasks import Lock, Pause
 from ..topic import TopicConfig
 from .checking import named_wrongly, refuse
 from .groups import group_from_data
 from .parts import BrokerParts
 from .settingstext import update_settings
 
+ANSWERED = Pause("answered")
 NOT_ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
 NO_WHEEL = (
     'Cannot invoke "org.apache.rocketmq.store.timer.TimerMessageStore.getTimerMetrics()" because the return value of '
@@ -45,45 +47,68 @@ class AdminBrokerProcessor:
         self._broker = broker
         self._topics = Lock()  # one change of a topic at a time, with its registration
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
-            UPDATE_AND_CREATE_TOPIC: self._change_topic,
-            DELETE_TOPIC_IN_BROKER: self._change_topic,
+            UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
+            DELETE_TOPIC_IN_BROKER: self._delete_topic,
             UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self._update_and_create_group,
             DELETE_SUBSCRIPTIONGROUP: self._delete_group,
             UPDATE_BROKER_CONFIG: self._update_broker_config,
         }
 
-    async def process(self, _: Channel, request: Command) -> Command:
+    async def process(self, channel: Channel, request: Command) -> Command | None:
+        """The answer, None if it has been given. A topic is updated or deleted once the change before it has ended, its registration
+        included. Raises JavaError."""
         response = response_to(request)
-        await self.codes[request.code](request, response)
-        return response
-
-    async def _change_topic(self, request: Command, response: Command) -> None:
-        """A topic is updated or deleted once the change before it has ended, its registration included."""
-        change = self._update_and_create_topic if request.code == UPDATE_AND_CREATE_TOPIC else self._delete_topic
+        if request.code not in (UPDATE_AND_CREATE_TOPIC, DELETE_TOPIC_IN_BROKER):
+            await self.codes[request.code](request, response)
+            return response
         await self._topics.acquire()
         try:
-            await change(request, response)
+            if request.code == UPDATE_AND_CREATE_TOPIC and not self._broker.profile.answers_when_changed:
+                return await self._answer_before(channel, request, response)
+            await self.codes[request.code](request, response)
+            return response
         finally:
             self._topics.release()
 
-    async def _update_and_create_topic(self, request: Command, response: Command) -> None:
-        """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with, in most profiles.
+    async def _answer_before(self, channel: Channel, request: Command, response: Command) -> Command | None:
+        """Answer a request to change a topic whose name will do, whoever waits, and change it then: who is told SUCCESS may find it as it
+        was (TCM-30). Raises JavaError, also for what is wrong with the rest of such a request, which is a second answer."""
+        header = self._named(request, response)
+        if header is None:
+            return response
+        response.code, response.remark = SUCCESS, None
+        write(channel, response)
+        await ANSWERED
+        await self._change_topic(header)
+        return None
 
-        The header may say that the topic is ordered, but in most profiles only the name server can make it so (NS-12). Later ones
-        leave an equal topic alone. Raises JavaError for a filter type that is none.
-        """
+    async def _update_and_create_topic(self, request: Command, response: Command) -> None:
+        """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with. Raises JavaError."""
+        header = self._named(request, response)
+        if header is not None:
+            await self._change_topic(header)
+            response.code = SUCCESS
+
+    def _named(self, request: Command, response: Command) -> CreateTopicRequestHeader | None:
+        """The header of a request to change a topic, None if `response` refuses it for the topic's name. Raises JavaError."""
         profile = self._broker.profile
         if self._is_slave(response):
-            return
+            return None
         header = read(CreateTopicRequestHeader, request.ext_fields, nulls=profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
-            return
+            return None
         if not profile.guards_topics:
             reserved = header.topic == self._broker.settings.broker_cluster_name
             refused = (SYSTEM_ERROR, RESERVED.format(header.topic)) if reserved else named_wrongly(header.topic, profile)
             if refused is not None:
                 refuse(response, *refused)
-                return
+                return None
+        return header
+
+    async def _change_topic(self, header: CreateTopicRequestHeader) -> None:
+        """The header may say that the topic is ordered, but in most profiles only the name server can make it so (NS-12). Later ones
+        leave an equal topic alone. Raises JavaError for a filter type that is none."""
+        profile = self._broker.profile
         config = TopicConfig(
             header.topic,
             header.read_queue_nums,
@@ -97,9 +122,6 @@ class AdminBrokerProcessor:
         if not (profile.skips_equal_topic and config == self._broker.topics.select(header.topic)):
             self._broker.topics.update(config)
             await self._broker.registration.register_updated(config)
-        response.code = SUCCESS
-        if not profile.remarks_update:
-            response.remark = None
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
         """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; in later releases what groups have

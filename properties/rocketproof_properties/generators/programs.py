@@ -115,7 +115,7 @@ def generate(choice: Choice) -> list[Program]:
 def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
     """The steps without those by which an administrator would change a topic that all programs share, where one can, and those of one that
     are answered twice: at once, and with what is missing; and nobody waits for an answer that never comes."""
-    if not profile.remarks_update:
+    if not profile.answers_when_changed:
         steps = tuple(one for one in steps if one[0] != "topic" or not {"without", "altered"} & one[1].keys()) or _SOMETHING
     if not profile.guards_topics:
         steps = tuple(one for one in steps if one[0] not in ("topic", "delete") or not is_anybodys(one[1].get("topic", "A"))) or _SOMETHING

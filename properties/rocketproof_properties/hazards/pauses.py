@@ -152,3 +152,38 @@ def deleted_between_check_and_use(story: Story) -> None:
     story.check("the answer", answer(sending.result()), "SYSTEM_ERROR: java.lang.NullPointerException")
     story.check("it has extFields", sending.result().ext_fields is not None, False)
     story.check("stored", cluster.stored(), [])
+
+
+@hazard("HAZ-60", asserts="TCM-30", properties="LIV-01", profiles="P470 P461 P460 P452")
+def changed_behind_the_answer(story: Story) -> None:
+    """Who has made a topic is told SUCCESS, and the topic is not there yet.
+
+    Up to 4.7.0 a broker answers an administrator as soon as the topic's name will do; it changes the table, writes the file and registers
+    behind that (TCM-30). A message that comes at once is refused. One that comes a little later and makes another topic has that hidden:
+    the registration of the first is written late, and counts it (HAZ-55), though nobody has asked for two things at a time.
+
+    To avoid it: ask for the topic before it is used; then look at its route, and at those of the topics that were made after it.
+    """
+    cluster = story.cluster(auto_create_topic_enable=False)
+    cluster.scheduler.stops = at("answered")
+    story.say("An administrator makes T. The broker's thread has answered, and has done nothing else.")
+    story.check("the answer", cluster.update_topic("T", 4, 4), "SUCCESS")
+    story.check("a message to T", cluster.send("T").partition(":")[0], "TOPIC_NOT_EXIST")
+    story.say("The thread goes on.")
+    cluster.scheduler.resume(stopped(cluster))
+    story.check("a message to T", cluster.send("T"), "SUCCESS, queue 0 offset 0")
+
+    cluster = story.cluster()
+    cluster.scheduler.stops = at("registration wanted")
+    story.say("On another broker the thread has made T, and has not registered it yet. Who was answered sends the first message to A.")
+    story.check("the answer", cluster.update_topic("T", 4, 4), "SUCCESS")
+    slow = stopped(cluster)
+    cluster.scheduler.stops = at("unlocked")
+    first = cluster.calling(cluster.request("A"))
+    story.check("A on the broker", cluster.topic("A"), "read 4, write 4, RW-")
+    story.say("T is registered, with the version that counts A. Then A is, and its message stored.")
+    cluster.scheduler.resume(slow)
+    cluster.scheduler.resume(stopped(cluster))
+    story.check("the answer", answer(first.result()), "SUCCESS, queue 0 offset 0")
+    story.check("T at the name server", cluster.routed("T"), ["broker-a: read 4, write 4, RW-"])
+    story.check("A at the name server", cluster.routed("A"), [])

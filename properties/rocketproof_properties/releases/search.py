@@ -2,7 +2,8 @@
 
 Each program runs on the implementation of a profile in this process, and its history is asked of the reference implementation under the
 profile with one switch changed: where that would have answered otherwise, the program tells the two values. Those of a switch that has
-none yet are made smaller and added to the file; one that tells nothing any more is taken out.
+none yet are made smaller and added to the file; one that tells nothing any more is taken out. With `--recorded tests/data/releases` the
+programs of the histories that are the reasons of switches are tried too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,10 @@ from rocketproof_profiles import PROFILES
 from .. import output
 from ..deployments.inprocess import InProcess
 from ..generators.programs import Choice, Program, generate
+from ..generators.settings import ENDED
+from ..runs.parsed import load
 from ..runs.runner import Bounds
+from .page import SUFFIX
 from .smaller import smallest, steps_of
 from .staging import Progress, Stage
 from .switching import Change, Recorded, changes, shown
@@ -28,15 +33,18 @@ from .witnesses import FILE, program, rows
 _SECONDS = 20.0
 
 
-def search(profile: str, programs: int, seed: int, folder: Path, progress: Progress) -> list[dict[str, Any]]:
-    """The rows of the file anew: those that still tell their values, and one for each other value that a program tells."""
+def search(
+    profile: str, programs: int, seed: int, folder: Path, progress: Progress, further: Sequence[Program] = ()
+) -> list[dict[str, Any]]:
+    """The rows of the file anew: those that still tell their values, and one for each other value that a program tells, a drawn or a
+    `further` one."""
     base = PROFILES[profile]
     stage = Stage(InProcess(profile), folder, seed, Bounds(2))
     kept = [row for row in rows() if row["profile"] != profile]
     mine = [row for row in rows() if row["profile"] == profile]
     old = [program(row, number) for number, row in enumerate(mine, 1)]
     general = generate(Choice(profile, programs, seed, configure=True, start=True, waits=False, concurrent=False, drawn=False))
-    drawn = [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(general, len(old) + 1)]
+    drawn = [Program(number, one.source, one.steps, one.needs) for number, one in enumerate([*general, *further], len(old) + 1)]
     recorded = stage.record([*old, *drawn], progress)
     by_size = sorted((one for one in recorded.values() if one.tells), key=lambda one: one.size)
     others = {(row["switch"], row["value"]) for row in kept}
@@ -77,9 +85,12 @@ def main() -> None:
     parser.add_argument("--profile", required=True, choices=tuple(PROFILES))
     parser.add_argument("--programs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--recorded", type=Path, help="a folder of histories, whose programs are tried too, such as tests/data/releases")
     given = parser.parse_args()
+    recorded = [load(path).program for path in sorted(given.recorded.glob(f"*{SUFFIX}"))] if given.recorded else []
+    further = [one for one in recorded if one.needs != ENDED]  # which a target in this process cannot do
     with output.phases() as progress, tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
-        made = search(given.profile, given.programs, given.seed, Path(folder), progress)
+        made = search(given.profile, given.programs, given.seed, Path(folder), progress, further)
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in made)
     FILE.write_text(f"[\n{lines}\n]\n", "utf-8")
     told = {row["switch"] for row in made}

@@ -6,6 +6,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
@@ -168,6 +170,8 @@ class Client:
             began = time.monotonic()
             answer = line.ask(command, patience(call))
             self._slowest = max(time.monotonic() - began, self._slowest / 2)
+            if call.op == "update_topic" and answer.code in OK and not self._context.profile.answers_when_changed:
+                _wait_for_change(line, call)
         except ConnectFailed as error:
             self.lost += 1
             self._recording.add("fail", self.process, call.op, {"error": str(error), "at": wall()})
@@ -262,6 +266,13 @@ class Client:
         for line in self._lines.values():
             line.close()
         self._lines.clear()
+
+
+def _wait_for_change(line: Connection, change: Call) -> None:
+    """Wait until a change of a topic is over that was answered before: a broker makes one at a time, so that it has made this one when it
+    answers to another. That names no topic, and is refused."""
+    with suppress(RemotingError):
+        line.ask(replace(change, fields={}).command(), PATIENCE)
 
 
 def _is_question(command: Command) -> bool:

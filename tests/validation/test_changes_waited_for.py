@@ -1,0 +1,57 @@
+"""A program goes on behind a changed topic when it is changed, also where the broker says so before (HAZ-60)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.runs.client import Client
+from rocketproof_properties.steps.call import Call, Context
+from rocketproof_properties.steps.names import Names
+from rocketproof_protocol.codes import SUCCESS, SYSTEM_ERROR, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, UPDATE_AND_CREATE_TOPIC
+
+CHANGE = Call("update_topic", "broker-a", UPDATE_AND_CREATE_TOPIC, {"topic": "T"})
+GROUP = Call("update_group", "broker-a", UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {})
+
+
+class Line:
+    """A connection to a broker that gives these answers, and none to a request without fields if it is `deaf`."""
+
+    def __init__(self, events: list[str], code: int, *, deaf: bool = False) -> None:
+        self.events, self.code, self.deaf = events, code, deaf
+        self.strays: list[Command] = []
+
+    def ask(self, command: Command, seconds: float) -> Command:
+        del seconds
+        self.events.append(f"asked {command.code} with {len(command.ext_fields or {})} fields")
+        if self.deaf and not command.ext_fields:
+            raise TimedOut("nobody answers")
+        return Command(self.code)
+
+
+def events(profile: str, call: Call, code: int = SUCCESS, *, deaf: bool = False) -> list[str]:
+    """What is asked and what is recorded, in order."""
+    found: list[str] = []
+    recording: Any = SimpleNamespace(add=lambda kind, *_: (found.append(kind), SimpleNamespace(seq=0))[1])
+    deployment: Any = SimpleNamespace(address=lambda to: "here", connect=lambda part: Line(found, code, deaf=deaf))
+    client = Client(0, deployment, Context(Names("r0-0-", 0), "broker-a", profile=PROFILES[profile]), recording)
+    client.call(call)
+    return found
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+@pytest.mark.parametrize("profile", ["P452", "P460", "P470"])
+@pytest.mark.behaviour("TCM-30", "HAZ-60")
+def test_a_change_that_was_answered_before_is_over_when_another_is_refused(profile: str, deaf: bool) -> None:
+    assert events(profile, CHANGE, deaf=deaf) == ["invoke", "asked 17 with 1 fields", "asked 17 with 0 fields", "ok"]
+
+
+@pytest.mark.parametrize(("profile", "call", "code"), [("P471", CHANGE, SUCCESS), ("P470", GROUP, SUCCESS), ("P470", CHANGE, SYSTEM_ERROR)])
+@pytest.mark.behaviour("TCM-30")
+def test_nobody_waits_for_what_was_done_or_refused(profile: str, call: Call, code: int) -> None:
+    assert len([one for one in events(profile, call, code) if one.startswith("asked")]) == 1

@@ -141,11 +141,12 @@ class NameServer:
         return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(broker_name)
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
-        """The broker of this name, made where missing, without the address under any other id (NS-02)."""
+        """The broker of this name, made where missing, in most profiles without the address under any other id (NS-02)."""
         acting = False if self.profile.acting_master else None
         broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=acting))
-        for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
-            del broker.broker_addrs[other]
+        if self.profile.moves_addresses:
+            for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
+                del broker.broker_addrs[other]
         return broker
 
     def _knows(self, broker_name: str, topic: str) -> bool:

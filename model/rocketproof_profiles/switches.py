@@ -562,6 +562,7 @@ class Profile:
         "passed over",
         since("P49", "refused", "not recorded: 4.9.3, 4.9.4 and 4.7.0 to 4.9.1 end with code 253, by their code"),
         since("P452", "refused", "not recorded: so do 4.5.0 to 4.6.1, by their code"),
+        since("P440", "passed over", "not recorded: 4.4.0 says of such a file that it is ignored, by its code"),
         since("P492", "passed over", "not recorded: 4.9.2 says of such a file that it is ignored, by its code"),
         since("P491", "refused", "not recorded: 4.9.1 is as 4.9.3 again, by its code"),
         since("P533", "deleted", "not recorded: 5.1.4 and later delete a last file of length 0, by their code"),
@@ -672,6 +673,9 @@ class Profile:
     takes_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
     """A name server takes topics by that request from whoever names a broker that it knows (TCM-34)."""
 
+    moves_addresses: bool = switch(True, since("P440", False, "recorded: tests/data/releases"))
+    """A broker's address that registers under another id leaves the one that it had; otherwise it is under both (NS-02)."""
+
     leaves_by_address: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves"),
@@ -714,6 +718,7 @@ OF_NAME_SERVERS: Final = (
     "forgets_by_cluster",
     "gives_write_permission",
     "takes_topics",
+    "moves_addresses",
     "leaves_by_address",
 )
 """The switches that a name server decides, whatever its brokers' release; all others are a broker's."""

@@ -18,6 +18,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, decode_route, encode_route
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data, table_to_data, version_to_data
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
@@ -130,6 +131,15 @@ def test_an_id_without_an_address_makes_it_a_first_registration(server: NameServ
     register(server, "broker-a", T, broker_id=1, address=A)
     register(server, "broker-a", T, broker_id=0)
     assert brokers_of(server) == ["broker-a"]
+
+
+@pytest.mark.parametrize(("profile", "addresses"), [("P440", {0: A, 1: A}), ("P452", {0: A}), ("P494", {0: A})])
+@behaviour("NS-02")
+def test_up_to_440_an_address_keeps_its_earlier_id(clock: SimulatedClock, profile: str, addresses: dict[int, str]) -> None:
+    server = NameServer(clock, profile=PROFILES[profile])
+    register(server, "broker-a", T, broker_id=1, address=A)
+    register(server, "broker-a", T, broker_id=0, address=A)
+    assert server.broker_addr_table["broker-a"].broker_addrs == addresses
 
 
 @behaviour("NS-02", "INV-60")

@@ -80,3 +80,13 @@ def test_nobody_waits_for_an_answer_to_a_request_that_the_name_server_does_not_s
 
     assert given("P492") > 0
     assert given("P491") == given("P452") == 0
+
+
+@pytest.mark.behaviour("INV-48", "BACK-12")
+def test_what_waits_for_its_retry_is_not_of_the_send_back_that_gave_up() -> None:
+    """A real 4.4.0 was accused: its dead letter cannot be read, so that the next record was taken for it."""
+    path = Path(__file__).parents[1] / "data" / "history-4.4.0-given-up.ndjson.gz"
+    assert found(path, "P440") == set()
+    rebuilt = rebuild(load(path), PROFILES["P440"]).whole
+    (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
+    assert (retried.request.delay_level, retried.request.version) == (1, 120)

@@ -63,7 +63,8 @@ class Line(NamedTuple):
 LINES: Final = (
     Line((4, 0), "P40"),
     Line((4, 3), "P45"),
-    Line((4, 5, 1), "P452"),
+    Line((4, 4), "P440"),
+    Line((4, 5), "P452"),
     Line((4, 6), "P460"),
     Line((4, 6, 1), "P461"),
     Line((4, 7), "P470"),

@@ -16,6 +16,7 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 
@@ -196,7 +197,8 @@ class _Rebuilding:
         for record in self.records if before is not None else ():
             again = record.born_timestamp == self.by_place[request.offset].born_timestamp
             later = record.at > request.offset and record.at not in self.acknowledged | self.taken
-            if again and later and record.topic.startswith((SCHEDULE, DLQ_PREFIX)):
+            dead = record.topic.startswith(DLQ_PREFIX) or record.properties.get(REAL_TOPIC, "").startswith(DLQ_PREFIX)
+            if again and later and (dead or (record.topic == SCHEDULE and not asked.fields.get("delayLevel", "").startswith("-"))):
                 self.taken.add(record.at)
                 return (record.at,)
         return ()

@@ -201,9 +201,8 @@ def name_server_ready(address: str) -> None:
 
 
 def broker_ready(running: Processes, part: str, settings: Mapping[str, str]) -> None:
-    """It answers, and if it is a master the name server knows it."""
-    address = running.brokers[part]
+    """It answers, and if it is a master its name server knows it, the first one where its settings name some."""
+    address, server = running.brokers[part], settings["namesrvAddr"].partition(";")[0]
     probe.broker(address)
-    if settings["brokerId"] == probe.MASTER and running.name_server is not None:
-        if probe.cluster(running.name_server).get(settings["brokerName"]) != address:
-            raise probe.NoBrokers(f"the name server at {running.name_server} does not know {part} yet")
+    if settings["brokerId"] == probe.MASTER and probe.cluster(server).get(settings["brokerName"]) != address:
+        raise probe.NoBrokers(f"the name server at {server} does not know {part} yet")

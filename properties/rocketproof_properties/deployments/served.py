@@ -63,7 +63,7 @@ class _Builder:
             if part == NAME_SERVER:
                 name_server_ready(str(running.name_server))
             else:
-                settings = {"brokerId": probe.MASTER, "brokerName": part, **running.settings[part]}
+                settings = {"brokerId": probe.MASTER, "brokerName": part, "namesrvAddr": str(running.name_server), **running.settings[part]}
                 broker_ready(running, part, settings)
 
         return Launch((*self._command, *options), ready, {"PYTHONPATH": os.pathsep.join(sys.path)}, running.home(part))

@@ -397,7 +397,7 @@ def test_the_pauses_where_creation_fails() -> None:
     stand = Stand(auto_create_topic_enable=False)
     assert pauses(stand, send_request("new")) == ["arrived", "missing", "locked", "template", "refused", "failed"]
     second = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked", "registration wanted"]
-    expected = ["arrived", "missing", "locked", "template", "refused", "failed", *second, "checked", "append", "appends"]
+    expected = ["arrived", "missing", "locked", "template", "refused", "failed", *second, "checked", "append", "placed", "appends"]
     assert pauses(stand, send_request("%RETRY%g")) == expected
     stand.broker.topics.lock.held = True
     assert pauses(stand, send_request("%RETRY%h")) == ["arrived", "missing", "failed", "missing", "failed"]

@@ -12,8 +12,7 @@ from typing import Final
 
 from rocketproof_profiles import inherited
 
-from ..judging.known import UNSIZED
-from ..judging.restarts import SENTENCES
+from ..judging.known import STARTS_UNSIZED, UNSIZED
 from .kinds import DISK, KILL, POWER, THREADS
 
 _UNFORCED: Final = {
@@ -50,7 +49,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "a broker starts on whatever the fault leaves",
             {POWER: {**_UNFORCED, "P540": "zoo B3: a last file of a queue without an entry ends the start", "P550": ""}},
         ),
-        FaultClaim("unsized", "REC-02", SENTENCES["restart.unsized"], dict.fromkeys((DISK, KILL, POWER, THREADS), UNSIZED)),
+        FaultClaim("unsized", "REC-02", STARTS_UNSIZED, dict.fromkeys((DISK, KILL, POWER, THREADS), UNSIZED)),
         FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
         FaultClaim(
             "answered",

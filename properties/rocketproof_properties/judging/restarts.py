@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..runs.parsed import ParsedHistory
 from .judging import Judged, Verdict
-from .known import why_not
+from .known import STARTS_UNSIZED, why_not
 
 STATE: Final = "restart"
 STOPPED, KILLED = "stopped and started", "killed and started"
@@ -24,7 +24,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "restart.records": "a record has the bytes that it had before its broker ended",
     "restart.progress": "a group is as far as it was before its broker ended",
     "restart.delayed": "a delayed message is in its queue when its time is over, once unless a kill came between",
-    "restart.unsized": "a broker starts on a file that was made and has no length yet",
+    "restart.unsized": STARTS_UNSIZED,
     "restart.routes": "a name server knows each topic of a broker that has started as the broker does",
 }
 """The properties, each in a sentence."""

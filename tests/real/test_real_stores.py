@@ -295,7 +295,7 @@ def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tup
         assert (root / "abort").exists()
     with SystemDisk(root) as disk:
         store = MessageStore(BrokerSettings(store_path_root_dir=str(root), **SMALL), PROFILES["P494"], Scheduler().clock, disk)
-        store.commit_log.files.load()
+        store.commit_log.files.load(PROFILES["P494"].wrong_length)
         records = [message for _, message in store.commit_log.records(0, store.max_phy_offset) if message is not None]
     queues: dict[tuple[str, int], int] = {}
     for message in records:

@@ -292,7 +292,7 @@ def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
 
 
 def test_a_batch_takes_its_offsets_at_once() -> None:
-    body = b"".join((20).to_bytes(4, "big") + b"x" * 16 for _ in range(3))
+    body = ((23).to_bytes(4, "big") + bytes(12) + (1).to_bytes(4, "big") + b"x" + bytes(2)) * 3
     batch = {**send(), "code": SEND_BATCH_MESSAGE, "body": b64encode(body).decode(), "bodySize": len(body)}
     many = call("a", "batch", batch, place(0, 0))
     for offset, expected in ((3, "ok"), (1, "illegal"), (4, "illegal")):

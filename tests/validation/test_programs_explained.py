@@ -25,3 +25,15 @@ def test_an_end_of_a_transaction_is_answered_where_nobody_serves_it(tmp_path: Pa
     with InProcess("P40").open() as running:
         found = judged(running, tmp_path, half, ("end", {"commit": True}))
     assert [(one.property, one.known) for one in found.verdicts] == [("INV-03", True)]
+
+
+@pytest.mark.behaviour("BAT-04")
+@pytest.mark.parametrize("cut", [0, 1, 6])
+@pytest.mark.parametrize("more", [-400, -2, 1, 2**20])
+@pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
+def test_a_batch_whose_bodies_have_other_lengths_than_it_says_is_an_error(profile: str, more: int, cut: int, tmp_path: Path) -> None:
+    """The sizes of its messages add up, and a broker reads by the lengths of bodies and properties."""
+    batch = ("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})], "more": more, "cut": cut})
+    with InProcess(profile).open() as running:
+        found = judged(running, tmp_path, batch)
+    assert [one.text for one in found.verdicts] == []

@@ -36,7 +36,10 @@ CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
 """The settings of which the specification says what it means that they are changed."""
 PROGRESS = ("commit", "progress")
 """What groups tell of queues and ask."""
-_HEAD = 4  # bytes that say how long a message of a batch is
+_HEAD, _SHORT = (
+    20,
+    2,
+)  # bytes of a message of a batch before its body, the last four of them its length, and those of its properties' length
 
 
 @dataclass(slots=True)
@@ -123,16 +126,12 @@ class Operation:
         body = _body(self.asked)
         if body is None and self.asked.get("bodySize"):
             return self._told()
-        count = _messages(body or b"")
-        return count if count is not None else 0 if self.code == 1 else None
+        lengths = _lengths(body or b"")
+        return len(lengths) if lengths is not None else 0 if self.code == 1 else None
 
     def body_sizes(self) -> list[int]:
         """How long the body of each message of a batch is; none where the history does not have them."""
-        body, at, found = _body(self.asked) or b"", 0, []
-        while self.op == "batch" and at + 20 <= len(body):
-            found.append(int.from_bytes(body[at + 16 : at + 20]))
-            at += max(20, int.from_bytes(body[at : at + 4]))
-        return found
+        return (_lengths(_body(self.asked) or b"") or []) if self.op == "batch" else []
 
     def _told(self) -> int | None:
         """How many messages the answer names, None if it names none."""
@@ -393,16 +392,22 @@ def _known(entry: Mapping[str, Any]) -> Config:
     return Config(int(entry["readQueueNums"]), int(entry["writeQueueNums"]), int(entry["perm"]), order)
 
 
-def _messages(body: bytes) -> int | None:
-    """How many messages a batch's body holds, None if it does not end where a message does."""
-    at = count = 0
-    while at + _HEAD <= len(body):
-        size = int.from_bytes(body[at : at + _HEAD], "big", signed=True)
-        if size < _HEAD:
+def _lengths(body: bytes) -> list[int] | None:
+    """How long the body of each message in a batch is, as a broker reads it: by the lengths of bodies and properties, whatever
+    the messages' own sizes say (BAT-04). None if it does not end where a message does."""
+    at, found = 0, []
+    while at < len(body):
+        length = int.from_bytes(body[at + _HEAD - 4 : at + _HEAD], "big", signed=True)
+        at += _HEAD
+        if not 0 <= length <= len(body) - at - _SHORT:
             return None
-        at += size
-        count += 1
-    return count if at == len(body) else None
+        found.append(length)
+        at += length + _SHORT
+        properties = int.from_bytes(body[at - _SHORT : at], "big", signed=True)
+        if not 0 <= properties <= len(body) - at:
+            return None
+        at += properties
+    return found
 
 
 def _body(value: Mapping[str, Any]) -> bytes | None:

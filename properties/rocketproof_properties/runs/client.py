@@ -40,6 +40,8 @@ SETTLING: Final = 0.01
 """Seconds for what a broker does behind its answers: requests that want none, registrations on their way."""
 ARRIVED: Final = 0.001
 """Seconds to look for what has come already."""
+REGISTERED: Final = ("route", "update_topic")
+"""Requests that wait for registrations on their way: a name server may take that of a new topic behind that of its change."""
 DISPATCHED: Final = ("max_offset", "pull", "progress", "find", "delete_topic")
 DISPATCHING: Final = 0.05
 """Requests about queues, and the seconds before them in which a broker dispatches what it has stored."""
@@ -150,7 +152,7 @@ class Client:
     def call(self, call: Call) -> Command | None:
         """Send a request and write down what comes; None where there is no answer."""
         self._wait()
-        if call.op == "route":
+        if call.op in REGISTERED:
             time.sleep(max(SETTLING, self._slowest))
         elif call.op in DISPATCHED:
             time.sleep(DISPATCHING)

@@ -44,7 +44,7 @@ COUNTS: Final = ("readQueueNums", "writeQueueNums")
 SECONDS: Final = 3.0
 _PAUSES: Final = (0.01, 0.05, 0.1, 0.2, 0.4)
 """Seconds before a question whose answer was lost is asked again."""
-_DISPATCHED: Final = 1.0  # seconds for a broker to dispatch what it has stored
+_DISPATCHED: Final = 3.0  # seconds for a broker to dispatch what it has stored
 _LOOK: Final = 0.005
 _SETTLING: Final = 0.01  # seconds for what a broker stores behind its answers
 

@@ -171,7 +171,7 @@ class Walk:
         one = Asked("send", topic, queue=queue, numbers=numbers, default=default, patient=patient)
         if (kind := kind - shape.batches) < 0:
             count = chance.choice((1, 2, 2, 3))
-            body = b"".join((8).to_bytes(4, "big") + b"abcd" for _ in range(count))
+            body = ((23).to_bytes(4, "big") + bytes(12) + (1).to_bytes(4, "big") + b"a" + bytes(2)) * count
             value |= {"body": b64encode(body).decode(), "bodySize": len(body)}
             if chance.random() < shape.breaks:
                 del value["body"]

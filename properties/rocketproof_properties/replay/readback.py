@@ -71,8 +71,10 @@ class ReadBack:
         for name in dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine)):
             yield from within(comparison.topic(_told(state["topics"].get(name)), mine.get(name)), f"topic {name}")
         own: Mapping[str, Any] | None = self.history.origin.get("shared")
-        for name, config in () if own is None else self.followed.first.items():
-            row = _told(own.get(name)) if own is not None else None
+        if own is None:
+            return
+        for name, config in self.followed.first.items():
+            row = _told(own.get(name))
             if row is not None and name == TEMPLATE:  # of which a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
                 row["perm"] = config.perm
             yield from within(comparison.topic(row, config), f"topic {name}, which is the broker's own")

@@ -32,6 +32,7 @@ def topic_names(scope: Scope) -> list[str]:
     """What the topics of the scope are called on a simulated cluster; forbidden ones are those of delayed messages, half messages and
     timers, in this order."""
     known = {"template": TEMPLATE, "cluster": "DefaultCluster", "retry": RETRY_PREFIX + GROUP, "blank": "  ", "illegal": "a b"}
+    known["long"] = "x" * 128
     forbidden = iter((SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC))
     kinds = enumerate(scope.topics)
-    return [next(forbidden) if kind == "forbidden" else {**known, "long": "x" * 128}.get(kind, f"topic-{t}") for t, kind in kinds]
+    return [next(forbidden) if kind == "forbidden" else known.get(kind, f"topic-{t}") for t, kind in kinds]

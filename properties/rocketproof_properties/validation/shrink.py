@@ -6,9 +6,10 @@ What a live target shows need not come again: a finding is first repeated, and o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -75,9 +76,9 @@ def fewer_settings(
     end = time.monotonic() + seconds
     best = found
 
-    def shows(kept: dict[str, str]) -> str | None:
+    def shows(fixed: Mapping[str, str], some: Sequence[tuple[str, str]]) -> str | None:
         nonlocal best
-        program = replace(found.program, needs=needs_of(kept))
+        program = replace(found.program, needs=needs_of({**fixed, **dict(some)}))
         if time.monotonic() > end:
             return None
         try:
@@ -97,7 +98,7 @@ def fewer_settings(
     for start in (False, True):
         settings = drawn_of(best.program.needs)
         fixed = {name: value for name, value in settings.items() if LEGAL[name].start is not start}
-        smaller([*(settings.items() - fixed.items())], best.verdict.text, lambda some: shows({**fixed, **dict(some)}))  # noqa: B023 - called at once
+        smaller([*(settings.items() - fixed.items())], best.verdict.text, partial(shows, fixed))
     return best
 
 

@@ -36,10 +36,8 @@ CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
 """The settings of which the specification says what it means that they are changed."""
 PROGRESS = ("commit", "progress")
 """What groups tell of queues and ask."""
-_HEAD, _SHORT = (
-    20,
-    2,
-)  # bytes of a message of a batch before its body, the last four of them its length, and those of its properties' length
+_HEAD = 20  # bytes of a batch's message in front of its body; the last four are the body's length
+_SHORT = 2  # bytes of the length of its properties
 
 
 @dataclass(slots=True)

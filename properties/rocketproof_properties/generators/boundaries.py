@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.java import utf8
@@ -29,6 +28,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from ..catalogue import conditions as about
 from ..steps.call import Call, Context
 from ..steps.names import Names
+from ..steps.requests import ITEM, batch_items
 from ..steps.sizes import overhead, stored_length
 
 SIDES: Final = {-1: "below", 0: "at", 1: "above"}
@@ -36,7 +36,6 @@ BODY_LIMIT: Final = 4 << 20
 GROUP_LIMIT: Final = 255
 _LONG: Final = 2**63 - 1
 _WIDE: Final = "値"  # three bytes
-_ITEM: Final = Struct(">iiiii")
 _SENDS: Final = ("send", "batch")
 
 Step = tuple[str, dict[str, Any]]
@@ -122,12 +121,7 @@ def _text_stored(sent: Sent) -> Iterator[int]:
 
 def _items(sent: Sent) -> Iterator[bytes]:
     """The properties of a batch's messages, as far as it is one (BAT-04)."""
-    data, at = (sent.body or b"") if sent.op == "batch" else b"", 0
-    while at + _ITEM.size <= len(data):
-        at += _ITEM.size + max(0, _ITEM.unpack_from(data, at)[4])
-        size = int.from_bytes(data[at : at + 2], "big")
-        yield data[at + 2 : at + 2 + size]
-        at += 2 + size
+    return (properties for _, properties in batch_items(sent.body or b"" if sent.op == "batch" else b""))
 
 
 def _item_bytes(sent: Sent) -> Iterator[int]:
@@ -303,7 +297,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary("bytes of a body", "APP-06 CLI-12", BODY_LIMIT, _body("send"), lambda n, _: [("send", {"body": "", "size": n})], large=True),
     Boundary(
         "bytes of a batch", "APP-06 BAT-04", BODY_LIMIT, _body("batch"),
-        lambda n, _: [("send", {"items": [("x" * 1_000_000, {}), ("x" * (n - 1_000_000 - 2 * (_ITEM.size + 2)), {})]})],
+        lambda n, _: [("send", {"items": [("x" * 1_000_000, {}), ("x" * (n - 1_000_000 - 2 * (ITEM.size + 2)), {})]})],
         sides=(1,), large=True,
     ),
     Boundary("tries of a message", "DLQ-03 BACK-11", RETRY_MAX_TIMES, _tries, lambda n, _: [("send", {"topic": "%RETRY%g", "times": n})]),

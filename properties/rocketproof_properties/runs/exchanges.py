@@ -22,7 +22,7 @@ from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 
 from ..catalogue.stored import settings
 from ..histories.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes
-from ..steps.requests import batch_bodies
+from ..steps.requests import batch_items
 from .client import places
 from .parsed import Asked, ParsedHistory
 from .recording import body_of
@@ -256,7 +256,7 @@ def _request(asked: Asked) -> Request:
         _number(fields.get("queueId")),
         _number(fields.get("sysFlag")),
         parse_properties(fields.get("properties"), exact=False),
-        tuple(batch_bodies(body or b"")) if kind == "batch" else (body,),
+        tuple(one for one, _ in batch_items(body or b"")) if kind == "batch" else (body,),
         _number(fields.get("reconsumeTimes")),
         None if most is None else _number(most),
         int(asked.value["version"]),

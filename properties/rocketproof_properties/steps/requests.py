@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rocketproof_impl.broker.inspection import ASKS_UNIQUE
@@ -29,7 +29,7 @@ UNSUPPORTED_CODE: Final = 9999
 """A request code that no release has."""
 CLIENT: Final = "rocketproof"
 """The id of clients that say that they are there."""
-_ITEM = struct.Struct(">iiiii")
+ITEM = struct.Struct(">iiiii")
 
 
 def send(
@@ -101,8 +101,8 @@ def batch_item(body: bytes, text: str, flag: int = 0, *, more: int = 0) -> bytes
     """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04). The body has `more`
     bytes by its length than it has."""
     properties = utf8(text)
-    size = _ITEM.size + len(body) + 2 + len(properties)
-    return _ITEM.pack(size, 0, 0, flag, len(body) + more) + body + struct.pack(">h", len(properties)) + properties
+    size = ITEM.size + len(body) + 2 + len(properties)
+    return ITEM.pack(size, 0, 0, flag, len(body) + more) + body + struct.pack(">h", len(properties)) + properties
 
 
 def back(
@@ -480,14 +480,13 @@ def _of_broker(context: Context, name: str, broker_id: int, address: str, cluste
     }
 
 
-def batch_bodies(data: bytes) -> list[bytes]:
-    """The bodies of a batch, as far as it is one (BAT-04)."""
-    found = []
+def batch_items(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Body and properties of each message of a batch, as far as it is one: by their lengths, as a broker reads them (BAT-04)."""
     at = 0
-    while at + _ITEM.size <= len(data):
-        size, _, _, _, length = _ITEM.unpack_from(data, at)
-        found.append(data[at + _ITEM.size : at + _ITEM.size + length])
-        if size <= 0:
-            break
-        at += size
-    return found
+    while at + ITEM.size <= len(data):
+        length = max(0, ITEM.unpack_from(data, at)[4])
+        at += ITEM.size
+        body, at = data[at : at + length], at + length
+        size = int.from_bytes(data[at : at + 2], "big")
+        yield body, data[at + 2 : at + 2 + size]
+        at += 2 + size

@@ -458,8 +458,7 @@ class _Validation:
             folder.mkdir(exist_ok=True)
             path = self.request.folder / one.history
             found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink, renew)
-            one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
-            one.again, one.repeats = found.again, found.repeats
+            _show_by(one, found)
 
     def _fewer_settings(self, findings: Sequence[ValidationFinding], under: Callable[[str], AbstractContextManager[Runner]]) -> None:
         """Leave out drawn settings of findings that came again, with as much time for each as for its steps."""
@@ -471,7 +470,7 @@ class _Validation:
             folder = self.request.folder / SMALLEST
             before = Smallest(one.program, one.verdict, self.request.folder / one.history, one.again, one.repeats or 0, 0)
             found = fewer_settings(before, under, folder, self.target.profile, self.request.shrink)
-            one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
+            _show_by(one, found)
 
     def _confirmation(self, runner: Runner) -> Confirmation:
         known = {one.key for one in self.report.findings}
@@ -491,3 +490,9 @@ class _Validation:
 def mark() -> str:
     """The begin of all names of a run, which no other run has."""
     return f"r{random.SystemRandom().randrange(16**6):06x}-"
+
+
+def _show_by(finding: ValidationFinding, found: Smallest) -> None:
+    """Let a smaller program show a finding."""
+    finding.program, finding.verdict, finding.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
+    finding.again, finding.repeats = found.again, found.repeats

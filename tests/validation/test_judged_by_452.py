@@ -17,6 +17,7 @@ from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import BORN_IPV6
 
 LONG = "x" * 128
@@ -90,3 +91,18 @@ def test_what_waits_for_its_retry_is_not_of_the_send_back_that_gave_up() -> None
     rebuilt = rebuild(load(path), PROFILES["P440"]).whole
     (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
     assert (retried.request.delay_level, retried.request.version) == (1, 120)
+
+
+@pytest.mark.behaviour("STO-02", "CHK-04")
+@pytest.mark.parametrize(("length", "code", "judged"), [(127, SUCCESS, True), (128, MESSAGE_ILLEGAL, False)])
+def test_only_the_store_refuses_the_long_name_of_a_retry_topic(length: int, code: int, judged: bool, tmp_path: Path) -> None:
+    """A real 4.5.1 was accused: the specification knows no retry topic whose name is too long."""
+    path = performed((("group", {"group": "g"}), ("send", {"topic": "%RETRY%" + "g" * (length - len("%RETRY%"))})), tmp_path)
+    assert found(path, "P452") == set()
+    events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    (told,) = [one for one in events if one.get("op") == "send" and one["type"] == "ok"]
+    (asked,) = [one for one in events if one.get("op") == "send" and one["type"] == "invoke"]
+    assert (len(asked["value"]["fields"]["topic"]), told["value"]["code"]) == (length, code)
+    told["value"] |= {"code": MESSAGE_ILLEGAL if judged else SYSTEM_ERROR, "fields": {}}
+    path.write_text("".join(json.dumps(one) + "\n" for one in events), "utf-8")
+    assert ("specification.send" in found(path, "P452")) is judged

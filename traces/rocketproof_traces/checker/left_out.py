@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rocketproof_profiles import Profile
+from rocketproof_profiles import Profile, java_length
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL
+from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..history.cases import AT_LIMIT
 from ..history.operations import CONFIGURE, SENDS, Operation
 from .parts import Part
 
+LONG_RETRIES = "sends to retry topics whose names only the store tests"
 SLAVE = "from slave broker"  # what a slave answers where a master would change a topic
 
 
@@ -22,6 +24,8 @@ def reason(one: Operation, profile: Profile) -> str:
             return beyond(one, profile)
         if is_busy(one):
             return "a busy broker"
+        if is_refused_late(one, profile):
+            return LONG_RETRIES
         if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
             return "limits of batches"
     if one.op in ("update_topic", "delete_topic"):
@@ -38,6 +42,11 @@ def reason(one: Operation, profile: Profile) -> str:
 def is_busy(one: Operation) -> bool:
     """Whether the answer says that the broker was too busy to serve the request, or to wait for its end."""
     return bool(one.code) and (one.code in (2, 14) or "broker busy" in one.remark)
+
+
+def is_refused_late(one: Operation, profile: Profile) -> bool:
+    """Whether a send is to a retry topic whose name the store alone tests, unless the message has become a dead letter (STO-02)."""
+    return not profile.check_names and one.topic.startswith(RETRY_PREFIX) and java_length(one.topic) > profile.longest(one.topic)
 
 
 def beyond(one: Operation, profile: Profile) -> str:
@@ -60,4 +69,4 @@ def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
     return found
 
 
-__all__ = ["beyond", "is_busy", "left_out", "reason"]
+__all__ = ["LONG_RETRIES", "beyond", "is_busy", "is_refused_late", "left_out", "reason"]

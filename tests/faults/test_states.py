@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from rocketproof_properties.faults.calls import Operation
-from rocketproof_properties.faults.states import Files, changed, described, disk_of, lose, shape, states
+from rocketproof_properties.faults.states import Files, changed, described, disk_of, forced, lose, shape, states
 
 MAIN, TMP, BAK = "config/t.json", "config/t.json.tmp", "config/t.json.bak"
 OLD, NEW = (b'{"v":%d}' % version + b" " * 2000 + b"\n" for version in (1, 2))
@@ -103,6 +103,24 @@ def test_states_are_different_and_the_first_ones_show_what_no_other_has() -> Non
     assert len({shape(disk, one) for one in few}) == 3
     assert len({how for one in few for how in shape(disk, one)}) >= 5
     assert few == list(states(disk, 3, 0)) != list(states(disk, 3, 1))
+
+
+def test_one_state_has_of_mapped_files_exactly_what_was_forced_and_all_else() -> None:
+    """The first that is tried, and with many files none of those that are drawn."""
+    queues = [f"consumequeue/T/{number}/0" for number in range(12)]
+    made = [Operation(kind, path, size=8192) for path in queues for kind in ("size", "map")]
+    done = [*made, *(Operation("force", path, pages={0: b"a" * 4096}) for path in queues[::2]), *OVERWRITTEN]
+    disk = disk_of({MAIN: OLD}, done, dict.fromkeys(queues, b"a" * 4096 + b"b" * 4096))
+    on_device = {path: (b"a" * 4096).ljust(8192, b"\0") if path in queues[::2] else bytes(8192) for path in queues}
+    found = forced(disk)
+    assert found == {**on_device, MAIN: NEW, BAK: OLD} == next(states(disk, 1, 0))
+    assert not any(shape(disk, lose(disk, seed)) == shape(disk, found) for seed in range(200))
+
+
+def test_of_a_mapped_file_that_was_there_only_what_was_forced_is_new() -> None:
+    before, after = b"c" * 8192, b"d" * 8192
+    disk = disk_of({LOG: before}, [Operation("map", LOG, size=8192), Operation("force", LOG, pages={0: b"e" * 4096})], {LOG: after})
+    assert forced(disk) == {LOG: b"e" * 4096 + b"c" * 4096}
 
 
 def test_a_state_is_told_by_its_files_of_settings() -> None:

@@ -23,14 +23,14 @@ class PlainContent(bytearray):
     def force(self) -> None:
         self.device, self.written, self.kept = bytes(self), False, len(self)
 
-    def left(self, random: Random, grain: int, *, truncated: bool) -> bytes:
-        """What a power loss leaves. Where the truncation is lost, so is all that came after it."""
+    def left(self, random: Random, grain: int, *, truncated: bool, whole: bool = False) -> bytes:
+        """What a power loss leaves. Where the truncation is lost, so is all that came after it; `whole`, where not, leaves all."""
         if not self.written:
             return bytes(self)
         if not truncated:
             return self.device
         data = bytes(self)
-        fate = random.randrange(3)
+        fate = 1 if whole else random.randrange(3)
         if fate < 2:
             return data if fate else data[: self.kept]
         rest = data[self.kept :]
@@ -98,12 +98,13 @@ class MappedContent:
     def force(self) -> None:
         self.unforced.clear()
 
-    def left(self, random: Random, grain: int) -> MappedContent:
-        """What a power loss leaves: of each sector nobody forced, the new bytes or those on the device."""
+    def left(self, random: Random, grain: int, *, forced: bool = False) -> MappedContent:
+        """What a power loss leaves: of each sector nobody forced, the new bytes or those on the device; of all the latter where only what
+        was `forced` is there."""
         found = MappedContent(allocate=self.allocate)
         found.pages = {number: bytearray(page) for number, page in self.pages.items()}
         found._end = self._end
-        fate = random.randrange(3)
+        fate = 1 if forced else random.randrange(3)
         for number, before in sorted(self.unforced.items()) if fate else ():
             page = found.pages[number]
             for at in range(0, PAGE, grain):

@@ -264,9 +264,10 @@ class SimulatedDisk:
         self.files, self.sizes = {}, sizes
         for path, content in sorted(names.items()):
             if isinstance(content, PlainContent):
-                left: Content = PlainContent(content.left(random, loss.grain, truncated=id(content) not in lost))
+                truncated = id(content) not in lost
+                left: Content = PlainContent(content.left(random, loss.grain, truncated=truncated, whole=loss.only_forced))
             elif isinstance(content, MappedContent) and path in sizes:
-                left = content.left(random, loss.mapped)
+                left = content.left(random, loss.mapped, forced=loss.only_forced)
             else:
                 left = MappedContent(allocate=self._allocate)
             self.files[path] = left

@@ -21,12 +21,16 @@ class PowerLoss:
     which the system writes by pages; of the steps on names and lengths those that `metadata` allows. "ordered": some first ones, and all
     before the last time that a file was forced, as a journal keeps them. "unordered": any, but a file that was forced is there under the
     name it was made with. "posix": any at all; a file that was forced may have no name, since nobody forces folders.
+
+    `only_forced`: of files that are written in place exactly what was forced is there; of names, lengths and other files everything is.
+    Nothing is left to a seed then.
     """
 
     seed: int = 0
     metadata: Metadata = "ordered"
     grain: int = SECTOR
     in_place: int = 0
+    only_forced: bool = False
 
     @property
     def mapped(self) -> int:
@@ -72,6 +76,8 @@ class Journal:
 
     def survivors(self, loss: PowerLoss, random: Random) -> list[Step]:
         """The steps that a power loss leaves."""
+        if loss.only_forced:
+            return list(self.steps)
         forced = [number for number, step in enumerate(self.steps) if step.kind == "force"]
         if loss.metadata == "ordered":
             first = forced[-1] + 1 if forced else 0

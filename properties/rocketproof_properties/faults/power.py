@@ -80,7 +80,8 @@ def _round(store: Store, most: int, over: Callable[[], bool]) -> bool:
             return False
         running.kill(BROKER)
         _leave(place, left)
-        store.where = f"loss {number}, {flush}, state {state}: {states.described(disk, left)}"
+        kind = " (only what was forced)" if state == 1 else ""
+        store.where = f"loss {number}, {flush}, state {state}{kind}: {states.described(disk, left)}"
         store.promised = promised.copy()
         store.found.states += 1
         usable = store.restart()

@@ -74,21 +74,33 @@ def changed(before: bytes, after: bytes) -> dict[int, bytes]:
 
 def lose(disk: SimulatedDisk, seed: int) -> dict[str, bytes]:
     """What a loss of power leaves of the disk, which stays as it is."""
+    return _left(disk, PowerLoss(seed, in_place=PAGE))
+
+
+def forced(disk: SimulatedDisk) -> dict[str, bytes]:
+    """The state in which of files that are written in place exactly what was forced is there, and of all else everything. Of the states
+    that are drawn none is so where there are many files, as what is left of each is drawn for itself."""
+    return _left(disk, PowerLoss(only_forced=True))
+
+
+def _left(disk: SimulatedDisk, loss: PowerLoss) -> dict[str, bytes]:
     left = copy.deepcopy(disk)
-    left.power_loss(PowerLoss(seed, in_place=PAGE))
+    left.power_loss(loss)
     return {path: bytes(content).ljust(left.size(path) or 0, b"\0") for path, content in left.files.items()}
 
 
 def states(disk: SimulatedDisk, most: int, seed: int) -> Iterator[dict[str, bytes]]:
-    """So many different states that a loss of power may leave, those first whose files are so as no state before has them."""
-    found: dict[Shape, dict[str, bytes]] = {}
+    """So many different states that a loss of power may leave: the one with only what was forced, then those whose files are so as no state
+    before has them."""
+    first = forced(disk)
+    found: dict[Shape, dict[str, bytes]] = {shape(disk, first): first}
     for number in range(SEEDS):
         left = lose(disk, seed * SEEDS + number)
         found.setdefault(shape(disk, left), left)
     seen: set[tuple[str, str]] = set()
     todo = list(found.items())
-    for _ in range(min(most, len(todo))):
-        best = max(todo, key=lambda one: len(set(one[0]) - seen))
+    for number in range(min(most, len(todo))):
+        best = max(todo, key=lambda one: len(set(one[0]) - seen)) if number else todo[0]
         todo.remove(best)
         seen |= set(best[0])
         yield best[1]

@@ -12,7 +12,7 @@ from rocketproof_model.specification import Specification
 from rocketproof_properties import catalogue
 from rocketproof_properties.catalogue import HISTORY_CLAIMS, rules
 
-PROGRAMS = {"LIV-01", "LIV-02", "LIV-06"}
+PROGRAMS = {"AUX-33.asked", "LIV-01", "LIV-02", "LIV-06"}
 """Claims about histories that relate many rows to each other: no rule over a row can say them."""
 
 

@@ -18,7 +18,7 @@ from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.simulated import Setting
 from rocketproof_properties.generators.strategies import LIMIT, PROGRAMS, SMALL_FILES
-from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
+from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes, Waited
 from rocketproof_properties.runs.simulated import history_of
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
 from rocketproof_properties.steps.vocabulary import Step
@@ -138,6 +138,13 @@ def test_a_message_that_always_fails_is_dead_after_17_deliveries(profile: str) -
     assert len(seen) == 17 and len(dead) == 1 and dead[0].reconsume_times == 17
 
 
+HALF = {"TRAN_MSG": "true", "PGROUP": "producers"}
+UNCHECKED: list[Step] = [
+    ("heartbeat", {"group": "producers"}),
+    ("send", {"properties": {**HALF, "p": "v" * 32_650}}),
+    ("send", {"properties": HALF}),
+    ("question", {}),
+]
 KNOWN: list[tuple[str, str, str, str, list[Step]]] = [
     ("HAZ-13", "P49", "INV-44", "messages with a delay", [("send", {"properties": {"DELAY": "1"}})]),
     ("HAZ-13", "P45", "INV-44", "half messages", [("send", {"properties": {"TRAN_MSG": "true"}})]),
@@ -163,6 +170,8 @@ KNOWN: list[tuple[str, str, str, str, list[Step]]] = [
     ("HAZ-30", "P40", "INV-51", "groups without retry queues", [("group", {"queues": 0}), ("send", {}), ("back", {})]),
     ("HAZ-32", "P40", "INV-50", "messages given up when they are sent back", [("send", {}), ("back", {"level": -1})]),
     ("HAZ-39", "P49", "INV-45", "half messages with a delay", [("send", {"properties": {"TRAN_MSG": "true", "DELAY": "2"}})]),
+    ("HAZ-61", "P49", "AUX-33.asked", "half messages without room for the count of their checks", UNCHECKED),
+    ("HAZ-61", "P45", "AUX-33.asked", "half messages without room for the count of their checks", UNCHECKED),
     ("HAZ-42", "P45", "INV-46", "sends to the schedule topic by its name", [("send", {"topic": "SCHEDULE_TOPIC_XXXX"})]),
 ]
 
@@ -411,6 +420,8 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
             ]
         ),
     ),
+    ("AUX-33.asked", lambda: _history(waited=[Waited("p", ("T",), True)]), lambda: _history(waited=[Waited("p", ("T",), False)])),
+    ("AUX-33.asked", lambda: _history(waited=[Waited("p", (), False)]), lambda: _history(waited=[Waited("p", ("T", "U"), False)])),
     ("LIV-06", lambda: _chain(17, dead=True), lambda: _chain(18, dead=True)),
     ("LIV-06", lambda: _chain(16, dead=False), lambda: _chain(17, dead=False)),
     ("LIV-06", lambda: _chain(17, dead=True), lambda: _chain(16, dead=True)),

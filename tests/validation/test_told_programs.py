@@ -17,10 +17,13 @@ from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import batch
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.boundaries import BOUNDARIES
 from rocketproof_properties.generators.pool import PHRASES
-from rocketproof_properties.generators.settings import ASKED, STARTED
+from rocketproof_properties.generators.settings import ASKED, ENDED, STARTED
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import Other, load
@@ -105,3 +108,36 @@ def test_a_wrong_question_about_a_half_message_is_found(
         changed.setattr(owner, attribute, otherwise)
         path = performed(asking, tmp_path, *ordinary("a half message that is asked about"))
     assert [one.property for one in judge_file(path, asking.name.partition(":")[2]).findings]
+
+
+@pytest.mark.behaviour("TRX-04", "HAZ-61")
+@pytest.mark.parametrize("side", [0, 1])
+def test_who_has_no_room_for_the_count_of_its_checks_keeps_all_others_from_being_asked(
+    side: int, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim holds at the limit, and is known to be violated above it; nothing else is found, since the implementation does the same."""
+    monkeypatch.setattr(client, "QUESTION", 3.0)
+    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ENDED])) as own:
+        found = judged(own, tmp_path, *one.at(side, PROFILES[asking.name.partition(":")[2]]))
+    assert not found.findings and not found.unconfirmed and "AUX-33.asked" in found.exercised
+    held, expected, condition = found.claims["AUX-33.asked"]
+    assert (held, expected, condition) == ((True, "holds", "") if side == 0 else (False, "violated", about.UNCOUNTED))
+
+
+@pytest.mark.behaviour("TRX-04", "HAZ-61")
+def test_a_broker_that_stops_its_checks_for_another_reason_is_found(
+    asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of messages that are too long is known of no others."""
+
+    async def refused(self: HalfQueueRound, message: Any) -> bool:
+        return False
+
+    monkeypatch.setattr(client, "QUESTION", 3.0)
+    with monkeypatch.context() as changed:
+        changed.setattr(HalfQueueRound, "_put_back", refused)
+        with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ASKED])) as own:
+            path = performed(own, tmp_path, *ordinary("a half message that is asked about"))
+    (found, *_) = (one for one in judge_file(path, asking.name.partition(":")[2]).findings if one.judge == "claims")
+    assert found.property == "AUX-33.asked" and "was asked about none of its half messages" in found.text

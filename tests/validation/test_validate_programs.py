@@ -97,12 +97,13 @@ def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> 
     assert len(programs) == 200
 
 
+SPECIAL = {(ENDED, "crash"), (ENDED, "question"), (ASKED, "question")}
+
+
 def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
     for program in everything():
         for name, args in program.steps:
-            assert (
-                is_request(name) or name in WIRED or (program.needs, name) in {(ENDED, "crash"), (ASKED, "question")} or name == "hang_up"
-            )
+            assert is_request(name) or name in (*WIRED, "hang_up") or (program.needs, name) in SPECIAL
             if is_request(name):
                 call = request_of((name, args), context())
                 assert call is not None, (name, args)

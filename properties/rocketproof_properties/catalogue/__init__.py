@@ -69,7 +69,7 @@ _OF_STATES = (
     consuming,
     retries,
 )
-_OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
+_OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, transactions, waits)
 
 CLAIMS: tuple[Claim, ...] = tuple(c for theme in _OF_STATES for c in theme.CLAIMS)
 HISTORY_CLAIMS: tuple[HistoryClaim, ...] = tuple(sorted((c for theme in _OF_HISTORIES for c in theme.HISTORY), key=lambda c: c.id))

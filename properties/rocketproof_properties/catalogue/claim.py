@@ -52,12 +52,13 @@ class Claim:
 @dataclass(frozen=True)
 class HistoryClaim:
     """A property of histories: `rules` over their rows, the audit's own where files show the same; or a `program`, where no rule over
-    single rows can say it."""
+    single rows can say it, and `tests`: whether a history puts it to the test."""
 
     id: str
     sentence: str
     rules: tuple[Rule, ...] = ()
     program: Callable[[History], str | None] | None = None
+    tests: Callable[[History], bool] = lambda history: False
 
     def check(self, history: History) -> str | None:
         """The first breach in words, None if there is none."""
@@ -73,6 +74,8 @@ class HistoryClaim:
 
     def exercised(self, history: History) -> bool:
         """Whether a row put a rule of the claim's own to the test: one for which the rule's premise is true, if it has any."""
+        if self.program is not None:
+            return self.tests(history)
         facts = history.facts
         number = self.id.partition(".")[0]
         for each in [each for each in self.rules if each.id.partition(".")[0] == number] or self.rules:

@@ -34,6 +34,7 @@ SET_BACK = "clocks that are set back"
 WIDE_NAMES = "names with more bytes than their length says"
 OWN_PROPERTIES = "batches whose properties are too long with the broker's own"
 LONGER_HOSTS = "messages with flags of IPv6"
+UNCOUNTED = "half messages without room for the count of their checks"
 UNREAD = (WIDE_NAMES, OWN_PROPERTIES, LONGER_HOSTS)
 """Records that nothing can read again are stored, and what lies behind them goes with them when the process ends (HAZ-49 to HAZ-51)."""
 

@@ -13,8 +13,9 @@ from rocketproof_protocol.flags import COMMIT, PREPARED
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, transaction, vocabulary
 
+from ..histories.history import History
 from . import conditions as about
-from .claim import Case, Claim, cases
+from .claim import Case, Claim, HistoryClaim, cases, history_cases
 
 TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the records that end half messages
 
@@ -274,6 +275,24 @@ DISCARDED = Claim(
     part=Meeting,
 )
 
+
+def _left_out(history: History) -> str | None:
+    """Where nobody was asked: a check that comes to nothing begins with the same message again, and none behind it is looked at."""
+    for waited in history.waited:
+        if waited.halves and not waited.asked:
+            return f"{waited.client} was asked about none of its half messages for {', '.join(waited.halves)}"
+    return None
+
+
+# A question, and the messages that it may be about, are several events, so that it is no rule over single rows.
+ASKED = HistoryClaim(
+    "AUX-33.asked",
+    "a producer that says nothing of its half messages is asked",
+    program=_left_out,
+    tests=lambda history: any(waited.halves for waited in history.waited),
+)
+HISTORY = [ASKED]
+
 CLAIMS = [
     UNCHANGED, GATE, ALL_HALF, UNCOUNTED, FOUND, SEEN, DONE, COMMITTED, ROLLED_BACK, ONCE, LEFT_ALONE, FEW, GIVEN_UP, BOTH, PASSED, BESIDE,
     KEPT, RETRIED, WANDERS, DISCARDED,
@@ -317,4 +336,10 @@ CASES: list[Case] = [
     *_both(RETRIED, {**_VIOLATED, "P533": "holds"}, _RETRIES, "HAZ-47: it becomes a half message; 5.x knows retries", "meeting"),
     *cases(WANDERS, "meeting", "holds", profiles=("P45",), **_DELAYED),
     *cases(DISCARDED, "meeting", "holds", profiles=("P49", "P494"), **_RETRIES),
+]
+
+_FULL = "HAZ-61: a message without room for the count of its checks is not put back, and its check begins anew"
+HISTORY_CASES: list[Case] = [
+    *history_cases(ASKED, about.ANYTHING, "holds"),
+    *history_cases(ASKED, about.UNCOUNTED, dict.fromkeys(about.WITH_HALF, "violated"), reason=_FULL),
 ]

@@ -22,14 +22,15 @@ from rocketproof_model.specification.bounds import is_read_as_another
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_protocol.properties import CLUSTER, DELAY, MSG_REGION, TRACE_ON
+from rocketproof_protocol.properties import CLUSTER, DELAY, MSG_REGION, PGROUP, TRACE_ON, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 from ..catalogue import conditions as about
 from ..steps.call import Call, Context
 from ..steps.names import Names
 from ..steps.requests import ITEM, batch_items
-from ..steps.sizes import overhead, stored_length
+from ..steps.sizes import half_length, overhead, stored_length
+from .settings import ENDED
 
 SIDES: Final = {-1: "below", 0: "at", 1: "above"}
 BODY_LIMIT: Final = 4 << 20
@@ -56,8 +57,9 @@ class Sent(NamedTuple):
 @dataclass(frozen=True)
 class Boundary:
     """A limit of requests. `measure` gives the numbers that a request has of it, `steps` what to do for such a number. `sides` are those
-    that there are. `unread`: the condition of the catalogue under which records are stored that nobody can read again, for the numbers for
-    which they are (`garbles`). `there`: whether the profile has it; `large`: its steps need a file of megabytes."""
+    that there are. `unread`: the condition of the catalogue under which records are stored that nobody can read again, or that stop what
+    the broker does for others, for the numbers for which they are (`garbles`). `there`: whether the profile has it; `large`: its steps
+    need a file of megabytes; `needs`: the settings without which they mean nothing."""
 
     name: str
     rules: str
@@ -69,6 +71,7 @@ class Boundary:
     garbles: Callable[[int, Profile], bool] = lambda n, profile: False
     there: Callable[[Profile], bool] = lambda profile: True
     large: bool = False
+    needs: str = ""
 
     def at(self, side: int, profile: Profile) -> list[Step]:
         """What meets it on a side."""
@@ -142,6 +145,14 @@ def _added(text: str | None, profile: Profile, cluster: str, trace: str = "true"
     if profile.always_traced:
         own |= {MSG_REGION: "DefaultRegion", TRACE_ON: trace}
     return len(utf8(properties_text(own, trailing=profile.ends_properties)))
+
+
+def _half_stored(sent: Sent) -> Iterator[int]:
+    """Of a half message, with the topic and queue that it is for, and the count of its first check (TRX-04)."""
+    for text in _text(sent) if sent.op == "send" and sent.profile.half_messages else ():
+        named = parse_properties(text, exact=sent.profile.exact_properties)
+        if named.get(TRAN_MSG, "").lower() == "true":
+            yield half_length(named, sent.fields.get("topic", ""), sent.fields.get("queueId", ""), sent.profile, cluster=sent.cluster)
 
 
 def _record_bytes(sent: Sent) -> Iterator[int]:
@@ -239,6 +250,16 @@ def _own(profile: Profile) -> int:
     return stored_length({"p": "v"}, profile) - len("p\1v")
 
 
+def _unchecked(size: int, profile: Profile) -> list[Step]:
+    """A half message so long when it was checked for the first time, one behind it, and their producer, who waits for a question. Names
+    have as many bytes in each program."""
+    group, topic = "g" * 40, _named(60)
+    named = {TRAN_MSG: "true", PGROUP: group}
+    filled = {**named, "p": "v" * (1 + size - half_length({**named, "p": "v"}, topic, "0", profile))}
+    sends = (("send", {"topic": topic, "properties": filled}), ("send", {"topic": "B", "properties": named}))
+    return [("heartbeat", {"group": group}), *sends, ("question", {})]
+
+
 def _own_item(profile: Profile) -> int:
     added = _added("", profile, "DefaultCluster")
     return added + bool(added)
@@ -292,6 +313,11 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
         lambda n, profile: _batch(n - _own_item(profile)), unread=about.OWN_PROPERTIES,
         garbles=lambda n, profile: profile.stores_parsed and n > PROPERTIES_LIMIT,
         there=lambda profile: profile.stores_parsed,
+    ),
+    Boundary(
+        "bytes of a half message's properties, with the count of its checks", "TRX-04 STO-02 HAZ-61", PROPERTIES_LIMIT, _half_stored,
+        _unchecked, unread=about.UNCOUNTED, garbles=lambda n, _: n > PROPERTIES_LIMIT, there=lambda profile: profile.half_messages,
+        needs=ENDED,
     ),
     Boundary("bytes of a record", "APP-06 STO-02 BACK-16", BODY_LIMIT, _record_bytes, _filled, large=True),
     Boundary("bytes of a body", "APP-06 CLI-12", BODY_LIMIT, _body("send"), lambda n, _: [("send", {"body": "", "size": n})], large=True),

@@ -404,7 +404,7 @@ def _bounded(one: boundaries.Boundary, side: int, profile: Profile) -> Phrase:
     lost = set().union(*map(boundaries.unread, measured))
     drawn = tuple((name, {key: (value,) for key, value in args.items()}) for name, args in steps)
     where = one.name, boundaries.SIDES[side]
-    return Phrase(" ".join(where), drawn, where, lasting, one.large, unread=" ".join(lost))
+    return Phrase(" ".join(where), drawn, where, lasting, one.large, unread=" ".join(lost), needs=one.needs)
 
 
 def requests(steps: Iterable[Step], profile: Profile) -> Iterator[boundaries.Sent]:
@@ -450,8 +450,8 @@ def program(seen: Seen, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> lis
 
 def filling(seen: Seen, first: Sequence[Phrase], pool: Sequence[Phrase]) -> list[Step]:
     """A program that begins with one of a few phrases, such as something that is as large as a message may be, and what may come behind
-    it."""
-    return [*program(seen, first, 1), *program(seen, pool, 1)]
+    it, if anything may."""
+    return [*program(seen, first, 1), *(program(seen, pool, 1) if pool else ())]
 
 
 def lasts(steps: Iterable[Step]) -> bool:

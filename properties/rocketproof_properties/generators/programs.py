@@ -161,15 +161,17 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     rare |= {every // 2: LARGE, 0: ENDED}
     made = []
     for number in range(count):
-        needs = one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
-        first, behind = {LARGE: (large, safe), ASKED: (own.get(ASKED, []), ends)}.get(needs, (own.get(needs, []), safe))
+        checked = own.get(ENDED, []) if number % _EVERY_CHECK == _EVERY_CHECK - 1 else []
+        needs = ENDED if checked else one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
+        own_first = {LARGE: (large, safe), ASKED: (own.get(ASKED, []), ends), ENDED: (checked, [])}
+        first, behind = own_first.get(needs, (own.get(needs, []), safe))
         if first:
             steps = pool.filling(seen, first, behind)
         else:
             steps = pool.program(seen, ended if needs == ENDED else safe)
-        while needs == ENDED and pool.lasts(steps):
+        while needs == ENDED and not first and pool.lasts(steps):
             steps = pool.program(seen, ended)
-        made.append(Program(0, POOL, (*steps, *(_END if needs == ENDED else ())), needs))
+        made.append(Program(0, POOL, (*steps, *(_END if needs == ENDED and not first else ())), needs))
     return made
 
 
@@ -182,6 +184,8 @@ def _drawn_settings(choice: Choice) -> list[str]:
 
 _EVERY_END, _FEWEST_ENDS = 50, 5
 """One program of the pool in so many ends a process, and one has large messages, as both take long; but not fewer than these in a run."""
+_EVERY_CHECK: Final = 200
+"""One program of the pool in so many lets a producer wait for a question on a broker that may ask nobody any more."""
 _END: Final[tuple[Step, ...]] = (("send", {"topic": "B"}), ("crash", {}))
 _SOMETHING: Final[tuple[Step, ...]] = (("send", {}),)
 _MOST_ROUTES: Final = 3

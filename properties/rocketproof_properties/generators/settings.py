@@ -36,18 +36,20 @@ NARROW: Final = "no cluster topic"
 NO_TEMPLATE: Final = "no template"
 ENDED: Final = "a process that ends"
 """Programs behind which the broker's process is killed, and starts again: what was acknowledged has to be there, and each has the broker
-for itself. What nothing can read again is stored here and nowhere else: the messages of other programs would go with it."""
+for itself. What nothing can read again is stored here and nowhere else: the messages of other programs would go with it. A half message
+that keeps others from being asked about is here too, without an end: nobody knows what that leaves of it."""
 LARGE: Final = "large files"
 """Programs whose messages are as large as they may be: files of other programs hold none of these."""
 _LARGE_FILE: Final = 16_777_216
 ASKED: Final = "half messages that are asked about"
 """Programs whose half messages are asked about at once and not for long, though they were born years ago. None of them ends with a
 deletion, which takes the half queue away as long as its topic is in no table."""
+_ASKING: Final = {"transactionCheckInterval": "500", "transactionCheckMax": "2", "fileReservedTime": "1000000"}
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
-    ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE)},
+    ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE), **_ASKING},
     LARGE: {"mappedFileSizeCommitLog": str(_LARGE_FILE)},
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
-    ASKED: {"transactionCheckInterval": "500", "transactionCheckMax": "2", "fileReservedTime": "1000000"},
+    ASKED: _ASKING,
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
     NO_TEMPLATE: {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},

@@ -168,6 +168,13 @@ _UNREAD: Mapping[str, tuple[Step, ...]] = {
     about.LONGER_HOSTS: (("send", {"sys_flag": 16}),),
 }
 """What stores a record that nothing can read again (HAZ-49 to HAZ-51)."""
+_UNCOUNTED: tuple[Step, ...] = (
+    ("heartbeat", {"group": "producers"}),
+    ("send", {"properties": {**_HALVES[0], "p": "v" * 32_600}}),
+    ("send", {"properties": _HALVES[0]}),
+    ("question", {}),
+)
+"""A half message with properties so long that the count of its checks has no room."""
 _END: tuple[Step, ...] = (("send", {"topic": "B"}), ("crash", {}))
 
 PROGRAMS: Mapping[str, Programs] = {
@@ -236,6 +243,7 @@ PROGRAMS: Mapping[str, Programs] = {
         condition: Programs(weighted((2, _waiting_send), (1, step("crash"))), _LARGE_FILES, most=4, first=(*stored, *_END))
         for condition, stored in _UNREAD.items()
     },
+    about.UNCOUNTED: Programs(weighted((2, _waiting_send), (1, _half)), _LARGE_FILES, most=4, first=_UNCOUNTED),
     about.SET_BACK: Programs(weighted((3, _plain_send), (2, step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
     about.REGISTERED: Programs(_registered, _STORE, most=12),
     about.LOST: Programs(

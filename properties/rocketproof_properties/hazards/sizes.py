@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol.flags import BORN_IPV6
+from rocketproof_protocol.topics import HALF_TOPIC
 
+from ..steps.sizes import half_length
 from .cluster import StoryCluster
 from .gallery import hazard
 from .story import Story
@@ -97,3 +100,35 @@ def filler_stops_dispatch(story: Story) -> None:
     cluster.restart()
     story.check("the answer", cluster.send("other").split(",")[0], "SUCCESS")
     story.check("messages of that topic for consumers", cluster.consumable("other"), 1)
+
+
+@hazard("HAZ-61", asserts="TRX-04 STO-02", properties="AUX-33", profiles="P494 P49 P45 P533")
+def half_message_without_room(story: Story) -> None:
+    """One half message with long properties, and no producer of its broker is asked about half messages any more.
+
+    Who asks what became of a half message puts it back first, at the end of the half queue, with one property more: how often it was
+    checked. Where there is no room for that the store refuses it (STO-02), and the check begins anew with the same message, for a
+    minute, and in the next round again. Whoever's half messages lie behind it are neither ended nor given up (AUX-33).
+
+    To avoid it: properties well below 32 KB; the queue goes on when its producer has ended the message itself.
+    """
+    cluster = story.cluster(file_reserved_time=1_000_000)
+    named = {"TRAN_MSG": "true", "PGROUP": "producers"}
+
+    def checked() -> int:
+        """Records of half messages behind a round of checks, with copies of those that were asked about."""
+        cluster.act("time", millis=10_000)
+        cluster.dispatch()
+        cluster.do(cluster.broker().transaction_check.check())
+        return sum(one.startswith(HALF_TOPIC) for one in cluster.stored())
+
+    story.say("A half message comes, and nobody ends it. A round of checks asks about it, and puts a copy behind it.")
+    story.check("the answer", cluster.send(properties=named).split(",")[0], "SUCCESS")
+    story.check("records of the half topic", checked(), 2)
+    story.say("Another comes, whose properties leave no room for the count of its checks, and a third. The first is asked about again.")
+    room = PROPERTIES_LIMIT - half_length({**named, "p": "v"}, "T", "0", cluster.profile)
+    for properties in ({**named, "p": "v" * (room + 2)}, named):
+        story.check("the answer", cluster.send(properties=properties).split(",")[0], "SUCCESS")
+    story.check("records of the half topic", checked(), 5)
+    story.say("Another round passes: nobody is asked about the second or the third, nor about the first, whose copy lies behind them.")
+    story.check("records of the half topic", checked(), 5)

@@ -118,6 +118,15 @@ class Routes(NamedTuple):
     addresses: Mapping[str, Mapping[int, str]]
 
 
+class Waited(NamedTuple):
+    """A producer that waited to be asked, for longer than a broker lets pass between two rounds of its checks. `halves`: the half messages
+    of its groups about which it has said nothing, by their topics; `asked`: whether a question came."""
+
+    client: str
+    halves: tuple[str, ...]
+    asked: bool
+
+
 @dataclass
 class History:
     """Everything that the claims read, complete when the first of them reads it.
@@ -137,6 +146,7 @@ class History:
     early_batches: bool = False
     twin: dict[int, tuple[str, ...]] | None = None
     routes: list[Routes] = field(default_factory=list)
+    waited: list[Waited] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     end: int = 0
 

@@ -16,21 +16,25 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_protocol.properties import REAL_TOPIC
+from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 
 from ..catalogue.stored import settings
-from ..histories.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes
+from ..histories.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes, Waited
 from ..steps.requests import batch_items
 from .client import places
-from .parsed import Asked, ParsedHistory
+from .parsed import Asked, Other, ParsedHistory
 from .recording import body_of
 from .transport import is_lost
 
 KINDS: Final = ("send", "batch", "send_back", "end_transaction")
 TURNS: Final = ("created", "routed", "unrouted", "used", "known", "forgotten")
 """What may become of a topic."""
+_SOON: Final = 1000
+"""Milliseconds between two rounds of checks, at most, where a producer waits long enough to be asked."""
+_SETTLING: Final = ("end_transaction", "delete_topic", "delete_group", "hang_up", "disconnect", "crash")
+"""What may leave a broker with nobody to ask, or nothing to ask about."""
 _STRANGE = -1  # the opaque of an answer that nobody asked for
 
 
@@ -70,6 +74,7 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
         found.entries[who] = {key: [each and Entry(*each) for each in entries] for key, entries in value["entries"].items()}
         found.next_offsets[who], found.counts[who] = value["next_offsets"], value["counts"]
         found.max_message_size, found.end = value["longest"], value["at"]
+    found.waited = list(waited(parsed, profile))
     found.events = [Event(v["at"], op, v["topic"], v["who"], v["by"]) for _, op, v in parsed.looks if op in TURNS]
     return found
 
@@ -136,6 +141,8 @@ class _Rebuilding:
         limit = int(self.parsed.settings.get("maxMessageSize", 4 << 20))
         queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
+        if int(self.parsed.settings.get("transactionCheckInterval", 60_000)) <= _SOON:
+            whole.waited = list(waited(self.parsed, self.profile))
         whole.limits_record, whole.early_batches = self.profile.limits_record, settings(self.profile.name)["early_batches"]
         whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
         whole.next_offsets[broker] = {f"{topic}-{queue}": end for topic, queue, end, _ in queues.get("queues", ())}
@@ -218,6 +225,44 @@ class _Rebuilding:
                 except (ValueError, KeyError, TypeError, AttributeError):
                     continue
                 yield Routes(queues, brokers)
+
+
+def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[Waited]:
+    """Who waited to be asked about half messages, as far as nothing before may have settled them: the first time of a program."""
+    groups: dict[str, set[str]] = {}
+    halves: list[tuple[str, str]] = []
+    for item in parsed.items if profile.half_messages else ():
+        if item.op in _SETTLING:
+            return
+        if isinstance(item, Other) and item.op == "question":
+            client = str(item.value["client"])
+            mine = {group for group, clients in groups.items() if clients == {client}}
+            if "error" not in item.value:
+                yield Waited(client, tuple(topic for topic, group in halves if group in mine), item.value["code"] is not None)
+            return
+        if isinstance(item, Asked) and item.op == "heartbeat":
+            for group in _producers(item):
+                groups.setdefault(group, set()).add(item.process)
+        if isinstance(item, Asked) and item.op == "send" and item.code in OK:
+            request = _request(item)
+            if is_checked(request) and request.properties.get(PGROUP, "") in groups:
+                halves.append((request.topic, request.properties[PGROUP]))
+
+
+def is_checked(request: Request) -> bool:
+    """Whether a send makes a half message that is asked about at once: one with a body, and for no other time, nor to be retried."""
+    named = request.properties
+    later = any(name in (DELAY, CHECK_IMMUNITY_TIME_IN_SECONDS) or name.startswith("TIMER_") for name in named)
+    plain = not later and not request.topic.startswith(RETRY_PREFIX) and any(request.bodies)
+    return request.kind == "send" and named.get(TRAN_MSG, "").lower() == "true" and plain
+
+
+def _producers(heartbeat: Asked) -> list[str]:
+    """The groups of the producers that are there; none for a body that cannot be read."""
+    try:
+        return [str(one["groupName"]) for one in _json(heartbeat)["producerDataSet"]]
+    except (ValueError, TypeError, KeyError):
+        return []
 
 
 def silenced(update: Asked) -> tuple[str, bool]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.operations import STRAY
@@ -99,6 +100,7 @@ class SimulatedRun:
         self._asked: list[_Asked] = []
         self._lines: dict[str, SimulatedConnection] = {}
         self._failed: set[tuple[str, int]] = set()
+        self._questions: list[dict[str, Any]] = []
         self._periodic = setting.periodic
         self._true: dict[tuple[str, str, str, str], None] = {}
         if setting.periodic:
@@ -121,7 +123,7 @@ class SimulatedRun:
             for address in [*self._lines]:
                 self._lines.pop(address).close()
         elif name == "question":
-            self.deployment.act("time", millis=PATIENCE)
+            self._wait_for_question()
         elif name != "meet":
             self.deployment.act(name, args.get("broker", 0), **arguments(step))
             if name == "crash":
@@ -168,8 +170,22 @@ class SimulatedRun:
         connection.begin(command)
         return asked
 
+    def _wait_for_question(self) -> None:
+        """Let time pass, and the brokers look for half messages of which nobody says anything; the producer is who said last that it is
+        there."""
+        self.deployment.act("time", millis=PATIENCE)
+        for node in self.cluster.nodes.values():
+            self.cluster.scheduler.complete(node.running.transaction_check.check())
+        there = [asked.event.process for asked in self._asked if asked.event.op == "heartbeat"]
+        heard = next(iter(self._questions), {"code": None, "client": there[-1] if there else ""})
+        self._questions.clear()
+        self._add("info", str(heard["client"]), "question", heard)
+
     def _arrived(self, asked: _Asked, answer: Command) -> None:
         value = answer_data(answer, self.cluster.clock.now(), bytes_data)
+        if answer.code == CHECK_TRANSACTION_STATE and not answer.is_response:
+            self._questions.append({**value, "client": asked.event.process})
+            return
         if asked.open and answer.opaque == asked.opaque:
             self._close(asked, "ok", value)
         else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.store.record import FIXED_SIZE
 from rocketproof_profiles import Profile
-from rocketproof_protocol.properties import CLUSTER, MSG_REGION, TRACE_ON, UNIQ_KEY, WAIT
+from rocketproof_protocol.properties import CHECK_TIMES, CLUSTER, MSG_REGION, REAL_QID, REAL_TOPIC, TRACE_ON, TRANSACTION_ID, UNIQ_KEY, WAIT
 
 _UNIQUE_KEY = "0" * 32  # as long as one that a broker makes
 
@@ -19,6 +19,24 @@ def stored_length(
 
     `cluster`, `region` and `traced` are what the broker writes: its settings brokerClusterName, regionId and traceOn.
     """
+    stored = _stored(properties, profile, cluster, region, traced)
+    trailing = profile.stores_parsed and profile.ends_properties
+    return len(properties_text(stored, trailing=trailing).encode())
+
+
+def half_length(properties: Mapping[str, str], topic: str, queue: str, profile: Profile, *, cluster: str = "DefaultCluster") -> int:
+    """Bytes of the text of a half message's properties for that topic and queue, when it has been checked for the first time (TRX-04)."""
+    stored = _stored(properties, profile, cluster)
+    if profile.names_transaction and stored.get(UNIQ_KEY):
+        stored[TRANSACTION_ID] = stored[UNIQ_KEY]
+    stored |= {REAL_TOPIC: topic, REAL_QID: queue, CHECK_TIMES: "1"}
+    return len(properties_text(stored, trailing=profile.ends_properties).encode())
+
+
+def _stored(
+    properties: Mapping[str, str], profile: Profile, cluster: str, region: str = "DefaultRegion", traced: bool = True
+) -> dict[str, str]:
+    """A message's properties with those that the broker adds."""
     stored = dict(properties)
     if profile.stores_parsed:
         if profile.always_traced:
@@ -28,8 +46,7 @@ def stored_length(
         stored[CLUSTER] = cluster
         if not profile.stores_wait:
             stored.pop(WAIT, None)
-    trailing = profile.stores_parsed and profile.ends_properties
-    return len(properties_text(stored, trailing=trailing).encode())
+    return stored
 
 
 def overhead(topic: str, stored: int) -> int:

@@ -69,7 +69,7 @@ class Profile:
     """Of a send with short names each required field is asked for before any is read, and the first that is missing is an error
     (REM-04)."""
 
-    wants_flags: bool = switch(False, since("P520", True, "recorded: tests/data/releases"), since("P511", False, "not recorded: as 5.3.3"))
+    wants_flags: bool = switch(False, since("P520", True, "recorded: tests/data/releases"), since("P514", False, "not recorded: as 5.3.3"))
     """A send with short names that does not say whether it is in unit mode, or a batch, is a null-pointer error before anything is checked;
     otherwise it is neither (REM-04)."""
 
@@ -181,7 +181,7 @@ class Profile:
     notices_ends: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_producers_behind_faults.py: a send is tried again at once"),
-        since("P510", False, "not recorded: up to 5.1.1 a client does not look at the end of a channel, from 5.1.4 on it does"),
+        since("P511", False, "not recorded: up to 5.1.1 a client does not look at the end of a channel, from 5.1.4 on it does"),
     )
     """Who waits for an answer fails at once when the other side ends the connection; otherwise only when the time for it is over, unless
     the connection breaks."""
@@ -234,7 +234,7 @@ class Profile:
         True,
         since("P49", False),
         since("P533", True, "A-5 and every stored message: its size"),
-        since("P511", False, "recorded: tests/data/releases"),
+        since("P514", False, "recorded: tests/data/releases"),
         since("P490", True, "recorded: tests/data/releases"),
     )
     """The text of properties ends with byte 2 (SEND-26)."""
@@ -374,7 +374,7 @@ class Profile:
     """Whoever deletes a topic has what groups have told of its queues go, too (TCM-31)."""
 
     # Transactions
-    half_messages: bool = switch(False, since("P45", True))
+    half_messages: bool = switch(False, since("P45", True), since("P420", False, "recorded: tests/data/releases"))
     """Transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise it is only asked whether it is there, and only by a
     broker that refuses it (TRX-01, TRX-02)."""
 
@@ -426,7 +426,7 @@ class Profile:
     )
     """The constructor makes the entries of 5.x too (TCM-03)."""
 
-    trace_topic: bool = switch(False, since("P45", True))
+    trace_topic: bool = switch(False, since("P45", True), since("P432", False, "not recorded: 4.4.0 is the first, by its code"))
     """The constructor may make the trace topic (TCM-03)."""
 
     topic_attributes: bool = switch(False, since("P533", True, "A-5 and every topic; A-14 and others: the remark says attributes={}"))
@@ -471,6 +471,7 @@ class Profile:
         False,
         since("P494", True, "not recorded, tests/real/test_later_switches.py: a restarted name server knows the updated topic alone"),
         since("P452", True, "not recorded: 4.5.2's sources register it so, as 4.9.4 does"),
+        since("P420", False, "not recorded: 4.3.0 is the first that registers it so, by its code"),
     )
     """What an administrator changes is registered without the other topics, with the version that the table has when the request is
     written; otherwise the whole table is (TCM-30, NS-03, HAZ-55)."""
@@ -627,7 +628,7 @@ class Profile:
     masks_permission: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0"),
-        since("P510", False, "recorded: tests/data/releases"),
+        since("P511", False, "recorded: tests/data/releases"),
     )
     """A broker without READ or WRITE registers what it and the topic allow; otherwise it registers its own permission (NS-11)."""
 

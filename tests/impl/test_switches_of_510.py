@@ -61,7 +61,7 @@ def test_a_limited_broker_keeps_the_flag_of_a_topic() -> None:
     assert (sent.perm, sent.topic_sys_flag) == (4, 3)
     assert registered_table(table, 4)["T"].topic_sys_flag == 0
     said = {name: (one.masks_permission, one.registers_flag) for name, one in PROFILES.items()}
-    assert (said["P494"], said["P510"], said["P511"], said["P533"]) == ((False, False), (False, True), (True, True), (True, True))
+    assert (said["P494"], said["P510"], said["P511"], said["P514"]) == ((False, False), (False, True), (False, True), (True, True))
 
 
 @pytest.mark.parametrize(("profile", "named", "code"), [("P510", "U", SUCCESS), ("P500", "U", SYSTEM_ERROR), ("P500", "T", SUCCESS)])

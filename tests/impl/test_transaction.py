@@ -56,9 +56,10 @@ def test_the_earliest_broker_refuses_a_property_that_it_can_parse_whatever_it_sa
     assert (answer.code, answer.remark) == ((NO_PERMISSION, REMARK) if refused else (SUCCESS, None))
 
 
+@pytest.mark.parametrize("profile", ["P40", "P420"])
 @behaviour("TRX-02")
-def test_the_earliest_broker_knows_no_half_messages() -> None:
-    stand = Stand("P40")
+def test_the_earliest_broker_knows_no_half_messages(profile: str) -> None:
+    stand = Stand(profile)
     stand.send(properties={"TRAN_MSG": "true"}, sys_flag=PREPARED, queue_id=2)
     message = stand.last()
     assert (message.topic, message.queue_id, message.sys_flag) == ("T", 2, PREPARED)

@@ -119,11 +119,11 @@ def test_a_release_reads_writes_and_draws_as_those_of_its_age(
         assert [given[age] for age in ("early_batches", "before_49", "below_zero")] == [early_batches, before_49, below_zero]
 
 
-@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P420", "P432", "P494", "P533"])
 def test_every_profile_has_its_settings(profile: str) -> None:
     given = settings(profile)
     assert given["stores_wait"] == (profile == "P533")
-    assert given["half_messages"] == (profile != "P40")
+    assert given["half_messages"] == (profile not in ("P40", "P420"))
 
 
 def is_extreme(e: Expr) -> bool:

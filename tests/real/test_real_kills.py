@@ -26,7 +26,7 @@ def test_a_real_broker_keeps_what_it_acknowledged() -> None:
 
 
 @pytest.mark.behaviour("REC-02", "HAZ-59")
-@pytest.mark.parametrize("version", ["4.9.2", "4.9.4", "5.3.3"])
+@pytest.mark.parametrize("version", ["4.9.2", "4.9.4", "5.1.1", "5.1.4", "5.3.3"])
 def test_what_becomes_of_a_file_without_length(version: str) -> None:
     """As the switch `wrong_length` says."""
     target = Apache(version)

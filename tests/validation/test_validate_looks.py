@@ -340,7 +340,7 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
         reader.deployment.close()
 
 
-@pytest.mark.parametrize(("profile", "known"), [("P494", False), ("P520", False), ("P511", True), ("P500", True)])
+@pytest.mark.parametrize(("profile", "known"), [("P494", False), ("P520", False), ("P514", True), ("P511", True), ("P500", True)])
 def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
     recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
@@ -352,7 +352,10 @@ def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, know
     assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
 
 
-@pytest.mark.parametrize(("profile", "known"), [("P494", True), ("P491", True), ("P500", True), ("P492", False), ("P533", False)])
+@pytest.mark.parametrize(
+    ("profile", "known"),
+    [("P494", True), ("P491", True), ("P500", True), ("P511", True), ("P492", False), ("P514", False), ("P533", False)],
+)
 def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
     recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})

@@ -62,7 +62,9 @@ class Line(NamedTuple):
 
 LINES: Final = (
     Line((4, 0), "P40"),
+    Line((4, 1), "P420"),
     Line((4, 3), "P45"),
+    Line((4, 3, 1), "P432"),
     Line((4, 4), "P440"),
     Line((4, 5), "P452"),
     Line((4, 6), "P460"),
@@ -78,6 +80,7 @@ LINES: Final = (
     Line((5, 0), "P500"),
     Line((5, 1), "P510"),
     Line((5, 1, 1), "P511"),
+    Line((5, 1, 4), "P514"),
     Line((5, 2), "P520"),
     Line((5, 3), "P533"),
     Line((5, 4), "P540"),

@@ -265,7 +265,7 @@ def _own_item(profile: Profile) -> int:
     return added + bool(added)
 
 
-_MISREADING: Final = ("P49", "P491", "P492", "P493", "P494", "P511", "P533", "P550")
+_MISREADING: Final = ("P49", "P491", "P492", "P493", "P494", "P514", "P533", "P550")
 """Where a batch with a flag of IPv6 was tried on a release and leaves nothing behind. From 4.6.1 to 4.9.0 a broker that goes over two such
 records runs out of memory, and 5.0.0 and 5.1.0 count them in their queue."""
 

@@ -13,7 +13,7 @@ from rocketproof_profiles import PROFILES, inherited
 
 _GAPS: Final = {"P510": "a message that the store refuses has taken an offset (APP-03)"}
 _SHIFTED: Final = {"P510": "behind such a gap a queue has no entry with the record's number, and a start goes on at its entries' number"}
-_STOPPED: Final = {"P511": "the store stops before the delay service, and a delivery that fails is left out (zoo B7)"}
+_STOPPED: Final = {"P514": "the store stops before the delay service, and a delivery that fails is left out (zoo B7)"}
 _AGAIN: Final = {**_STOPPED, "P492": "a stop may come between a delivery and the end of the scan that notes it (REC-05)"}
 STARTS_UNSIZED: Final = "a broker starts on a file that was made and has no length yet"
 UNSIZED: Final = {

@@ -23,6 +23,7 @@ from rocketproof_properties.releases.switching import Recorded
 from rocketproof_properties.replay import dispatched
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.zoo.bugs import chosen
+from rocketproof_properties.zoo.search import compared
 
 PERFORMED = against._performed
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
@@ -143,6 +144,23 @@ def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
     assert (stored["rules"], stored["again"], len(stored["steps"])) == (["BAT-03", "BAT-04"], True, 1)
     assert (data["programs"], data["compared"], data["exit"]) == (3, 3, 1)
     assert "inprocess:P540 against inprocess:P533" in capsys.readouterr().out
+
+
+def test_the_program_of_what_was_waited_for_is_made_smaller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no other."""
+    batch = ("send", {"topic": "B", "items": [["a", {"KEYS": "k"}]]})
+    programs = [Program(1, "test", (("send", {"topic": "x" * 128, "body": "b"}),)), Program(2, "test", (("send", {}), batch))]
+    monkeypatch.setattr(against, "_programs", lambda request: programs)
+    both = InProcess("P533"), InProcess("P540")
+    found = against.against(
+        against.AgainstRequest(*both, tmp_path, until=lambda one: one.cause.about == "record.property CLUSTER", seconds=60)
+    )
+    assert found.enough is not None and found.seen is not None and found.seen < found.seconds
+    assert found.enough.again and [args.keys() for _, args in found.enough.program.steps] == [{"items"}]
+    assert {one.again for one in found.differing if one.cause.about == "send.remark"} == {None}
+    (bug,) = chosen(["A7"])
+    searched = compared(bug, "bad", "4.6.0", tmp_path, found)
+    assert (searched.steps, searched.seconds, searched.programs) == (1, found.seen, 2)
 
 
 def test_what_was_found_before_an_interruption_is_written(

@@ -45,8 +45,8 @@ TRIED, TRIED_ALONE = 16, 4
 
 @dataclass(frozen=True)
 class AgainstRequest:
-    """What to do: programs on the target `first`, and on `second`, which is compared with it. `until`: a difference that is enough.
-    `plain`: programs are drawn by chance alone."""
+    """What to do: programs on the target `first`, and on `second`, which is compared with it. `until`: a difference that is enough, whose
+    program alone is made smaller then, whatever time is left. `plain`: programs are drawn by chance alone."""
 
     first: Target
     second: Target
@@ -109,6 +109,8 @@ class AgainstReport(Ran):
     differing: list[Differing] = field(default_factory=list)
     enough: Differing | None = None
     """The difference that was waited for, which may be told under another one with the same cause."""
+    seen: float | None = None
+    """Seconds until then."""
 
     @property
     def exit_code(self) -> int:
@@ -142,6 +144,9 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
     made = AgainstReport(request.first.name, request.second.name, seed=request.seed)
     try:
         _search(made, both, request, progress)
+        if made.enough is not None:
+            bounds.seconds, made.seen = None, time.monotonic() - began
+        _make_smaller(made, both, request, progress)
     except KeyboardInterrupt:
         made.stopped = CTRL_C
     except TargetError as problem:
@@ -156,7 +161,7 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
 
 
 def _search(made: AgainstReport, both: Sequence[Stage], request: AgainstRequest, progress: Progress) -> None:
-    """Fill the report: what differs, then with smaller programs."""
+    """Fill the report: what differs."""
     found: dict[Cause, Differing] = {}
     for portion in _portions(_programs(request), PORTION if request.until is not None else 0):
         for program, pair in _performed(both, portion, progress):
@@ -170,8 +175,13 @@ def _search(made: AgainstReport, both: Sequence[Stage], request: AgainstRequest,
         if both[0].bounds.over or made.enough is not None:
             break
     made.differing = sorted(found.values(), key=lambda one: -one.count)
+
+
+def _make_smaller(made: AgainstReport, both: Sequence[Stage], request: AgainstRequest, progress: Progress) -> None:
+    """Fill the report with smaller programs: of what was waited for, or of all."""
+    wanted = made.differing[:MOST] if made.enough is None else [made.enough]
     for number in range(request.rounds):
-        if both[0].bounds.over or not _round(both, made.differing[:MOST], number, progress):
+        if both[0].bounds.over or not _round(both, wanted, number, progress, request.until if made.enough is not None else None):
             return
 
 
@@ -239,8 +249,11 @@ def _note(found: dict[Cause, Differing], new: Differing) -> None:
         known.count += 1
 
 
-def _round(both: Sequence[Stage], differing: Sequence[Differing], number: int, progress: Progress) -> bool:
-    """Try smaller programs of each, in the first round also itself; whether one became smaller."""
+def _round(
+    both: Sequence[Stage], differing: Sequence[Differing], number: int, progress: Progress, until: Callable[[Differing], bool] | None = None
+) -> bool:
+    """Try smaller programs of each, in the first round also itself; whether one became smaller. `until`: what a smaller one has to show,
+    where it is more than the same difference."""
     programs: list[Program] = []
     of: dict[int, Differing] = {}
     themselves: set[int] = set()
@@ -259,12 +272,14 @@ def _round(both: Sequence[Stage], differing: Sequence[Differing], number: int, p
         one = of[program.number]
         if program.number in themselves and all(each.tells for each in pair):
             repeated.add(id(one))
-        same = next((each for each in _differences(pair) if cause_of(each, pair[0].history).about == one.cause.about), None)
+        causes = ((each, cause_of(each, pair[0].history)) for each in _differences(pair))
+        alike = (replace(one, cause=cause, program=program, difference=each, histories=pair) for each, cause in causes)
+        same = next((each for each in alike if each.cause.about == one.cause.about and (until is None or until(each))), None)
         if same is None:
             continue
         shown.add(id(one))
         if pair[0].size < one.size:
-            one.cause, one.program, one.difference, one.histories = cause_of(same, pair[0].history), program, same, pair
+            one.cause, one.program, one.difference, one.histories = same.cause, program, same.difference, pair
             smaller = True
     for one in differing:
         if id(one) in shown:

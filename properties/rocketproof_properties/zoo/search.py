@@ -73,7 +73,7 @@ def search(
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
     if bug.how == "against":
         both = Apache(bug.good), Apache(release)
-        asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, rounds=0, until=partial(_differs, bug), plain=plain)
+        asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, until=partial(_differs, bug), plain=plain)
         return compared(bug, on, release, folder, against(asked, progress))
     target = Apache(release, profile=bug.profile or profile_of(bug.good or bug.bad))
     if bug.faults:
@@ -112,7 +112,9 @@ def compared(bug: Bug, on: On, release: str, folder: Path, report: AgainstReport
     found = report.enough
     others = tuple(dict.fromkeys(one.cause.about for one in report.differing if not _differs(bug, one)))
     first, programs = (found.cause.about, found.at) if found is not None else (None, report.programs)
-    return Searched(bug, on, release, first, others, programs, report.seconds, folder, stopped=report.stopped)
+    seconds = report.seconds if report.seen is None else report.seen
+    steps = len(found.program.steps) if found is not None and found.again else None
+    return Searched(bug, on, release, first, others, programs, seconds, folder, steps=steps, stopped=report.stopped)
 
 
 def _shown(bug: Bug, program: Judged) -> list[str]:

@@ -178,6 +178,14 @@ class Profile:
     min_offset_remark: str | None = switch(None, since("P533", "", "not recorded, tests/real/test_later_switches.py: request 31"))
     """The remark of an answer with a queue's first offset."""
 
+    bounds_by_time: str = switch(
+        "none",
+        since("P533", "both", "not recorded, tests/real/test_searches_by_time.py: request 29 about messages of one time"),
+        since("P510", "none", "not recorded, tests/real/test_searches_by_time.py"),
+    )
+    """Which bounds a search for a queue's offset by a time knows: "both", the first offset stored then or later and the last one stored
+    then or earlier, as is asked; the "lower" one, whatever is asked; or "none": of several stored then it finds any, else the nearest."""
+
     notices_ends: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_producers_behind_faults.py: a send is tried again at once"),

@@ -1,5 +1,5 @@
 """What a broker tells: its topics, groups and settings, the ends of a queue, a record, records by a key (requests
-12, 21, 26, 30 to 33, 201, 202)."""
+12, 21, 26, 29 to 33, 201, 202)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rocketproof_protocol.codes import (
     GET_TOPIC_STATS_INFO,
     QUERY_MESSAGE,
     QUERY_NOT_FOUND,
+    SEARCH_OFFSET_BY_TIMESTAMP,
     SUCCESS,
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
@@ -25,7 +26,15 @@ from rocketproof_protocol.fastjson import dumps, map_text
 
 from ..java import utf8
 from ..remoting.command import Command, response_to
-from ..remoting.headers import QueryMessageRequestHeader, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, is_null, read
+from ..remoting.headers import (
+    QueryMessageRequestHeader,
+    QueueRequestHeader,
+    SearchOffsetRequestHeader,
+    TopicRequestHeader,
+    ViewMessageRequestHeader,
+    is_null,
+    read,
+)
 from ..remoting.ports import Channel
 from ..route import encode_json
 from ..topic import table_to_data, version_to_data
@@ -36,6 +45,8 @@ from .settingstext import FIELDS, settings_text
 ASKS_UNIQUE = "_UNIQUE_KEY_QUERY"
 """The field of a query that looks for a message by its unique key; the broker says then how many it may find."""
 MOST_UNIQUE = 32
+UPPER = "UPPER"
+"""The bound that a search by time may ask for; any other word, and none, is the lower one."""
 
 
 class InspectionProcessor:
@@ -51,6 +62,7 @@ class InspectionProcessor:
             GET_BROKER_CONFIG: self._get_broker_config,
             GET_MAX_OFFSET: self._get_max_offset,
             GET_MIN_OFFSET: self._get_min_offset,
+            SEARCH_OFFSET_BY_TIMESTAMP: self._search_offset,
             GET_EARLIEST_MSG_STORETIME: self._get_earliest_msg_storetime,
             QUERY_MESSAGE: self._query_message,
             VIEW_MESSAGE_BY_ID: self._view_message_by_id,
@@ -87,6 +99,13 @@ class InspectionProcessor:
         header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         response.remark = self._broker.profile.min_offset_remark
         response.ext_fields = {"offset": str(self._broker.store.min_offset(header.topic, header.queue_id))}
+
+    async def _search_offset(self, request: Command, response: Command) -> None:
+        """The offset of what a queue has got at a time, as far as it is dispatched; 0 for queues nobody knows, and for empty ones."""
+        header = read(SearchOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
+        upper = (header.boundary_type or "").upper() == UPPER
+        offset = self._broker.store.offset_at(header.topic, header.queue_id, header.timestamp, upper=upper)
+        response.ext_fields = {"offset": str(offset)}
 
     async def _get_earliest_msg_storetime(self, request: Command, response: Command) -> None:
         """When the first message that a queue still has was stored (milliseconds); -1 for a queue without any, and for one nobody knows."""

@@ -374,6 +374,16 @@ class QueueRequestHeader(WithNulls):
 
 
 @dataclass(slots=True)
+class SearchOffsetRequestHeader(WithNulls):
+    """A queue's offset is asked for by when its message was stored (ms); later releases tell the bound that is meant, LOWER or UPPER."""
+
+    topic: str
+    queue_id: int
+    timestamp: Long
+    boundary_type: str | None = None
+
+
+@dataclass(slots=True)
 class QueryMessageRequestHeader(WithNulls):
     """A key by which records of a topic are looked for: at most so many, stored in that time (ms)."""
 

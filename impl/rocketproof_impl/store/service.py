@@ -16,6 +16,7 @@ from ..message import Message
 from ..ports import Clock, Disk
 from ..service import Service
 from ..tasks import Pause, Work
+from .bytime import offset_at
 from .checkpoint import StoreCheckpoint
 from .commitlog import Append, CommitLog, Statistics
 from .consumequeue import ConsumeQueues, Entry, tags_code
@@ -240,6 +241,18 @@ class MessageStore:
         entry = None if queue is None else queue.entry(queue_offset)
         data = None if entry is None else self.commit_log.files.select(entry.physical_offset, entry.size)
         return None if data is None else self.commit_log.decode(data)
+
+    def offset_at(self, topic: str, queue_id: int, time: int, *, upper: bool = False) -> int:
+        """The offset of a queue by when its message was stored (ms); 0 for a queue that nobody knows (see `bytime`)."""
+        queue = self.queues.find(topic, queue_id)
+        if queue is None:
+            return 0
+
+        def stored_at(offset: int) -> int | None:
+            found = self.get_message(topic, queue_id, offset)
+            return None if found is None else found.store_timestamp
+
+        return offset_at(queue, stored_at, time, bounds=self._profile.bounds_by_time, upper=upper)
 
     def query_message(self, topic: str, key: str, most: int, begin: int, end: int) -> QueryMessageResult:
         """The records under a key that are still in the log, in its order. Raises JavaError."""

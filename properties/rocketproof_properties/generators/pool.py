@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from rocketproof_impl.java import LONG_MAX
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.topics import TEMPLATE
@@ -281,6 +282,8 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("max_offset", {"topic": _NAMED, "queue": (0, 1, 7, -1)}),
     _one("stats", {"topic": _NAMED}),
     _one("earliest", {"topic": _NAMED, "queue": (0, 1, 8, -1)}),
+    _one("search", {"topic": _NAMED, "queue": (0, 1, 8, -1), "time": (0, LONG_MAX, -1), "upper": (None, True, False)}),
+    _many("messages by a time", ("send", {**_BATCH, "topic": ("A",)}), ("search", {**_OF_A, "time": (LONG_MAX, 0), "upper": (None, True)})),
     _one("pull", {"topic": _NAMED, "queue": (0, 1, 4, -1), "offset": (0, 1, 100, -1), "most": (32, 1, 0)}),
     _many("a pull behind the end", ("send", _PLAIN), ("pull", {"topic": ("A",), "offset": (2, 1, 3)}), lasting=True),
     _many(
@@ -348,6 +351,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     *(phrase for kind in ("pull", "commit") for phrase in _formed(kind, {**_OF_A, "group": ("g",)})),
     *_formed("progress", {**_OF_A, "group": ("g",)}, but=("topic",)),
     *_formed("delete_group", {"group": ("g",)}),
+    *_formed("search", {**_OF_A, "time": (0,)}),
     *_formed("view", {"place": (-1,)}),
     *_formed("find", {**_OF_A, "key": ("k",)}),
     _one("heartbeat", {"group": (None, "g")}),

@@ -16,7 +16,7 @@ NOTHING_THERE: Final[Mapping[str, tuple[int, ...]]] = {
     "progress": (codes.QUERY_NOT_FOUND,),
 }
 """What is answered about a queue into which nothing is dispatched yet."""
-ENDS: Final = ("max_offset", "pull", "earliest")
+ENDS: Final = ("max_offset", "search", "pull", "earliest")
 """Requests that answer which messages a queue has."""
 OF_DISPATCH: Final = (*ENDS, "progress")
 """Requests whose answers say how far a broker has dispatched."""

@@ -195,7 +195,7 @@ class Reference:
             return False
         if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and int(asked.value["code"]) != UNSUPPORTED_CODE:
             return False  # releases serve more codes than the reference implementation
-        if asked.op in ("max_offset", *NOTHING_THERE) and self._is_behind(asked, recorded, found):
+        if asked.op in ("max_offset", "search", *NOTHING_THERE) and self._is_behind(asked, recorded, found):
             return False
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 

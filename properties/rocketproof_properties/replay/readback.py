@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig, group_to_data
 from rocketproof_impl.message import Host, Message
+from rocketproof_impl.store.bytime import StoredAt, offset_at
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
@@ -224,6 +226,8 @@ class ReadBack:
             return None if other is None else other.store_timestamp
 
         args, fields = recorded["args"], found["fields"]
+        if recorded["name"] == "search" and found["code"] == codes.SUCCESS:
+            fields["offset"] = str(self._searched(args, partial(stored, args["topic"], args["queue"]), recorded["fields"].get("offset")))
         if found["code"] == codes.PULL_OFFSET_MOVED:
             fields.pop("nextBeginOffset")  # where to go on behind the end is the end in 4.9.4 and 5.x, and was the begin in 4.9.2
         if recorded["code"] != found["code"]:
@@ -245,6 +249,15 @@ class ReadBack:
             known_ = [theirs[at].physical_offset if at in theirs else None for at in found["places"]]
             if None not in known_ and recorded.get("places") != known_:
                 yield Difference("records", recorded.get("places"), known_)
+
+    def _searched(self, args: Mapping[str, Any], stored_at: StoredAt, told: object) -> object:
+        """The offset for a time of the target's, as the target has stored the messages of the queue; what was `told` where that of one of
+        them is not known."""
+        queue = self.store.queues.find(args["topic"], args["queue"])
+        if queue is None or any(stored_at(offset) is None for offset in range(queue.min_offset, queue.max_offset)):
+            return 0 if queue is None else told
+        bounds = self.followed.profile.bounds_by_time
+        return offset_at(queue, stored_at, args["time"], bounds=bounds, upper=bool(args.get("upper")))
 
     def _found(
         self, fields: Mapping[str, str], there: Iterable[int], answer: Mapping[str, Any], late: Collection[int] = ()

@@ -21,6 +21,8 @@ from ..steps.vocabulary import SECOND, Step
 MOST_QUEUES: Final = 6
 """Queues of a program that are asked about."""
 MOST_TAGS: Final = 2
+MOST_SEARCHED: Final = 2
+"""Queues of a program whose messages are asked for by a time."""
 MOST_KEYS: Final = 2
 """Keys of a program that are asked about."""
 READER: Final = SYSTEM_GROUPS[0]
@@ -46,16 +48,21 @@ def questions(
     topics: Collection[str],
     queues: Sequence[tuple[str, int, int]],
     tags: Mapping[tuple[str, int], Collection[str]],
+    times: Mapping[tuple[str, int], Collection[int]],
     groups: Collection[str],
     keys: Mapping[tuple[str, str], Sequence[int]],
 ) -> Iterator[Step]:
-    """What is asked of topics and of queues with their next offsets; `tags` are those of a queue's messages, `keys` those of a topic's with
-    the times at which records that have them were stored."""
+    """What is asked of topics and of queues with their next offsets; `tags` are those of a queue's messages, `times` are when they
+    were stored (ms); `keys` are those of a topic's messages, with when these were stored."""
     for topic in topics:
         yield "stats", {"topic": topic}
         yield "find", {"topic": topic, "key": NO_KEY}
-    for (topic, key), times in sorted(keys.items())[:MOST_KEYS]:
-        yield from sought(topic, key, times)
+    for (topic, key), since in sorted(keys.items())[:MOST_KEYS]:
+        yield from sought(topic, key, since)
+    for (topic, queue), stored in sorted(times.items())[:MOST_SEARCHED]:
+        for time in around(stored):
+            yield "search", {"topic": topic, "queue": queue, "time": time}
+            yield "search", {"topic": topic, "queue": queue, "time": time, "upper": True}
     for topic, queue, end in sorted(queues, key=lambda row: not row[2])[:MOST_QUEUES]:
         of = {"topic": topic, "queue": queue}
         yield "min_offset", of
@@ -78,6 +85,12 @@ def sought(topic: str, key: str, times: Sequence[int]) -> Iterator[Step]:
     yield "find", {**of, "begin": max(times) - SECOND}
     yield "find", {**of, "begin": max(times) + 1}
     yield "find", {**of, "begin": min(times) - SECOND, "end": max(times)}
+
+
+def around(times: Collection[int]) -> list[int]:
+    """Times of a queue's messages, and such beside them (ms)."""
+    first, last = min(times), max(times)
+    return sorted({first - 1, first, (first + last) // 2, last, last + 1})
 
 
 def steady(look: Mapping[str, Any]) -> dict[str, Any]:

@@ -264,18 +264,21 @@ def _looks(
     if known is not None:
         yield "groups", {"groups": {name: config for name, config in known.items() if names.is_mine(name)}}
     tags: dict[tuple[str, int], set[str]] = {}
+    times: dict[tuple[str, int], list[int]] = {}
     keys: dict[tuple[str, str], list[int]] = {}
     for data in records.values():
         record = record_at(data, place_of(data))
         if record is None:
             continue
+        if names.is_mine(record.topic):
+            times.setdefault((record.topic, record.queue_id), []).append(record.store_timestamp)
         for key in _keys(record) if names.is_mine(record.topic) else ():
             keys.setdefault((record.topic, key), []).append(record.store_timestamp)
         tag = record.properties.get(TAGS)
         if tag and _SIMPLE.fullmatch(tag):
             tags.setdefault((record.topic, record.queue_id), set()).add(tag)
     mine = sorted(name for name in table or {} if names.is_mine(name))
-    asked = list(questions(mine, [(topic, queue, end) for topic, queue, end, _ in queues], tags, sorted(groups), keys))
+    asked = list(questions(mine, [(topic, queue, end) for topic, queue, end, _ in queues], tags, times, sorted(groups), keys))
     first, again = look_around(reader, asked), look_around(reader, asked)
     moved = [[topic, queue, end, now] for topic, queue, end, _ in queues if (now := reader.next_offset(topic, queue)) not in (None, end)]
     after = reader.topics()

@@ -259,6 +259,14 @@ def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> 
     return Call("earliest", to, codes.GET_EARLIEST_MSG_STORETIME, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
+def search(context: Context, to: str, *, topic: str = "A", queue: int = 0, time: int = 0, upper: bool | None = None) -> Call:
+    """The offset of a queue by when its message was stored (ms): the first one then or later, or with `upper` the last one then or earlier,
+    as far as a release knows such bounds; None does not say which."""
+    fields = {"topic": context.names.topic(topic), "queueId": str(queue), "timestamp": str(time)}
+    bound = {} if upper is None else {"boundaryType": "UPPER" if upper else "LOWER"}
+    return Call("search", to, codes.SEARCH_OFFSET_BY_TIMESTAMP, fields | bound)
+
+
 def pull(
     context: Context,
     to: str,

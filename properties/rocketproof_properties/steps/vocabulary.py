@@ -78,6 +78,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "min_offset": _asks("somebody asks for the first offset of a queue", requests.min_offset),
     "stats": _asks("somebody asks for the ends of all queues of a topic", requests.stats),
     "earliest": _asks("somebody asks when the first message of a queue was stored", requests.earliest),
+    "search": _asks("somebody asks for the offset of a queue by when its message was stored", requests.search),
     "pull": _asks("a consumer asks for records of a queue", requests.pull),
     "progress": _asks("a consumer asks how far its group is in a queue", requests.progress),
     "commit": _asks("a consumer says how far its group is in a queue", requests.commit),

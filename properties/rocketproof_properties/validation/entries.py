@@ -87,6 +87,7 @@ _COMPARED: Final = (
     _compared("administration", "an administrator's request is answered as by the reference implementation", " ".join(_ADMINISTRATION)),
     _compared("route", "the name server knows the queues and addresses that the reference implementation knows", "route"),
     _compared("earliest", "the time of a queue's first message is that of the reference implementation", "earliest"),
+    _compared("search", "the offset of a queue by a time is that of the reference implementation", "search"),
     _compared("topic.made", "a topic is there if and only if the reference implementation has made it", "topic", "the broker's entry"),
     _compared(
         "topic.queues", "a topic has as many queues as the reference implementation gives it", "topic", "readQueueNums|writeQueueNums"

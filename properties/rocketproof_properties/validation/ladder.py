@@ -163,6 +163,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "end": Request(5, "transactions: a half message is never committed, and there is no answer that would say so"),
     "topic": Request(0, "topics that an administrator makes: other counts of queues, permissions, orders, templates"),
     "group": Request(0, "consumer groups that an administrator makes: limits of retries, numbers of retry queues"),
+    "search": Request(0, "the offset of a queue by a time", {"topic": "nowhere"}),
     "earliest": Request(0, "the time of a queue's first message", {"topic": "nowhere"}),
     "heartbeat": Request(0, "producers that are known to the broker: it asks nobody what became of a half message"),
     "register": Request(0, "several brokers behind a name server, as it shows them in a route"),

@@ -22,7 +22,7 @@ from .places import tells_unheard
 from .ways import PLACING, linked, subject_of
 
 MAKE_NONE = (
-    *("topic_config", "max_offset", "earliest", "pull", "progress", "commit", "find", "view", "topics", "settings"),
+    *("topic_config", "max_offset", "search", "earliest", "pull", "progress", "commit", "find", "view", "topics", "settings"),
     *("delete_topic", "delete_group", "end_transaction", "configure"),
 )
 """Requests by which a broker makes no topic. Those that do are sends, send-backs, heartbeats and updates (TCM-10 to TCM-30)."""

@@ -12,7 +12,7 @@ from .ways import PLACING
 
 HEARD = (
     *(*JUDGED, *PLACING, *PROGRESS, "heartbeat", "consumer", "leave"),
-    *("min_offset", "earliest", "find", "view", "topics", "groups", "settings", "stats"),
+    *("min_offset", "search", "earliest", "find", "view", "topics", "groups", "settings", "stats"),
 )
 """Requests by which no group's offset changes but as the specification says."""
 

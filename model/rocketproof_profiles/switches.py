@@ -181,6 +181,7 @@ class Profile:
     bounds_by_time: str = switch(
         "none",
         since("P533", "both", "not recorded, tests/real/test_searches_by_time.py: request 29 about messages of one time"),
+        since("P511", "lower", "not recorded, tests/real/test_searches_by_time.py"),
         since("P510", "none", "not recorded, tests/real/test_searches_by_time.py"),
     )
     """Which bounds a search for a queue's offset by a time knows: "both", the first offset stored then or later and the last one stored

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from marks import behaviour
-from sending import Stand
+from sending import Stand, batch_request, send_request
 from simulated import fields_of, present
 
 from rocketproof_impl.broker.settingstext import FIELDS, properties_of
@@ -158,8 +158,68 @@ def test_a_queue_whose_last_record_is_gone_has_no_time() -> None:
     assert b'"lastUpdateTimestamp":-1' in (stand.call(202, None, topic="T").body or b"")
 
 
+STORED = (0, 225, 225, 225, 464)
+"""When the messages of a queue were stored (ms): three of them, a batch, at one time."""
+SEARCHED = {
+    "LOWER": {-1: 0, 0: 0, 1: 1, 100: 1, 224: 1, 225: 1, 226: 4, 463: 4, 464: 4, 465: 5, 9999: 5},
+    "UPPER": {-1: 0, 0: 0, 1: 0, 100: 0, 224: 0, 225: 3, 226: 3, 463: 3, 464: 4, 465: 4, 9999: 4},
+    "": {-1: 0, 0: 0, 1: 0, 100: 0, 224: 1, 225: 2, 226: 3, 344: 3, 345: 4, 463: 4, 464: 4, 465: 4, 9999: 4},
+}
+"""By the bound that is given: the offset for a time, as 4.9.4 (none) and 5.3.3 answered it of such a queue."""
+
+
+def searched(profile: str, bound: str | None = None, *, per_file: int = 1000) -> dict[int, int]:
+    """The offset that is answered for each time."""
+    stand = Stand(profile, mapped_file_size_consume_queue=20 * per_file)
+    began = stand.clock.now()
+    for at, bodies in ((0, 1), (225, 3), (464, 1)):
+        stand.scheduler.advance(began + at - stand.clock.now())
+        stand.broker.receive(stand.channel, batch_request(bodies=(b"a",) * bodies) if bodies > 1 else send_request())
+        stand.scheduler.settle()
+        stand.broker.store.dispatch()
+    stored = [message.store_timestamp - began for message in stand.broker.store.records()]
+    assert stored == list(STORED)
+    more = {} if bound is None else {"boundaryType": bound}
+    times = sorted({*SEARCHED["LOWER"], *SEARCHED[""]})
+    answers = {at: stand.call(29, None, topic="T", queueId=0, timestamp=began + at, **more) for at in times}
+    assert all(answer.code == 0 for answer in answers.values())
+    return {at: int(fields_of(answer)["offset"]) for at, answer in answers.items()}
+
+
+@pytest.mark.parametrize(
+    ("profile", "bound", "wanted"),
+    [
+        ("P494", None, ""), ("P494", "UPPER", ""), ("P510", "UPPER", ""), ("P511", "UPPER", "LOWER"),
+        ("P533", None, "LOWER"), ("P533", "LOWER", "LOWER"), ("P533", "upper", "UPPER"), ("P533", "any", "LOWER"),
+    ],
+)  # fmt: skip
+def test_the_offset_of_a_time(profile: str, bound: str | None, wanted: str) -> None:
+    found = searched(profile, bound)
+    assert {at: found[at] for at in SEARCHED[wanted]} == SEARCHED[wanted]
+
+
+@pytest.mark.parametrize(("profile", "bound"), [("P533", None), ("P533", "UPPER")])
+def test_the_bounds_of_a_time_do_not_depend_on_the_files_of_a_queue(profile: str, bound: str | None) -> None:
+    assert searched(profile, bound, per_file=2) == searched(profile, bound)
+
+
+def test_one_file_of_a_queue_is_looked_through_for_a_time() -> None:
+    """Of files of two messages the first one goes up to 225, and for 226 only the last one goes so far, however near the others are."""
+    found = searched("P494", per_file=2)
+    assert (found[1], found[225], found[226], found[9999]) == (0, 1, 4, 4)
+
+
+@pytest.mark.parametrize("profile", ["P494", "P533"])
+def test_queues_without_messages_have_offset_0_at_any_time(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send()
+    asked = [("T", 1), ("T", 0), ("T", 9), ("T", -1), ("nowhere", 0)]  # of queue 0 nothing is dispatched
+    answers = [stand.call(29, None, topic=topic, queueId=queue, timestamp=FOREVER) for topic, queue in asked]
+    assert [fields_of(answer) for answer in answers] == [{"offset": "0"}] * len(asked)
+
+
 @behaviour("REM-04")
-@pytest.mark.parametrize("code", [30, 31, 33, 202])
+@pytest.mark.parametrize("code", [29, 30, 31, 33, 202])
 def test_fields_that_are_missing(code: int) -> None:
     assert "RemotingCommandException: the custom field <" in str(Stand("P49").call(code).remark)
     assert str(Stand("P494").call(code).remark).startswith("java.lang.NullPointerException")

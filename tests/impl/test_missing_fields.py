@@ -19,6 +19,7 @@ HEADERS: Final[dict[str, type[Any]]] = {
     "delete_group": headers.DeleteGroupRequestHeader,
     "max_offset": headers.QueueRequestHeader,
     "min_offset": headers.QueueRequestHeader,
+    "search": headers.SearchOffsetRequestHeader,
     "earliest": headers.QueueRequestHeader,
     "stats": headers.TopicRequestHeader,
     "find": headers.QueryMessageRequestHeader,

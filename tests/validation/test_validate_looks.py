@@ -92,6 +92,16 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         (SEND,),
         "stats.code",
     ),
+    "the earlier message for a time between two": (
+        [Text("rocketproof_impl.store.bytime:_nearest", "key=itemgetter(0)", "key=itemgetter(1)")],
+        (SEND, ("time", {"millis": 300}), SEND),
+        "search.offset",
+    ),
+    "another message of a time": (
+        [Text("rocketproof_impl.store.bytime:_nearest", "if stored == time:", "if False:")],
+        (BATCH,),
+        "search.offset",
+    ),
     "another answer each time": (
         [
             Text(

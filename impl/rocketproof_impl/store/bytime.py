@@ -32,7 +32,8 @@ def offset_at(queue: ConsumeQueue, stored_at: StoredAt, time: int, *, bounds: st
 
 def _nearest(stored_at: StoredAt, first: int, last: int, time: int, per_file: int) -> int:
     """An offset stored at `time`, of several the one that halving comes upon; else the nearer of the two beside it, of two as near the
-    earlier one. A file has so many offsets; the first file that goes up to `time` is looked through, or the last."""
+    earlier one. A file has so many offsets; the first file that goes up to `time` is looked through, or the last. How far one goes its last
+    message says here, and in those releases when the file was changed, a moment later."""
     low, stop = first, first - first % per_file + per_file
     while stop <= last and (stored_at(stop - 1) or 0) < time:
         low, stop = stop, stop + per_file

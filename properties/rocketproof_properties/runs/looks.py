@@ -88,9 +88,9 @@ def sought(topic: str, key: str, times: Sequence[int]) -> Iterator[Step]:
 
 
 def around(times: Collection[int]) -> list[int]:
-    """Times of a queue's messages, and such beside them (ms)."""
+    """The times of a queue's first and last message, and such beside them and between them, nearer to the one and to the other (ms)."""
     first, last = min(times), max(times)
-    return sorted({first - 1, first, (first + last) // 2, last, last + 1})
+    return sorted({first - 1, first, (2 * first + last) // 3, (first + 2 * last) // 3, last, last + 1})
 
 
 def steady(look: Mapping[str, Any]) -> dict[str, Any]:

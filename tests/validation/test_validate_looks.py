@@ -12,7 +12,7 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.changes.target import Forked
-from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging import restarts
@@ -25,7 +25,7 @@ from rocketproof_properties.runs.recording import Recording
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
-from rocketproof_properties.validation.restarts import Late, Report, in_time, restart_each
+from rocketproof_properties.validation.restarts import Late, Report, in_time, restart_each, restart_name_server
 
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
@@ -285,6 +285,45 @@ def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatc
     assert judged.path.exists() and "restart.topics" in judged.exercised | {property_}
 
 
+REGISTRATION = "rocketproof_impl.broker.registration:Registration"
+UNTOLD: dict[str, tuple[Patch, bool, bool]] = {
+    "brokers that register once": (
+        [Text(f"{REGISTRATION}.register_periodically", "await self.register_all(True, False, True)", "pass")], True, False,
+    ),
+    "brokers that tell one name server": (
+        [Text(f"{REGISTRATION}._call_all", "in self._settings.name_servers:", "in self._settings.name_servers[:1]:")], False, True,
+    ),
+    "none": ([], False, False),
+}  # fmt: skip
+"""A fault, and whether it shows when the name server is started again, and when a broker has two."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", UNTOLD)
+@pytest.mark.behaviour("NS-10")
+def test_what_a_name_server_is_not_told_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch, *shows = UNTOLD[fault]
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.REGISTERED", 20.0)  # the first time is 10 s behind the start
+    target = Forked(PROFILE, prepare(patch) if patch else None)
+    try:
+        running, other = target.open(), target.open(Setup(brokers=0))
+        runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
+        runner.perform(Program(1, "plain messages", (SEND,)))
+        runner.close()
+        written = Report(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
+        (again,) = restart_name_server(running, Names(PREFIX, 0), written)
+        servers = [str(one.name_server) for one in (running, other)]
+        (further,) = restart_each(running, restarts.STOPPED, [], Names(PREFIX, 0), written, servers)
+    finally:
+        target.end()
+    for judged, shown in zip((again, further), shows, strict=True):
+        assert {one.property for one in judged.findings} == ({restarts.ROUTES} if shown else set())
+        assert restarts.ROUTES in judged.exercised
+    assert set(again.claims) == {restarts.ROUTES}
+    assert len(load(further.path).states[restarts.STATE]["after"]["others"]) == 1
+
+
 VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {}, "routes": None, "delayed": []}
 
 
@@ -307,6 +346,13 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
         ({"topics": {"T": {"perm": 6}}}, {"topics": {"T": {"perm": 6}}, "routes": {"T": None}}, False, "T has no route"),
         ({"topics": {"T": {"perm": 6}}}, {"topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 4}}}, False, "T: the route's perm is 4"),
         ({"topics": {"T": {"perm": 6}}}, {"topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}}, False, ""),
+        ({}, {"topics": {}, "routes": {}, "others": [{}, None]}, False, ""),
+        (
+            {"topics": {"T": {"perm": 6}}},
+            {"topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "others": [{"T": {"perm": 6}}, {"T": None}]},
+            False,
+            "T has no route",
+        ),
     ],
 )
 def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:

@@ -16,7 +16,9 @@ from .known import STARTS_UNSIZED, why_not
 
 STATE: Final = "restart"
 STOPPED, KILLED = "stopped and started", "killed and started"
+FORGOTTEN: Final = "its name server stopped and started"
 SOURCE: Final = "a start on what was stored"
+ROUTES: Final = "restart.routes"
 SENTENCES: Final[Mapping[str, str]] = {
     "restart.topics": "a broker has the topics that it had before it ended",
     "restart.groups": "a broker has the consumer groups that it had before it ended",
@@ -25,7 +27,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "restart.progress": "a group is as far as it was before its broker ended",
     "restart.delayed": "a delayed message is in its queue when its time is over, once unless a kill came between",
     "restart.unsized": STARTS_UNSIZED,
-    "restart.routes": "a name server knows each topic of a broker that has started as the broker does",
+    ROUTES: "a name server knows each topic of a broker as the broker does, when either has started",
 }
 """The properties, each in a sentence."""
 ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
@@ -33,8 +35,8 @@ ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
 View = Mapping[str, Any]
 """What is seen of a broker at a moment: for `topics` and `groups` their entries by name, for `queues` by topic and queue the first offset,
 the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `delayed` how many
-messages are due, were delayed, and have come, for `routes` the entries that a name server has; `missed` are questions without an answer.
-Behind a start, `unsized` are files without which it was possible."""
+messages are due, were delayed, and have come, for `routes` the entries that a name server has; `others` are those of further name servers,
+each, and `missed` questions without an answer. Behind a start, `unsized` are files without which it was possible."""
 
 
 def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tuple[str, str]]:
@@ -65,20 +67,19 @@ def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tup
             yield "restart.delayed", f"{name}: {came} messages, {times} were delayed and {due} due"
     for file in after.get("unsized", ()):
         yield "restart.unsized", f"it started only without {file}"
-    if after["routes"] is not None:
-        yield from _unrouted(after)
+    yield from unrouted(after)
 
 
-def _unrouted(after: View) -> Iterator[tuple[str, str]]:
-    for name, entry in after["topics"].items():
-        if name not in after["routes"]:
-            continue
-        route = after["routes"][name]
-        wanted = {field: entry.get(field) for field in route or ROUTED}
-        if route is None:
-            yield "restart.routes", f"{name} has no route"
-        elif route != wanted:
-            yield "restart.routes", f"{name}: the route's {_differing(wanted, route)}"
+def unrouted(seen: View) -> Iterator[tuple[str, str]]:
+    """Topics that a name server knows otherwise than their broker does: the property and the words."""
+    for routes in (seen["routes"] or {}, *(one or {} for one in seen.get("others", ()))):
+        for name in [name for name in seen["topics"] if name in routes]:
+            route = routes[name]
+            wanted = {field: seen["topics"][name].get(field) for field in route or ROUTED}
+            if route is None:
+                yield ROUTES, f"{name} has no route"
+            elif route != wanted:
+                yield ROUTES, f"{name}: the route's {_differing(wanted, route)}"
 
 
 def _differing(one: Any, other: Any) -> str:
@@ -97,18 +98,18 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
     if state["before"].get("missed") or state["after"].get("missed"):
         return judged  # without those answers nobody knows
     found: dict[str, str] = {}
-    for property_, text in breaches(state["before"], state["after"], killed=state["how"] == KILLED):
+    after, forgotten = state["after"], state["how"] == FORGOTTEN
+    for property_, text in unrouted(after) if forgotten else breaches(state["before"], after, killed=state["how"] == KILLED):
         found.setdefault(property_, text)
-    after = state["after"]
     seen = {**state["before"], "unsized": after.get("unsized", ()), "routes": after["routes"]}  # None where no name server told
-    of = {name: seen.get(name.partition(".")[2], {}) for name in SENTENCES}
-    for property_, sentence in SENTENCES.items():
-        if of[property_] is None:
+    of = {name: seen.get(name.partition(".")[2], {}) for name in ((ROUTES,) if forgotten else SENTENCES)}
+    for property_, what in of.items():
+        if what is None:
             continue
         reason = why_not(property_, profile)
         judged.claims[property_] = (property_ not in found, "violated" if reason else "holds", "")
         if property_ in found:
-            text = f"{sentence}: {found[property_]} ({state['how']})"
+            text = f"{SENTENCES[property_]}: {found[property_]} ({state['how']})"
             judged.verdicts.append(Verdict("claims", property_, text, known=bool(reason), reason=reason))
-    judged.exercised = frozenset(name for name in SENTENCES if of[name] or name in found)
+    judged.exercised = frozenset(name for name, what in of.items() if what or name in found)
     return judged

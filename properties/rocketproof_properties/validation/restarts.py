@@ -1,4 +1,6 @@
-"""A broker is ended when its programs are done, gracefully or not, and started again: does it still have what it had?"""
+"""A broker is ended when its programs are done, gracefully or not, and started again: does it still have what it had?
+
+A name server is started again, too, with nothing, and brokers get a further one: does each know all topics when brokers have registered?"""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments.comeback import come_back
+from ..deployments.connection import TcpConnection
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..judging import restarts
@@ -46,6 +49,9 @@ LATEST: Final = 5000
 STARTED: Final = 30.0
 """Seconds for one that has started to dispatch, to register and to deliver what became due meanwhile. A sound one is done in two or
 three; on a busy machine it may take far longer, and only what is not there at the end is waited for so long."""
+REGISTERED: Final = 45.0
+"""Seconds for a broker to register again: it does so every 30 s."""
+SERVERS: Final = "namesrvAddr"
 _LOOK: Final = 0.05
 
 
@@ -90,10 +96,13 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
                 yield Late(topic, int(queue), record.born_timestamp, record.store_timestamp + DELAYS[level])
 
 
-def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Names, report: Report) -> Iterator[Judged]:
+def restart_each(
+    running: Deployment, how: str, late: Sequence[Late], names: Names, report: Report, servers: Sequence[str] = ()
+) -> Iterator[Judged]:
     """End each broker in one of the two ways and start it again, if the target can; write down what it had and has, and judge it.
 
-    `late` are the messages that may have come meanwhile. Raises NotBack for a broker that does not start.
+    `late` are the messages that may have come meanwhile; `servers` are the addresses of the name servers that brokers have from then on, if
+    they tell which they have. Raises NotBack for a broker that does not start.
     """
     killed = how == restarts.KILLED
     if not {Capability.RESTART, Capability.KILL if killed else Capability.STOP} <= running.offers:
@@ -101,19 +110,52 @@ def restart_each(running: Deployment, how: str, late: Sequence[Late], names: Nam
     for broker in running.brokers:
         _commit(running, broker, names)
         before = until(partial(view, running, broker, names, late), in_time, STARTED, _LOOK)
+        told = _servers(running, broker) is not None
         (running.kill if killed else running.stop)(broker)
-        come_back(running, broker)
-        after = {**_settled(running, broker, names, before, late, killed=killed), "unsized": running.unsized.pop(broker, [])}
-        path = report.next()
-        recording = Recording(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
-        recording.add("state", broker, restarts.STATE, {"how": how, "before": before, "after": after})
-        recording.close()
-        yield judge_log(path, report.profile)
+        come_back(running, broker, {SERVERS: ";".join(servers)} if servers and told else None)
+        others = servers[1:] if _servers(running, broker) == ";".join(servers) else ()
+        settled = _settled(running, broker, names, before, late, killed=killed, others=others)
+        after = {**settled, "unsized": running.unsized.pop(broker, [])}
+        yield _judged(broker, {"how": how, "before": before, "after": after}, report)
+
+
+def restart_name_server(running: Deployment, names: Names, report: Report) -> Iterator[Judged]:
+    """Stop the name server and start it again, if the target can: it has to hear of all topics from its brokers when they next register.
+    Raises TargetError where it does not start."""
+    if running.name_server is None or not {Capability.RESTART, Capability.STOP} <= running.offers:
+        return
+    running.stop(NAME_SERVER)
+    running.restart(NAME_SERVER)
+
+    def known(seen: Mapping[str, Any]) -> bool:
+        return in_time(seen) and seen["routes"] is not None and next(restarts.unrouted(seen), None) is None
+
+    for broker in running.brokers:
+        after = until(partial(view, running, broker, names), known, REGISTERED, 1.0)
+        yield _judged(broker, {"how": restarts.FORGOTTEN, "before": {}, "after": after}, report)
+
+
+def _judged(broker: str, seen: Mapping[str, Any], report: Report) -> Judged:
+    """What was seen of a broker, written down and judged."""
+    path = report.next()
+    recording = Recording(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
+    recording.add("state", broker, restarts.STATE, seen)
+    recording.close()
+    return judge_log(path, report.profile)
 
 
 def in_time(seen: Mapping[str, Any]) -> bool:
     """Whether nothing is missing, and each delayed message is there that is due: the broker may have started a moment ago."""
     return not seen["missed"] and all(came >= due for _, due, _, came in seen["delayed"])
+
+
+def _servers(running: Deployment, broker: str) -> str | None:
+    """The name servers that a broker says that it has, None where it does not say."""
+    reader = Reader(running, broker)
+    try:
+        return (reader.settings() or {}).get(SERVERS)
+    finally:
+        reader.close()
 
 
 def _commit(running: Deployment, broker: str, names: Names) -> None:
@@ -125,19 +167,26 @@ def _commit(running: Deployment, broker: str, names: Names) -> None:
 
 
 def _settled(
-    running: Deployment, broker: str, names: Names, before: Mapping[str, Any], late: Sequence[Late], *, killed: bool
+    running: Deployment,
+    broker: str,
+    names: Names,
+    before: Mapping[str, Any],
+    late: Sequence[Late],
+    *,
+    killed: bool,
+    others: Sequence[str],
 ) -> dict[str, Any]:
     """What a broker has as soon as nothing is missing, or after a while."""
 
     def whole(after: Mapping[str, Any]) -> bool:
-        routed = running.name_server is None or after["routes"] is not None
+        routed = running.name_server is None or None not in (after["routes"], *after["others"])
         return routed and not after["missed"] and next(restarts.breaches(before, after, killed=killed), None) is None
 
-    return until(partial(view, running, broker, names, late), whole, STARTED, _LOOK)
+    return until(partial(view, running, broker, names, late, others), whole, STARTED, _LOOK)
 
 
-def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = ()) -> dict[str, Any]:
-    """What is seen of a broker over the wire, as far as it gives it out."""
+def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = (), others: Sequence[str] = ()) -> dict[str, Any]:
+    """What is seen of a broker over the wire, as far as it gives it out, and of its routes at its name server and at `others`."""
     reader = Reader(running, broker)
     now = wall()
     born: dict[tuple[str, int], Counter[int]] = {}
@@ -159,7 +208,9 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
                     born[topic, queue] = Counter(map(born_of, found))
         told = {topic: _number(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
         progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
-        routes = _routes(running, broker, sorted(topics)[-MOST_TOPICS:]) if running.name_server is not None else None
+        asked = sorted(topics)[-MOST_TOPICS:]
+        routes = None if running.name_server is None else _routes(running.name_server, broker, asked)
+        further = [_routes(server, broker, asked) for server in others]
         _, missed = reader.take()
     finally:
         reader.close()
@@ -176,6 +227,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         "records": records,
         "progress": progress,
         "routes": routes,
+        "others": further,
         "delayed": came,
         "missed": missed,
     }
@@ -189,11 +241,11 @@ def _number(answer: Command | None) -> int | None:
     return None
 
 
-def _routes(running: Deployment, broker: str, topics: list[str]) -> dict[str, Any] | None:
+def _routes(server: str, broker: str, topics: list[str]) -> dict[str, Any] | None:
     """For each topic what a name server tells of this broker, None for nothing; None at all where it does not answer."""
     found: dict[str, Any] = {}
     try:
-        with running.connect(NAME_SERVER) as line:
+        with TcpConnection(server) as line:
             for topic in topics:
                 answer = line.ask(plain("route", topic=topic), SECONDS)
                 rows = fastjson.loads(answer.body or b"{}").get("queueDatas") or () if answer.code == codes.SUCCESS else ()

@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -37,7 +37,7 @@ from . import accept, memory, report, resume
 from .confirm import Confirmation, restore
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
-from .restarts import Report, delayed, restart_each
+from .restarts import Report, delayed, restart_each, restart_name_server
 from .shrink import Smallest, fewer_settings, shrink
 from .stages import looks, stages_of
 from .stores import Stored, judge_store
@@ -51,6 +51,9 @@ CTRL_C: Final = "Ctrl-C"
 """What a report says that was stopped by hand."""
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
 """Programs whose messages may come when they are over."""
+WITH_ROUTES: Final = 100
+"""From so many programs on the name server is started again, too, which takes up to half a minute until brokers register, and brokers get
+another one."""
 ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART})
 """What programs behind which a process ends need of a target."""
 
@@ -351,10 +354,27 @@ class _Validation:
         late = list(delayed(one.path for one in self.stage if not _DELAYING.isdisjoint(one.conditions)))
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
         written = Report(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
-        for judged in restart_each(running, how, late, Names(self.mark, 0), written):
-            self.report.logs.append(judged)
-            self.programs[judged.path] = Program(0, judged.source, (), needs)
-            self._gather([judged])
+        names, servers = Names(self.mark, 0), list[str]()
+        with ExitStack() as at_the_end:
+            found: list[Iterator[Judged]] = []
+            if running.name_server is not None and not needs and len(self.stage) >= WITH_ROUTES:
+                servers = [running.name_server]
+                if how == STOPPED:
+                    found.append(restart_name_server(running, names, written))
+                    servers += self._further(at_the_end)
+            for judged in itertools.chain(*found, restart_each(running, how, late, names, written, servers)):
+                self.report.logs.append(judged)
+                self.programs[judged.path] = Program(0, judged.source, (), needs)
+                self._gather([judged])
+
+    def _further(self, at_the_end: ExitStack) -> list[str]:
+        """The address of another name server, none where the target starts none without a broker."""
+        with suppress(TargetError):
+            other = self.target.open(Setup(brokers=0))
+            at_the_end.callback(other.close)
+            if other.name_server is not None:
+                return [other.name_server]
+        return []
 
     def _one_by_one(
         self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[Judged], renew: Callable[[], None]

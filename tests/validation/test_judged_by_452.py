@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue.conditions import GIVEN_UP
+from rocketproof_properties.catalogue.conditions import GIVEN_UP, MOVED, REGISTERED
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Choice, Program, generate
 from rocketproof_properties.judging.judging import judge_file
@@ -106,3 +106,23 @@ def test_only_the_store_refuses_the_long_name_of_a_retry_topic(length: int, code
     told["value"] |= {"code": MESSAGE_ILLEGAL if judged else SYSTEM_ERROR, "fields": {}}
     path.write_text("".join(json.dumps(one) + "\n" for one in events), "utf-8")
     assert ("specification.send" in found(path, "P452")) is judged
+
+
+@pytest.mark.behaviour("NS-02", "INV-60")
+@pytest.mark.parametrize(
+    ("other", "moved"), [({"broker_id": 1}, True), ({"address": "10.0.0.2:1"}, False), ({"name": "broker-y", "broker_id": 1}, False)]
+)
+def test_an_address_under_two_ids_is_known_of_440_where_it_comes_under_both(other: dict[str, object], moved: bool, tmp_path: Path) -> None:
+    first = {"name": "broker-x", "address": "10.0.0.1:1", "broker_id": 0, "topics": {"A": (4, 4, 6)}}
+    steps: tuple[Step, ...] = (("register", first), ("register", {**first, **other}), ("route", {}))
+    with InProcess("P440").open() as running:
+        runner = Runner(running, tmp_path, {}, Bounds(1), mark(), clean=True)
+        try:
+            ((_, path),) = runner.run([Program(1, REGISTERED, steps)])
+        finally:
+            runner.close()
+    judged = judge_file(path, "P440")
+    assert (MOVED in judged.conditions) is moved
+    assert [(one.property, one.known) for one in judged.verdicts if one.property == "INV-60"] == [("INV-60", True)] * moved
+    assert judged.claims["INV-60"][1] == ("violated" if moved else "holds")
+    assert ("INV-60" in found(path, "P452")) is moved

@@ -426,5 +426,5 @@ CASES: list[Case] = [
 
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.REGISTERED, "holds")],
-    *history_cases(HISTORY[1], about.REGISTERED, {"P440": "violated"}, reason="NS-02: up to 4.4.0 an address keeps its earlier id"),
+    *history_cases(HISTORY[1], about.MOVED, {"P440": "violated"}, reason="NS-02: up to 4.4.0 an address keeps its earlier id"),
 ]

@@ -154,6 +154,7 @@ _registered = st.one_of(
     step("unregister", name=("broker-x", "broker-y"), broker_id=(0, 1), address=("10.0.0.1:1", "10.0.0.2:1")),
     step("lose", address=("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")),
 )
+_MOVING = "10.0.0.4:1"
 _waiting_send = step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1, 3), body=("a", "b"), size=(0, 0, 200))
 _power = step("crash", power=(True,), seed=st.integers(0, 99))
 _slow = step("faults", name=(None, "slow disk", "slow network", "bad network", "cut from the name server"), seed=(0, 1))
@@ -246,6 +247,9 @@ PROGRAMS: Mapping[str, Programs] = {
     about.UNCOUNTED: Programs(weighted((2, _waiting_send), (1, _half)), _LARGE_FILES, most=4, first=_UNCOUNTED),
     about.SET_BACK: Programs(weighted((3, _plain_send), (2, step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
     about.REGISTERED: Programs(_registered, _STORE, most=12),
+    about.MOVED: Programs(
+        _registered, _STORE, most=8, first=(("register", {"broker_id": 1, "address": _MOVING}), ("register", {"address": _MOVING}))
+    ),
     about.LOST: Programs(
         weighted(
             (3, step("produce", topic=("A", "B"), producer=(0, 1))),

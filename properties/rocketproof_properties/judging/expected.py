@@ -7,7 +7,7 @@ so; it is a finding if a case says that the claim holds whatever is done, or in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, Literal
 
@@ -26,6 +26,7 @@ from ..runs.exchanges import Rebuilt, silenced
 from ..runs.parsed import ParsedHistory
 from ..steps.call import may_be_held
 from ..steps.parts import Capability
+from ..steps.vocabulary import Step, arguments
 from .done import measured
 
 Expected = Literal["holds", "violated", "open"]
@@ -51,7 +52,7 @@ _ANSWERING: Final = frozenset({BUSY, HELD})
 
 ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
     **dict.fromkeys((about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.BY_NAME)),
-    **dict.fromkeys((about.SENT_BACK, about.GIVEN_UP, about.NO_RETRY, about.UNKNOWN, about.REGISTERED)),
+    **dict.fromkeys((about.SENT_BACK, about.GIVEN_UP, about.NO_RETRY, about.UNKNOWN, about.REGISTERED, about.MOVED)),
     about.TOO_LARGE: Capability.START,
 }
 """Conditions that programs of clients bring about, and what a target has to offer for that."""
@@ -128,7 +129,17 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
         found.discard(about.GIVEN_UP)  # nobody can read what a send-back has made of it
     if any(name == "register" for name, _ in parsed.program.steps):
         found.add(about.REGISTERED)
+    if _moves(parsed.program.steps):
+        found.add(about.MOVED)
     return frozenset(found)
+
+
+def _moves(steps: Sequence[Step]) -> bool:
+    """Whether the address of a broker registers under two ids of its name."""
+    registered = [arguments(step) for step in steps if step[0] == "register"]
+    return len({(one["name"], one["address"]) for one in registered}) < len(
+        {(one["name"], one["address"], one["broker_id"]) for one in registered}
+    )
 
 
 _KINDS: Final[Mapping[str, tuple[bool, bool]]] = {

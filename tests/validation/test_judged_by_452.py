@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rocketproof_properties.generators.programs import Choice, Program, generate
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs.exchanges import rebuild
 from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.readback import Reader
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
@@ -126,3 +128,20 @@ def test_an_address_under_two_ids_is_known_of_440_where_it_comes_under_both(othe
     assert [(one.property, one.known) for one in judged.verdicts if one.property == "INV-60"] == [("INV-60", True)] * moved
     assert judged.claims["INV-60"][1] == ("violated" if moved else "holds")
     assert ("INV-60" in found(path, "P452")) is moved
+
+
+@pytest.mark.behaviour("REC-04", "INV-51")
+def test_a_dead_letter_is_looked_for_when_what_lies_behind_it_is_dispatched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real 4.8.0 on a busy machine was accused: it took three seconds to dispatch, and the dead letter's queue was read at once."""
+    asked: Counter[str] = Counter()
+    dispatched = Reader.next_offset
+
+    def late(self: Reader, topic: str, queue: int, refused: int | None = None) -> int | None:
+        asked[topic[-2:]] += 1
+        return dispatched(self, topic, queue, refused) if asked["-B"] > 2 else 0
+
+    monkeypatch.setattr(Reader, "next_offset", late)
+    path = performed((("send", {}), ("back", {"level": -1}), ("send", {"topic": "B"})), tmp_path, GIVEN_UP)
+    ends = {topic.partition("%r")[0]: end for topic, queue, end, _ in load(path).states["queues"]["queues"] if queue == 0}
+    assert ends["%DLQ"] == 1
+    assert found(path, "P452") == set()

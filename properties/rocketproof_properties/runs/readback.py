@@ -219,6 +219,7 @@ def read_back(
         elif data is not None:
             nowhere.append(place)
     expected = _expected(records)
+    _catch_up(reader, records, table)
     for topic in sorted(name for name in named if names.is_mine(name)):
         config = (table or {}).get(topic)
         if table is not None and config is None:
@@ -327,6 +328,15 @@ def _expected(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
 def _dispatched(reader: Reader, topic: str, queue: int, expected: int) -> int | None:
     """The next offset, as soon as it is what the answers say, or what it is after a while."""
     return _awaited(lambda: reader.next_offset(topic, queue), lambda found: found is None or found >= expected)
+
+
+def _catch_up(reader: Reader, records: Mapping[int, bytes], table: Collection[str] | None) -> None:
+    """Wait until the last of these records is dispatched, and with it what lies before it in the log, such as a dead letter that no answer
+    tells of and nobody can read."""
+    known = (record_at(data, place) for place, data in sorted(records.items(), reverse=True))
+    last = next((one for one in known if one is not None and one.counted and (table is None or one.topic in table)), None)
+    if last is not None:
+        _dispatched(reader, last.topic, last.queue_id, last.queue_offset + 1)
 
 
 def _awaited(look: Callable[[], T], enough: Callable[[T], bool]) -> T:

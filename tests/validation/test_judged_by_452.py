@@ -145,3 +145,12 @@ def test_a_dead_letter_is_looked_for_when_what_lies_behind_it_is_dispatched(tmp_
     ends = {topic.partition("%r")[0]: end for topic, queue, end, _ in load(path).states["queues"]["queues"] if queue == 0}
     assert ends["%DLQ"] == 1
     assert found(path, "P452") == set()
+
+
+@pytest.mark.behaviour("TRX-02", "REM-05")
+def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_that() -> None:
+    def ends(profile: str) -> int:
+        return sum(name == "end" for one in generate(Choice(profile, 200, seed=7)) for name, _ in one.steps)
+
+    assert ends("P420") == 0
+    assert ends("P40") > 0 and ends("P432") > 0

@@ -114,13 +114,16 @@ def generate(choice: Choice) -> list[Program]:
 
 def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
     """The steps without those by which an administrator would change a topic that all programs share, where one can, and those of one that
-    are answered twice: at once, and with what is missing; and nobody waits for an answer that never comes."""
+    are answered twice: at once, and with what is missing; nobody waits for an answer that never comes, nor ends a transaction where a
+    release without half messages serves that in a way of its own."""
     if not profile.answers_when_changed:
         steps = tuple(one for one in steps if one[0] != "topic" or not {"without", "altered"} & one[1].keys()) or _SOMETHING
     if not profile.guards_topics:
         steps = tuple(one for one in steps if one[0] not in ("topic", "delete") or not is_anybodys(one[1].get("topic", "A"))) or _SOMETHING
     if not profile.gives_write_permission:
         steps = tuple(one for one in steps if one[0] != "permit_writes" or not one[1].get("permitted")) or _SOMETHING
+    if profile.leaves_unknown and not profile.half_messages:
+        steps = tuple(one for one in steps if one[0] != "end") or _SOMETHING
     if profile.leaves_unknown:
         steps = tuple((name, {**args, "one_way": True}) if name == "unknown" else (name, args) for name, args in steps)
     return steps

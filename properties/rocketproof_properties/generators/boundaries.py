@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.java import utf8
 from rocketproof_impl.message import parse_properties, properties_text
+from rocketproof_impl.remoting.command import V3_4_9, VERSION
 from rocketproof_impl.store.delay import MAX_LEVEL
 from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_impl.store.service import TOPIC_LIMIT
@@ -43,7 +44,8 @@ Step = tuple[str, dict[str, Any]]
 
 
 class Sent(NamedTuple):
-    """A request as it is measured. `size` is that of its body, `profile`, `cluster` and `trace` (its traceOn) the broker's."""
+    """A request as it is measured. `size` is that of its body, `version` its sender's, `profile`, `cluster` and `trace` (its traceOn) the
+    broker's."""
 
     op: str
     fields: Mapping[str, str]
@@ -52,6 +54,7 @@ class Sent(NamedTuple):
     profile: Profile
     cluster: str
     trace: str = "true"
+    version: int = VERSION
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,11 @@ def _tries(sent: Sent) -> Iterator[int]:
     """How often a message was tried, as its sender says, against how often it may be."""
     if sent.op == "send" and sent.fields.get("topic", "").startswith(RETRY_PREFIX):
         yield from _numbers(sent, "reconsumeTimes")
+
+
+def _version(op: str) -> Callable[[Sent], Iterator[int]]:
+    """The version of who may say how often a message is tried."""
+    return lambda sent: iter((sent.version,) if sent.op == op and "maxReconsumeTimes" in sent.fields and next(_tries(sent), 1) else ())
 
 
 def _levels(sent: Sent) -> Iterator[int]:
@@ -327,6 +335,14 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
         sides=(1,), large=True,
     ),
     Boundary("tries of a message", "DLQ-03 BACK-11", RETRY_MAX_TIMES, _tries, lambda n, _: [("send", {"topic": "%RETRY%g", "times": n})]),
+    Boundary(
+        "version of a sender", "DLQ-03", V3_4_9, _version("send"),
+        lambda n, _: [("send", {"topic": "%RETRY%g", "times": 3, "most": 2, "version": n})],
+    ),
+    Boundary(
+        "version of who gives back", "BACK-11", V3_4_9, _version("send_back"),
+        lambda n, _: [("send", {}), ("back", {"most": 0, "version": n})],
+    ),
     Boundary("delay levels of a message", "CL-02", MAX_LEVEL, _levels, lambda n, _: [("send", {"properties": {DELAY: str(n)}})]),
     Boundary(
         "delay levels of what comes back", "CL-02 BACK-12", MAX_LEVEL, lambda sent: _levels(sent) if sent.op == "send_back" else (),
@@ -372,7 +388,7 @@ def unread(sent: Sent) -> set[str]:
 
 def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster") -> Sent:
     """A request as it is measured."""
-    return Sent(call.op, call.fields, call.body, len(call.body or b""), profile, cluster)
+    return Sent(call.op, call.fields, call.body, len(call.body or b""), profile, cluster, version=call.version)
 
 
 def context(profile: str) -> Context:

@@ -20,7 +20,7 @@ from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.call import Stored
-from ..steps.vocabulary import Step, is_request, plain, request_of
+from ..steps.vocabulary import STEPS, Step, is_request, plain, request_of
 from . import boundaries
 from .settings import ASKED, READ_ONLY
 from .strategies import NAMES, ODD_NAMES
@@ -158,6 +158,7 @@ _KEYED: Final[Values] = {
     "properties": tuple(
         {"KEYS": keys, **more} for keys, more in (("a b", {"UNIQ_KEY": "0D"}), ("a", {}), ("b  a", {}), ("a a", {}), ("Aa", {}), ("BB", {}))
     ),
+    "sys_flag": (0, 12, 4, 8),
 }
 """Two keys of these have one hash."""
 _SOUGHT: Final[Values] = {
@@ -209,6 +210,7 @@ _ROUTE_OF_A: Final = ("route", _OF_A)
 _BROKERS: Final = ("broker-x", "broker-y")
 _CLUSTERS: Final = ("cluster", "other")
 _OF_GROUP: Final[Values] = {"topic": ("A",), "queue": (0,), "group": ("g",)}
+_BEGINS: Final = (None, ("setZeroIfNotFound", "false"), ("setZeroIfNotFound", "true"))
 
 PHRASES: Final[tuple[Phrase, ...]] = (
     _one("send", _SENT),
@@ -255,6 +257,11 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("send", {**_ANY, "queue": (0, 3, 7)}),
     ),
     _many(
+        "a topic as a refusal tells it", ("topic", {**_TOPIC, "topic": ("A",)}), ("send", {"topic": ("A",), "queue": (99, -99)}),
+        ("topic", {**_TOPIC, "topic": ("A",), "order": (True, False), "filter_type": ("MULTI_TAG", "SINGLE_TAG")}),
+        ("send", {"topic": ("A",), "queue": (99,)}),
+    ),
+    _many(
         "a template", ("topic", {**_TOPIC, "topic": ("T",), "perm": (7, 6, 3, 5, 15)}),
         ("send", {**_ANY, "default": ("T",), "nums": (4, 1, 9, 0)}),
     ),
@@ -291,6 +298,10 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("pull", {"topic": ("W",), "offset": (1,), "tags": ("*", "t"), "hold": (1000,), "client": (1,)}),
         ("time", {"millis": (300,)}), ("send", {"topic": ("W",), "properties": ({"TAGS": "t"},)}), ("meet", {}), lasting=True,
     ),
+    _one(
+        "pull", {"topic": ("nowhere",), "hold": (300,), "without": ("suspendTimeoutMillis", "sysFlag"), "tags": ("*", None)},
+        name="a pull that does not say how long it may wait",
+    ),
     _many(
         "a pull that waits for its tag", ("send", {"topic": ("W",)}), ("meet", {}),
         ("pull", {"topic": ("W",), "offset": (1,), "tags": ("t",), "hold": (3000,), "client": (1,)}), ("time", {"millis": (300,)}),
@@ -304,7 +315,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("time", {"millis": (200,), "client": (1,)}),
         ("hang_up", {"client": (1,)}), ("time", {"millis": (400,)}), ("send", {"topic": ("W",)}), ("meet", {}), lasting=True,
     ),
-    _one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody")}),
+    _one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody"), "altered": _BEGINS}),
     _many(
         "a pull whose time is over", ("send", {"topic": ("W",)}),
         ("pull", {"topic": ("W",), "offset": (1,), "hold": (300,), "commit": (None, 1)}), ("time", {"millis": (300,)}), lasting=True,
@@ -313,6 +324,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         "progress of a deleted group", ("send", _PLAIN), ("group", {"group": ("g",)}), ("commit", {**_OF_GROUP, "offset": (5, 1)}),
         ("delete_group", {"group": ("g",), "altered": (None, ("removeOffset", "false"))}), ("progress", _OF_GROUP),
     ),
+    _many("progress not told", ("send", _PLAIN), ("progress", {**_OF_GROUP, "altered": _BEGINS, "topic": ("A", "nowhere")}), lasting=True),
     _many("progress told", ("send", _PLAIN), ("commit", {**_OF_GROUP, "offset": (1, 0, 100)}), ("progress", _OF_GROUP), lasting=True),
     _one("view", {"place": (-1, 2**40)}),
     _one("find", {"topic": _NAMED, "key": ("k", "", "täg"), "most": (32, 0, -1), "begin": (0, -1), "unique": (False, True)}),
@@ -447,7 +459,7 @@ def program(seen: Seen, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> lis
     for _ in range(seen.chance.randint(1, most)):
         one = seen.rarest(pool, lambda phrase: _features(phrase, before), lambda phrase: phrase.worth)  # noqa: B023 - called at once
         seen.note(_features(one, before))
-        steps += [(name, _values(seen, one.name, number, values)) for number, (name, values) in enumerate(one.steps)]
+        steps += [(name, _values(seen, one.name, number, values, STEPS[name].arguments)) for number, (name, values) in enumerate(one.steps)]
         before = one.name
     return steps
 
@@ -467,8 +479,9 @@ def _features(one: Phrase, before: str) -> tuple[Hashable, ...]:
     return one.name, (before, one.name)
 
 
-def _values(seen: Seen, phrase: str, number: int, values: Values) -> dict[str, Any]:
-    """A value for each argument: one or two are not the ordinary ones, more often than not."""
+def _values(seen: Seen, phrase: str, number: int, values: Values, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A value for each argument: one or two are not the ordinary ones, more often than not. None is said where the step has something else
+    for what is left out."""
     drawn = {name: of[0] for name, of in values.items()}
     open_ = [name for name, of in values.items() if len(of) > 1]
     for _ in range(min(len(open_), seen.chance.choice((0, 1, 1, 2)))):
@@ -476,4 +489,4 @@ def _values(seen: Seen, phrase: str, number: int, values: Values) -> dict[str, A
         place = seen.rarest(range(len(values[name])), lambda place: [(phrase, number, name, place)])  # noqa: B023 - called at once
         seen.note([(phrase, number, name), (phrase, number, name, place)])
         drawn[name] = values[name][place]
-    return {name: value for name, value in drawn.items() if value is not None or name in ("most", "body")}
+    return {name: value for name, value in drawn.items() if value is not None or defaults.get(name) is not None}

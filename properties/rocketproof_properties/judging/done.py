@@ -91,7 +91,8 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
     """A program's requests, as the boundaries measure them."""
     cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
     for one in parsed.asked:
-        yield Sent(one.op, one.fields, body_of(one.value), int(one.value.get("bodySize") or 0), of, cluster, trace)
+        size, version = (int(one.value.get(name) or 0) for name in ("bodySize", "version"))
+        yield Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version)
 
 
 def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> Done:

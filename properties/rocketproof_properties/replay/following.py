@@ -230,7 +230,7 @@ class Follower:
     def _ours(self, asked: Asked) -> dict[str, str]:
         """The request's fields with our places instead of the target's."""
         fields = here(asked.fields, self.places)
-        if asked.held is not None:  # in the order of the items its time is over, or there is something
+        if asked.held is not None and "suspendTimeoutMillis" in fields:  # in the order of the items its time is over, or there is something
             fields["sysFlag"] = str(int(fields["sysFlag"]) & ~PULL_SUSPENDS)
         if is_by_key(asked):
             fields = keys.at_any_time(fields)

@@ -30,7 +30,7 @@ from ..steps.requests import UNSUPPORTED_CODE
 from . import comparison
 from .cases import SENDS, Answer
 from .comparison import TIMESTAMP, Comparison, Difference, message_data, within
-from .dispatched import NOTHING_THERE, WITHIN, is_soon
+from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
 from .orders import Arrived, Item
 from .readback import ReadBack
@@ -152,6 +152,9 @@ class Reference:
             one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
             differences += comparison.values("route", one, other)
             differences += self._own_address(body_of(asked.answer), found.body)
+        if found is not None and asked.op == "pull" and self.names.is_mine(asked.fields.get("topic", "")):
+            one, other = (_in_queue(data) for data in (body_of(asked.answer), found.body))
+            differences += [Difference("records", one, other)] * (one != other)
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from within(differences, str(asked), asked.seq)
@@ -203,11 +206,11 @@ class Reference:
         """Whether the target may not have dispatched yet what was sent just before."""
         if not is_soon(self.history, asked):
             return False
+        ours = found.ext_fields or {}
         if recorded.code != found.code:
-            return recorded.code in NOTHING_THERE.get(asked.op, ())
+            return recorded.code in NOTHING_THERE.get(asked.op, ()) and not has_all(recorded.fields, ours)
         if asked.op == "progress":
             return False  # how far a group is was committed, and waits for nothing
-        ours = found.ext_fields or {}
         return any(theirs.isdecimal() and int(theirs) < int(ours.get(name, 0)) for name, theirs in recorded.fields.items())
 
     def _made_by_others(self, asked: Asked) -> bool:
@@ -223,6 +226,11 @@ class Reference:
         """Whether the same client asks for the same route next."""
         later = next((one for one in self.history.asked if one.seq > asked.seq and one.process == asked.process), None)
         return later is not None and later.op == "route" and later.fields == asked.fields
+
+
+def _in_queue(data: bytes | None) -> list[int]:
+    """The places in their queue of the records that a pull found."""
+    return [looks.place_in_queue(one) for one in looks.split(data or b"")]
 
 
 def _question(fields: Mapping[str, str], body: bytes | None, profile: Profile) -> dict[str, Any]:

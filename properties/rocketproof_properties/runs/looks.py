@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_protocol.groups import SYSTEM_GROUPS
-from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT
+from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT, QUEUE_OFFSET_AT
 
 from ..steps.vocabulary import SECOND, Step
 
@@ -149,6 +149,11 @@ def split(data: bytes) -> Iterator[bytes]:
 def place_of(data: bytes) -> int:
     """At which place of the log a record says that it is."""
     return _long(data, PHYSICAL_OFFSET_AT)
+
+
+def place_in_queue(data: bytes) -> int:
+    """At which place of its queue a record says that it is."""
+    return _long(data, QUEUE_OFFSET_AT)
 
 
 def born_of(data: bytes) -> int:

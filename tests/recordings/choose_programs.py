@@ -1,0 +1,84 @@
+"""Choose few programs that show much from a validation of a release, for the tests: `choose_programs.py FOLDER PROFILE FILE [COUNT]`.
+
+FOLDER has the histories of a run of `rocketproof validate --target apache:RELEASE --report`. One history after the other is taken that has
+most of what none before it has, for its size: requests with the values of their fields and what was answered, steps with their arguments,
+steps behind each other, settings. Those of several clients at a time have no one order, and large ones take too much place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import lzma
+import re
+import sys
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Final
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.replay.differences import differences
+from rocketproof_properties.runs.parsed import Asked, ParsedHistory, load
+
+COUNT: Final = 200
+_LARGEST: Final = 150_000
+_NAMES: Final = (
+    "bornTimestamp",
+    "commitLogOffset",
+    "consumerGroup",
+    "group",
+    "msgId",
+    "offset",
+    "producerGroup",
+    "topic",
+    "tranStateTableOffset",
+)
+"""Fields that are others in each program."""
+_WORDS: Final = 24
+_FOLDER: Final = re.compile(rb'/(?:[\w.-]+/)*rocketproof-[^"\\]*')
+
+
+def features(history: ParsedHistory) -> set[Hashable]:
+    """What a history shows."""
+    steps = history.program.steps
+    found: set[Hashable] = {("needs", history.program.needs)}
+    found |= {(name, key, json.dumps(value, sort_keys=True)[:60]) for name, args in steps for key, value in args.items()}
+    found |= {("behind", one, other) for (one, _), (other, _) in itertools.pairwise(steps)}
+    return found.union(*(_of_request(one) for one in history.asked))
+
+
+def _of_request(one: Asked) -> Iterator[Hashable]:
+    code = one.answer.get("code")
+    yield one.op, code, str(one.answer.get("remark") or "")[:_WORDS]
+    yield one.op, one.value.get("version"), one.one_way
+    for name in one.answer.get("fields") or {}:
+        yield one.op, "answer", name
+    for name, value in one.fields.items():
+        if name not in _NAMES:
+            yield one.op, name, str(value)[:_WORDS]
+            yield one.op, name, str(value)[:_WORDS], code
+
+
+def choose(folder: Path, profile: str, count: int) -> Iterator[Path]:
+    """The histories, those that show most first."""
+    left: dict[Path, set[Hashable]] = {}
+    for path in sorted(folder.glob("*.ndjson")):
+        if path.stat().st_size <= _LARGEST:
+            history = load(path)
+            if history.whole and not history.concurrent and not differences(history, PROFILES[profile]):
+                left[path] = features(history)
+    seen: set[Hashable] = set()
+    while left and count:
+        best = max(left, key=lambda path: len(left[path] - seen) / path.stat().st_size ** 0.5)
+        seen |= left.pop(best)
+        count -= 1
+        yield best
+
+
+def main(folder: Path, profile: str, to: Path, count: int = COUNT) -> None:
+    chosen = b"".join(path.read_bytes().rstrip(b"\n") + b"\n" for path in choose(folder, profile, count))
+    to.write_bytes(lzma.compress(_FOLDER.sub(b"/rocketmq", chosen), preset=9 | lzma.PRESET_EXTREME))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else COUNT)

@@ -1,0 +1,48 @@
+"""Programs of a validation that releases have answered: the implementation answers, stores and routes the same, in every field."""
+
+from __future__ import annotations
+
+import lzma
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.replay.differences import differences
+from rocketproof_properties.runs.parsed import load
+
+DATA = Path(__file__).parents[1] / "data"
+"""Made by `choose_programs.py`, of `rocketproof validate --target apache:RELEASE --programs 500`."""
+RELEASES = {"4.9.4": "P494", "5.3.3": "P533"}
+PARTS = 8
+
+
+@cache
+def histories(release: str) -> list[str]:
+    """Each begins with a line that says so."""
+    text = lzma.decompress((DATA / f"programs-{release}.ndjson.xz").read_bytes()).decode()
+    begin = '{"v": 1, "type": "header"'
+    return [begin + one for one in text.split(begin)[1:]]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_implementation_does_what_the_release_did(release: str, part: int, tmp_path: Path) -> None:
+    found = []
+    for number, text in list(enumerate(histories(release)))[part::PARTS]:
+        path = tmp_path / f"{number}.ndjson"
+        path.write_text(text, "utf-8")
+        history = load(path)
+        found += [f"{history.program.steps}: {one}" for one in differences(history, PROFILES[RELEASES[release]])]
+    assert found == []
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_programs_ask_for_everything(release: str, tmp_path: Path) -> None:
+    kinds = set()
+    for text in histories(release):
+        path = tmp_path / "one.ndjson"
+        path.write_text(text, "utf-8")
+        kinds |= {one.op for one in load(path).asked}
+    assert {"send", "batch", "send_back", "end_transaction", "update_topic", "update_group", "delete_topic", "pull", "route"} <= kinds

@@ -40,6 +40,16 @@ def test_a_group_goes_on_where_it_said_that_it_is_and_begins_with_a_queue(profil
     assert progress(at, queue=2) == empty
 
 
+@pytest.mark.parametrize(("profile", "first"), [("P494", (SUCCESS, "0")), ("P533", (QUERY_NOT_FOUND, None))])
+def test_a_group_that_wants_no_zero_gets_none_where_a_release_asks(profile: str, first: tuple[int, str | None]) -> None:
+    at = stand(profile)
+    wants_none = ("setZeroIfNotFound", "false")
+    assert progress(at, altered=wants_none) == first
+    assert progress(at, altered=("setZeroIfNotFound", "true")) == (SUCCESS, "0")
+    at.ask(plain("commit", topic="T", group="cg", offset=5))
+    assert progress(at, altered=wants_none) == (SUCCESS, "5")
+
+
 def test_a_deleted_group_leaves_nothing_of_how_far_it_was_if_that_is_wanted() -> None:
     at = stand()
     for group in ("cg", "g", "T"):

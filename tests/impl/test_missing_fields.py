@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import pytest
 from marks import behaviour
-from sending import Stand
+from sending import Stand, send_request
 
 from rocketproof_impl.remoting import headers
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.steps.vocabulary import plain
-from rocketproof_protocol.codes import SYSTEM_ERROR, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 HEADERS: Final[dict[str, type[Any]]] = {
     "topic": headers.CreateTopicRequestHeader,
@@ -73,3 +73,14 @@ def test_what_of_a_pull_is_read_before_its_topic_is_looked_for(profile: str, mis
     asked = plain("pull", topic="nowhere")
     fields = {name: text for name, text in {**(asked.ext_fields or {}), "sysFlag": str(flags)}.items() if name != missing}
     assert Stand(profile).ask(Command(asked.code, fields)).code == code
+
+
+@pytest.mark.parametrize("flag", ["unitMode", "batch"])
+@pytest.mark.parametrize(("profile", "code"), [("P494", SUCCESS), ("P520", SYSTEM_ERROR)])
+@behaviour("REM-04")
+def test_each_flag_of_a_send_with_short_names(profile: str, code: int, flag: str) -> None:
+    at = Stand(profile)
+    at.topic()
+    asked = send_request()
+    del (asked.ext_fields or {})[headers.SHORT_NAMES[flag]]
+    assert at.ask(asked).code == code

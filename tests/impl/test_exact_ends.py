@@ -1,0 +1,73 @@
+"""Where something begins and ends, exactly: a stretch of the log, a store without anything, a stop with nothing left, an id's parts."""
+
+from __future__ import annotations
+
+import pytest
+from marks import behaviour
+from sending import Stand as BrokerStand
+from simulated import present
+from storing import Stand, message
+from test_store_threads import Running
+
+from rocketproof_impl.broker.groups import SubscriptionGroupConfig
+from rocketproof_impl.store.reput import STOP_PAUSE, ReputMessageService
+from rocketproof_impl.topic import TopicConfig
+
+WIDE = "täg値"
+
+
+def test_a_stretch_of_the_log_has_the_records_that_begin_in_it() -> None:
+    stand = Stand("P494", mapped_file_size_commit_log=1000)
+    for number in range(12):  # over three files, with a blank at the end of each
+        stand.put(message(body=b"x" * (10 + 20 * number)))
+    log = stand.store.commit_log
+    places = [one.physical_offset for one in stand.store.records()]
+    bounds = [*places, log.files.max_offset]
+    for start in places:
+        for end in {near for place in bounds for near in (place, place + 1)}:
+            found = [one.physical_offset for _, one in log.records(start, end) if one is not None]
+            assert found == [place for place in places if start <= place < end]
+
+
+def test_a_store_that_finds_nothing_begins_at_nothing() -> None:
+    stand = Stand("P494")
+    assert stand.store.load()
+    files = stand.store.commit_log.files
+    assert (files.min_offset, files.max_offset, files.flushed_where, files.committed_where) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_stop_waits_for_what_is_not_dispatched_and_for_nothing_else(left: int) -> None:
+    stand = Running("P494")
+    service: ReputMessageService = stand.service(ReputMessageService)
+    service._behind = lambda: left  # type: ignore[method-assign]
+    stopping = stand.scheduler.spawn(service.shutdown())
+    stand.scheduler.advance(STOP_PAUSE // 2)
+    assert stopping.done.done is (left == 0)
+
+
+@behaviour("SEND-46")
+def test_an_id_that_a_broker_makes_up_says_where_it_is_when_and_which_it_is() -> None:
+    stand = BrokerStand("P533", broker_ip1="10.1.2.3", listen_port=10_912)
+    stand.topic()
+    for later in (0, 5):
+        stand.scheduler.advance(later)
+        stand.send(properties="")
+    first, second = (bytes.fromhex(one.properties["UNIQ_KEY"]) for one in stand.stored())
+    assert first[:4] == bytes((10, 1, 2, 3))
+    assert int.from_bytes(first[4:6]) == 10_912
+    assert first[:10] == second[:10]
+    assert int.from_bytes(second[10:14]) > int.from_bytes(first[10:14])
+    assert (int.from_bytes(first[14:]), int.from_bytes(second[14:])) == (0, 1)
+
+
+@behaviour("PER-01")
+def test_names_are_in_the_files_as_they_are() -> None:
+    stand = BrokerStand("P494")
+    broker = stand.broker
+    broker.topics.update(TopicConfig(WIDE))
+    broker.groups.update(SubscriptionGroupConfig(WIDE))
+    broker.offsets.commit(WIDE, WIDE, 0, 7)
+    for table in (broker.topics, broker.groups, broker.offsets):
+        table.persist()
+        assert WIDE.encode() in present(stand.disk.read(table.path))

@@ -576,7 +576,11 @@ class Profile:
         since("P492", "passed over", "not recorded: 4.9.2 says of such a file that it is ignored, by its code"),
         since("P491", "refused", "not recorded: 4.9.1 is as 4.9.3 again, by its code"),
         since("P533", "deleted", "not recorded: 5.1.4 and later delete a last file of length 0, by their code"),
-        since("P511", "refused", "not recorded: so do 5.0.0 to 5.1.1, by their code"),
+        since(
+            "P511",
+            "refused",
+            "not recorded, tests/real/test_real_kills.py: 5.1.1 starts only without it; so do 5.0.0 and 5.1.0, by their code",
+        ),
     )
     """What becomes at a start of a mapped file that has not the length of the settings, such as one that a process had made when it ended
     and not yet given its length: it ends the start (refused), no file of its folder from there on is opened (passed over), or it is deleted

@@ -154,3 +154,10 @@ def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_
 
     assert ends("P420") == 0
     assert ends("P40") > 0 and ends("P432") > 0
+
+
+@pytest.mark.behaviour("SEND-22", "TCM-10")
+def test_a_send_that_wants_no_answer_may_be_checked_behind_what_follows_it_and_stored_below_queue_0() -> None:
+    """A real 4.7.1 was accused: it told that there is no such topic, made it a moment later, and drew a queue that nobody can pull from."""
+    path = Path(__file__).parents[1] / "data" / "history-4.7.1-late-check.ndjson.gz"
+    assert found(path, "P471") == set()

@@ -34,6 +34,9 @@ def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
         yield list(items)
         yield _with_arrivals(history, items)
         yield _overtaken(history, items)
+        unserved = [Arrived(one) for one in history.asked if one.one_way and one.op == "send" and one not in items]
+        if unserved:
+            yield [*items, *unserved]  # checked behind what follows, and stored where nobody can look
 
 
 def asked_first(history: ParsedHistory) -> Sequence[Item]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from rocketproof_properties.faults.calls import Operation
-from rocketproof_properties.faults.states import Files, changed, described, disk_of, forced, lose, shape, states
+from rocketproof_properties.faults.states import Files, changed, described, disk_of, forced, lose, moments, shape, states
 
 MAIN, TMP, BAK = "config/t.json", "config/t.json.tmp", "config/t.json.bak"
 OLD, NEW = (b'{"v":%d}' % version + b" " * 2000 + b"\n" for version in (1, 2))
@@ -108,8 +108,8 @@ def test_states_are_different_and_the_first_ones_show_what_no_other_has() -> Non
 def test_one_state_has_of_mapped_files_exactly_what_was_forced_and_all_else() -> None:
     """The first that is tried, and with many files none of those that are drawn."""
     queues = [f"consumequeue/T/{number}/0" for number in range(12)]
-    made = [Operation(kind, path, size=8192) for path in queues for kind in ("size", "map")]
-    done = [*made, *(Operation("force", path, pages={0: b"a" * 4096}) for path in queues[::2]), *OVERWRITTEN]
+    sized = [Operation(kind, path, size=8192) for path in queues for kind in ("size", "map")]
+    done = [*sized, *(Operation("force", path, pages={0: b"a" * 4096}) for path in queues[::2]), *OVERWRITTEN]
     disk = disk_of({MAIN: OLD}, done, dict.fromkeys(queues, b"a" * 4096 + b"b" * 4096))
     on_device = {path: (b"a" * 4096).ljust(8192, b"\0") if path in queues[::2] else bytes(8192) for path in queues}
     found = forced(disk)
@@ -121,6 +121,39 @@ def test_of_a_mapped_file_that_was_there_only_what_was_forced_is_new() -> None:
     before, after = b"c" * 8192, b"d" * 8192
     disk = disk_of({LOG: before}, [Operation("map", LOG, size=8192), Operation("force", LOG, pages={0: b"e" * 4096})], {LOG: after})
     assert forced(disk) == {LOG: b"e" * 4096 + b"c" * 4096}
+
+
+QUEUE = "consumequeue/T/0"
+FIRST, SECOND = f"{QUEUE}/{0:020}", f"{QUEUE}/{400:020}"
+FULL = b"e" * 400
+
+
+def made(path: str) -> list[Operation]:
+    return [Operation(kind, path, size=400) for kind in ("size", "map")]
+
+
+@pytest.mark.parametrize(
+    ("before", "forced_first", "found"),
+    [
+        ({}, {0: FULL}, [4]),
+        ({}, {0: FULL[:380]}, []),
+        ({FIRST: FULL}, {}, [4]),
+    ],
+    ids=["it was forced", "its end was not forced", "it was there before"],
+)
+def test_a_moment_is_when_a_file_was_made_behind_one_whose_end_is_on_the_device(
+    before: Files, forced_first: dict[int, bytes], found: list[int]
+) -> None:
+    done = [*made(FIRST), Operation("force", FIRST, pages=forced_first), *made(SECOND), Operation("force", SECOND, pages={0: FULL})]
+    assert [*moments(before, done)] == found
+    for number in found:
+        left = forced(disk_of(before, done[:number], {}))
+        assert left == {FIRST: FULL, SECOND: bytes(400)}
+
+
+def test_only_files_that_are_named_by_their_places_follow_each_other() -> None:
+    done = [*made("index/1"), Operation("force", "index/1", pages={0: FULL}), *made("index/2x"), *made("checkpoint"), *made("other/2")]
+    assert [*moments({}, done)] == []
 
 
 def test_a_state_is_told_by_its_files_of_settings() -> None:

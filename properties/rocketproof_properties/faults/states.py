@@ -9,7 +9,7 @@ over another one. What is older than the last 64 steps on names and lengths has 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rocketproof_impl.simulator.content import PAGE, MappedContent
@@ -106,6 +106,29 @@ def states(disk: SimulatedDisk, most: int, seed: int) -> Iterator[dict[str, byte
         yield best[1]
 
 
+def moments(before: Files, done: Sequence[Operation]) -> Iterator[int]:
+    """How many operations were done each time when a file that is written in place had just been made behind another one of its folder, of
+    which the device has the end: with what was forced until then alone, the folder's last file is empty."""
+    device = {path: bytearray(data) for path, data in before.items() if _folder(path)}
+    for number, one in enumerate(done, 1):
+        if one.kind == "size" and one.path not in device and _folder(one.path):
+            last = max((path for path in device if _folder(path) == _folder(one.path) and path < one.path), default=None)
+            device[one.path] = bytearray(one.size)
+            if last is not None and device[last][-_END:].strip(b"\0"):
+                yield number
+        elif one.kind == "force" and one.path in device:
+            for at, page in one.pages.items():
+                device[one.path][at : at + len(page)] = page
+
+
+def _folder(path: str) -> str:
+    """The folder of a file whose name is a place, as those of the log and of queues are; "" for others."""
+    folder, _, name = path.rpartition("/")
+    return folder if name.isdecimal() else ""
+
+
+_END: Final = 20
+"""Bytes of an entry, in which the last one of a queue's file lies."""
 Shape = tuple[tuple[str, str], ...]
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 import threading
 import time
@@ -103,6 +104,10 @@ class Loaded:
     @property
     def acknowledged(self) -> list[Asked]:
         return [one for one in self.asked if one.code in OK]
+
+    def until(self, seconds: float) -> Loaded:
+        """What had an answer by then, on the wall clock."""
+        return Loaded([one for one in self.asked if one.answer.get("at", math.inf) < 1000 * seconds])
 
     @property
     def open(self) -> set[bytes | None]:
@@ -194,6 +199,10 @@ class Store:
         odd = [one for one in loaded.asked if one.closed == "ok" and one.code not in OK] if refused else []
         remarks = Counter(f"{one.op}, code {one.code}: {one.answer.get('remark')}" for one in odd)
         self.wrong("refused", (f"{times} times {what}" for what, times in remarks.items()))
+        self.promise(loaded)
+
+    def promise(self, loaded: Loaded) -> None:
+        """Remember what was acknowledged."""
         for one in loaded.acknowledged:
             if one.op == "send":
                 self.remember(one.fields, one.answer.get("fields") or {}, body_of(one.value))

@@ -64,7 +64,7 @@ def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, t
         ("delivered", "disk", ("P494", "P520", "P511"), ("P533", "P540")),
         ("confirmed", "disk", ("P494", "P533", "P520"), ("P540",)),
         ("delayed", "power", ("P49", "P492"), ("P494", "P533", "P540")),
-        ("consume queue", "power", ("P494", "P533"), ("P540",)),
+        ("consume queue", "power", ("P494", "P533", "P540"), ("P550",)),
         ("next offset", "power", ("P494", "P533"), ("P540",)),
         ("consume queue", "kill", (), ("P494", "P533")),
         ("lost", "power", (), ("P40", "P540")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.faults import store
 from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.store import Store
+from rocketproof_properties.faults.store import Promised, Store
 
 
 @pytest.fixture
@@ -46,6 +47,22 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
     assert claims(loaded)[2:] == ["lost"] and loaded.found.findings[-1].count("offset=") == 1
 
 
+def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
+    with InProcess("P494").open() as running:
+        made = Store(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
+        began = time.time()
+        found = made.load(2, lambda: None, (0.3, 0.3))
+    made.promise(found.until(began))
+    assert made.promised == Promised()
+    half = sorted(one.answer["at"] for one in found.acknowledged)[len(found.acknowledged) // 2] / 1000
+    made.promise(found.until(half))
+    some = len(made.promised.messages)
+    assert 0 < some
+    made.promised = Promised()
+    made.promise(found.until(time.time()))
+    assert some < len(made.promised.messages) and made.found.wrong == [] and made.found.acknowledged == 0
+
+
 def test_a_queue_that_leads_elsewhere_is_told(loaded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     real = store.queue_entries
 
@@ -56,7 +73,7 @@ def test_a_queue_that_leads_elsewhere_is_told(loaded: Store, monkeypatch: pytest
 
     monkeypatch.setattr(store, "queue_entries", entries)
     monkeypatch.setattr(store, "_SECONDS", 0.1)
-    loaded.profile = "P540"  # of which less is known
+    loaded.profile = "P550"  # of which less is known
     loaded.look(())
     assert set(claims(loaded)) == {"phantom", "consume queue"}
     assert all("c0-0" in one for one in loaded.found.known) and all("c1-0" in one for one in loaded.found.findings)

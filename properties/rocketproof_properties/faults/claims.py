@@ -60,7 +60,12 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
         FaultClaim("place", "INV-34", "an answer names a place in the log, and each another one"),
         FaultClaim("lost", "INV-06", "a message that was acknowledged is in the log, at the place that its answer named"),
         FaultClaim("log", "INV-34 INV-42", "the log is whole"),
-        FaultClaim("consume queue", "INV-36", "a queue leads to the records of the log, and to nothing else", {POWER: _AHEAD}),
+        FaultClaim(
+            "consume queue",
+            "INV-36",
+            "a queue leads to the records of the log, and to nothing else",
+            {POWER: {**_AHEAD, "P540": "REC-02: behind a loss with ASYNC_FLUSH a queue lacks its first entries", "P550": ""}},
+        ),
         FaultClaim(
             "phantom",
             "INV-34 INV-36",

@@ -45,4 +45,15 @@ def test_the_programs_ask_for_everything(release: str, tmp_path: Path) -> None:
         path = tmp_path / "one.ndjson"
         path.write_text(text, "utf-8")
         kinds |= {one.op for one in load(path).asked}
-    assert {"send", "batch", "send_back", "end_transaction", "update_topic", "update_group", "delete_topic", "pull", "route"} <= kinds
+    assert {
+        "send",
+        "batch",
+        "send_back",
+        "end_transaction",
+        "update_topic",
+        "update_group",
+        "delete_topic",
+        "pull",
+        "find",
+        "route",
+    } <= kinds

@@ -64,9 +64,9 @@ class Story:
         self._add("ok", "client 0", "send_back", {"code": code, "fields": {}})
         return self
 
-    def delete(self, topic: str) -> Story:
+    def delete(self, topic: str, code: int = 0) -> Story:
         self._add("invoke", "client 0", "delete_topic", {"to": "broker-a", "fields": {"topic": topic}})
-        self._add("ok", "client 0", "delete_topic", {"code": 0, "fields": {}})
+        self._add("ok", "client 0", "delete_topic", {"code": code, "fields": {}})
         return self
 
     def topics(self, **topics: int) -> Story:
@@ -288,3 +288,12 @@ def test_a_delayed_message_comes_to_a_topic_that_is_gone() -> None:
         story = Story().send(0, 0).send(0, 0, properties=late).delete("A").send(0, offset)
         assert story.judged().verdict == expected
     assert Story().send(0, 0, properties=late).delete("A").send(0, 0, properties=late).judged().verdict == "illegal"
+
+
+@pytest.mark.parametrize("profile", ["P494", "P533"])
+@pytest.mark.behaviour("REM-06", "REM-10")
+def test_a_request_that_a_busy_broker_rejects_has_not_begun(profile: str) -> None:
+    """What is given back, sent or deleted then; the offsets of others go on."""
+    found = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
+    assert (found.verdict, found.out_of_reach.get("a busy broker")) == ("ok", 3)
+    assert Story().send(0, 0).back(2).send(0, 0).judged(profile).verdict == "illegal"

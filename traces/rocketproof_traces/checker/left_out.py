@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rocketproof_profiles import Profile, java_length
-from rocketproof_protocol.codes import MESSAGE_ILLEGAL
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SYSTEM_BUSY
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..history.cases import AT_LIMIT
 from ..history.operations import CONFIGURE, SENDS, Operation
 from .parts import Part
 
+BUSY = "a busy broker"
 LONG_RETRIES = "sends to retry topics whose names only the store tests"
 SLAVE = "from slave broker"  # what a slave answers where a master would change a topic
 
@@ -23,11 +24,13 @@ def reason(one: Operation, profile: Profile) -> str:
         if beyond(one, profile):
             return beyond(one, profile)
         if is_busy(one):
-            return "a busy broker"
+            return BUSY
         if is_refused_late(one, profile):
             return LONG_RETRIES
         if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
             return "limits of batches"
+    elif is_rejected(one):
+        return BUSY
     if one.op in ("update_topic", "delete_topic"):
         return one.reason or ("updates of a slave" if one.code and SLAVE in one.remark else "")
     if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
@@ -41,7 +44,12 @@ def reason(one: Operation, profile: Profile) -> str:
 
 def is_busy(one: Operation) -> bool:
     """Whether the answer says that the broker was too busy to serve the request, or to wait for its end."""
-    return bool(one.code) and (one.code in (2, 14) or "broker busy" in one.remark)
+    return is_rejected(one) or one.code == SERVICE_NOT_AVAILABLE or (bool(one.code) and "broker busy" in one.remark)
+
+
+def is_rejected(one: Operation) -> bool:
+    """Whether a busy broker has not even begun with the request (REM-06, REM-07, REM-10)."""
+    return one.code == SYSTEM_BUSY
 
 
 def is_refused_late(one: Operation, profile: Profile) -> bool:
@@ -69,4 +77,4 @@ def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
     return found
 
 
-__all__ = ["LONG_RETRIES", "beyond", "is_busy", "is_refused_late", "left_out", "reason"]
+__all__ = ["BUSY", "LONG_RETRIES", "beyond", "is_busy", "is_refused_late", "is_rejected", "left_out", "reason"]

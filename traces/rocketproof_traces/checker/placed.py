@@ -24,7 +24,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX,
 from ..history.cases import BATCHES, STATUSES, UNREADABLE, decodes_send_back
 from ..history.operations import PROGRESS, SENDS, Operation
 from .administered import Committed, Deleted, Refused, Regrouped
-from .left_out import LONG_RETRIES, is_busy, is_refused_late, reason
+from .left_out import BUSY, LONG_RETRIES, is_busy, is_refused_late, is_rejected, reason
 from .looks import Progressed
 from .part import Claim, PartChecker, last_of
 from .places import are_read, is_in, named, numbers, place_of
@@ -77,12 +77,14 @@ class PlacedChecker(PartChecker):
         return [*super()._queues(), *(group[2] - 1 for group in told if group is not None)]
 
     def _reason(self, one: Operation) -> str:
+        if one.op not in SENDS and is_rejected(one) and not self._slave:
+            return BUSY
         if one.op in SENDS:
             if is_timed(one, self.profile) and (one.op == "batch" or not self.profile.timers):
                 return "timers"
             if is_refused_late(one, self.profile):
                 return LONG_RETRIES
-            return "a busy broker" if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
+            return BUSY if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
         if one.op == "end_transaction":
             return self._untold(one)
         if one.op == "max_offset" and (why := self._ended_anew(one)):

@@ -556,7 +556,13 @@ class Profile:
     """The dispatcher knows where the log ends: it asks before each record, and begins no further; otherwise it reads to the end of what it
     took of a file, and begins where a queue says that it ends (REC-04)."""
 
-    resets_lock_time: bool = switch(False, since("P49", True))
+    resets_lock_time: bool = switch(
+        False,
+        since("P49", True),
+        since("P492", False, "not recorded: 4.9.3 is the first that does, by its code"),
+        since("P533", False, "not recorded, tests/real/test_busy_for_hours.py: a batch with a flag of IPv6"),
+        since("P550", True, "not recorded, tests/real/test_busy_for_hours.py"),
+    )
     """The time of the lock is reset when append throws, too (CL-05)."""
 
     replica_wait: int | None = switch(5000, since("P49", None))

@@ -36,6 +36,7 @@ WIDE_NAMES = "names with more bytes than their length says"
 OWN_PROPERTIES = "batches whose properties are too long with the broker's own"
 LONGER_HOSTS = "messages with flags of IPv6"
 UNCOUNTED = "half messages without room for the count of their checks"
+FAILED_IN_LOCK = "batches that fail in the lock, behind which a store seems busy for hours"
 UNREAD = (WIDE_NAMES, OWN_PROPERTIES, LONGER_HOSTS)
 """Records that nothing can read again are stored, and what lies behind them goes with them when the process ends (HAZ-49 to HAZ-51)."""
 

@@ -365,6 +365,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
         "flags of IPv6 of a batch", "APP-08 HAZ-51", 0, lambda sent: _flags(sent) if sent.op == "batch" else (),
         lambda n, _: [("send", {"items": [("a", {})] * items, "sys_flag": n * BORN_IPV6}) for items in (1, 2)], sides=(0, 1),
+        unread=about.FAILED_IN_LOCK, garbles=lambda n, profile: bool(n) and profile.hosts_by_flag and not profile.resets_lock_time,
         there=lambda profile: profile.name in _MISREADING,
     ),
 )  # fmt: skip

@@ -143,13 +143,15 @@ def second_append_is_not_looked_at(story: Story) -> None:
     story.check("put count of T", cluster.broker().statistics.topic_put_nums["T"], 1)
 
 
-@hazard("HAZ-23", asserts="CL-05 REM-06 STO-03", properties="LIV-05", profiles="P45 P40")
+@hazard("HAZ-23", asserts="CL-05 REM-06 STO-03", properties="LIV-05", profiles="P45 P40 P492 P533 P540")
 def page_cache_busy_for_hours(story: Story) -> None:
     """After one exception in the append, a broker refuses every message for nearly three hours.
 
     The store notes when somebody got its lock, to see how long appends take, and takes the note back on the ways out that
     were thought of; an exception is not one of them (CL-05). From one second on, and up to 10,000 seconds, the note means that
-    the page cache is busy (STO-03), so that no message is let in (REM-06) that could take it back. Later profiles take it back in any case.
+    the page cache is busy (STO-03), so that no message is let in (REM-06) that could take it back. 4.9.3 to 4.9.7 and 5.5.0 take it back in
+    any case; up to 4.9.2, and again from 5.0.0 to 5.4.0, no release does. No failing disk is needed: in 5.x one batch whose sysFlag says
+    that a host has an address of IPv6 ends in an exception there, whoever sends it (HAZ-51).
 
     To avoid it: restart the broker.
     """

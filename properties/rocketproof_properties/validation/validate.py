@@ -33,7 +33,7 @@ from ..runs.runner import Bounds, Done, Gone, Runner
 from ..steps.names import Names
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
-from . import accept, memory, report, resume
+from . import accept, busy, memory, report, resume
 from .confirm import Confirmation, restore
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
@@ -208,6 +208,7 @@ class _Validation:
                     for needs, group in stage.items():
                         if not self.bounds.over:
                             self._group(needs, group, running)
+                    self._busy(first, running)
                     self._restarts(STOPPED, first, running)
                     self._logs(first, running)
                     self._restarts(KILLED, first, running)  # behind the files: a killed broker makes queues of deleted topics anew
@@ -347,6 +348,12 @@ class _Validation:
             self.report.findings += map(of_unserved, found)
         return self.unserved
 
+    def _busy(self, needs: str, running: Deployment) -> None:
+        """Whether brokers go on rejecting what they are sent; once in a run."""
+        known = {one.verdict.property for one in self.report.findings}
+        if busy.PROPERTY not in known and not self.bounds.over and needs != ENDED:
+            self.report.findings += busy.busy(running, self.target.profile, self.mark, needs)
+
     def _restarts(self, how: str, needs: str, running: Deployment) -> None:
         """What a broker still has when it has ended and started again. One that anybody else uses goes on running."""
         if Capability.START not in self.target.offers or self.bounds.over or needs == ENDED:
@@ -385,7 +392,7 @@ class _Validation:
             if self.bounds.over:
                 return
             runner.run([program], done, workers=1)
-            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.UNREAD))
+            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint((*about.UNREAD, about.FAILED_IN_LOCK)))
             if spoilt and number + 1 < len(programs):
                 renew()
 

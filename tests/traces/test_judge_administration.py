@@ -153,6 +153,10 @@ def test_later_releases_take_offsets_of_what_they_know() -> None:
     assert Recorded().commit(5, 26).group().commit(5, 17).verdict() == "ok"
     assert Recorded().group().commit(5).verdict() == "illegal"
     assert Recorded().update().group().commit(None, 29).commit(5, 29, queueId=None).commit(5, 1, topic=None).verdict() == "ok"
+    for profile, code in (("P533", 29), ("P520", 1), ("P510", 1)):
+        whole = Recorded().update().group()
+        assert whole.commit(None, code).commit(5, code, queueId=None).verdict(profile) == "ok"
+        assert Recorded().update().group().commit(None, 30 - code).verdict(profile) == "illegal"
     assert Recorded().commit(None, 1).commit(5, 1, queueId=None).verdict("P494") == "ok"
     assert Recorded().commit(None, 29).verdict("P494") == "illegal"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rocketproof_protocol.codes import (
-    INVALID_PARAMETER,
     QUERY_CONSUMER_OFFSET,
     QUERY_NOT_FOUND,
     SUBSCRIPTION_GROUP_NOT_EXIST,
@@ -60,7 +59,7 @@ class ConsumerManageProcessor:
             return TOPIC_NOT_EXIST, f"Topic {header.topic} not exist!"
         for field, name in (("queue_id", "QueueId"), ("commit_offset", "Offset")):
             if header.lacks(field):
-                return INVALID_PARAMETER, f"{name} is null, topic is {header.topic}"
+                return broker.profile.illegal_code, f"{name} is null, topic is {header.topic}"
         return None
 
     def _query(self, request: Command, response: Command) -> None:

@@ -146,11 +146,13 @@ class Regrouped(OneStep):
 @dataclass(frozen=True, eq=False)
 class Committed(OneStep):
     """A group told how far it is in a queue: its retry topic, the topic, whether the request names one and is whole, the place and the
-    offset. `code` is the answer's, None if nobody knows it. `listed`: the state knows whether the broker has the group; else it may."""
+    offset. `code` is the answer's, None if nobody knows it, and `illegal_code` that of a request which is not whole, as of an illegal name.
+    `listed`: the state knows whether the broker has the group; else it may."""
 
     machine: Machine
     told: tuple[int, ...]
     code: int | None
+    illegal_code: int
     listed: bool = True
     start: Local = OVER
 
@@ -180,7 +182,8 @@ class Committed(OneStep):
             state = possible + machine.idle
             reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
             refused = self.function.guard(state, args)
-            right = SUCCESS if refused is None else getattr(codes, REFUSALS[refused.name])
+            word = "SUCCESS" if refused is None else REFUSALS[refused.name]
+            right = self.illegal_code if word == "INVALID_PARAMETER" else getattr(codes, word)
             dead = self.code not in (right, None)
             if refused is not None:
                 found[right] = Move("refuse_commit", shared, None, reads, 0, dead=dead)

@@ -183,7 +183,7 @@ class PlacedChecker(PartChecker):
         names, whole = one.fields.get("topic") is not None, None not in numbers(one)
         told = max(UNTOLD_OFFSET, one.number("commitOffset"))
         args = group, topic, int(names), int(whole), self._places[place_of(one)], told
-        return Committed(self.machine, args, code, listed=self.part.recorded)
+        return Committed(self.machine, args, code, self.profile.illegal_code, listed=self.part.recorded)
 
     def _progressed(self, one: Operation) -> Progressed:
         """A group asks how far it is."""

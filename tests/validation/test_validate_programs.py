@@ -84,6 +84,8 @@ def test_some_programs_that_end_a_process_come_first_and_none_twice() -> None:
     stages = stages_of(groups)
     first, large, *rest = stages
     assert [*first] == [ENDED] and 0 < len(first[ENDED]) < len(groups[ENDED])
+    asking = [one for one in groups[ENDED] if one.steps[-1] == ("question", {})]
+    assert asking and first[ENDED][-len(asking) :] == asking and len(first[ENDED]) > len(asking)
     assert large == {LARGE: groups[LARGE]}
     assert next(iter(rest[0])) == ""
     performed = [one for stage in stages for group in stage.values() for one in group]

@@ -10,18 +10,20 @@ from ..generators.programs import Program
 from ..generators.settings import ENDED, LARGE
 
 EARLY: Final = 4
-"""One in so many programs behind which a process ends comes before all others."""
+"""One in so many programs behind which a process ends comes before all others, and each that waits for a question on such a broker."""
 
 
 def stages_of(groups: Mapping[str, Sequence[Program]]) -> list[dict[str, Sequence[Program]]]:
-    """What is performed on one target after the other: the programs of each configuration. Some of those behind which a process ends come
-    first, and those with the largest messages behind them: they take long, and what they show nobody should have to wait for."""
+    """What is performed on one target after the other: the programs of each configuration. Some of those that have a broker for themselves
+    come first, and those with the largest messages behind them: they take long, and what they show nobody should have to wait for."""
     found = sorted(({needs: groups[needs] for needs in stage} for stage in settings.stages(groups)), key=lambda stage: LARGE not in stage)
-    ended = groups.get(ENDED, ())
-    early = len(ended) // EARLY if "" in groups else 0
-    if early:
-        found = [{ENDED: ended[:early]}, *(one if ENDED not in one else {ENDED: ended[early:]} for one in found)]
-    return [stage for stage in found if stage]
+    ending = [one for one in groups.get(ENDED, ()) if not one.waits]
+    asking = [one for one in groups.get(ENDED, ()) if one.waits]
+    early = len(ending) // EARLY
+    if (early or asking) and "" in groups:
+        late: dict[str, Sequence[Program]] = {ENDED: ending[early:]}
+        found = [{ENDED: [*ending[:early], *asking]}, *(one if ENDED not in one else late for one in found)]
+    return [stage for stage in found if any(stage.values())]
 
 
 def looks(program: Program) -> bool:

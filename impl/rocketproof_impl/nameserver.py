@@ -32,7 +32,7 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 
-from .java import boolean_text, parse_boolean, parse_long
+from .java import JavaError, boolean_text, parse_boolean, parse_long
 from .periodic import Periodic
 from .ports import Clock
 from .registered import decompressed
@@ -90,7 +90,11 @@ class NameServer:
     def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
         self._clock = clock
         self.profile = profile
-        served = {REGISTER_TOPIC: profile.takes_topics, ADD_WRITE_PERM_OF_BROKER: profile.gives_write_permission}
+        served = {
+            REGISTER_TOPIC: profile.takes_topics,
+            ADD_WRITE_PERM_OF_BROKER: profile.gives_write_permission,
+            QUERY_DATA_VERSION: profile.compares_versions,
+        }
         self._unserved = frozenset(code for code, it_is in served.items() if not it_is)
         self.order_message_enable = order_message_enable
         self.topic_queue_table: dict[str, list[QueueData]] = {}
@@ -328,11 +332,13 @@ def _field(request: Command, name: str) -> str:
 
 
 def _registered(server: NameServer, request: Command) -> Any:
-    """What a broker registers, in whichever form. Raises JavaError for a compressed one that ends too early."""
+    """What a broker registers, in whichever form. Raises JavaError for a compressed one that cannot be read."""
     if not request.body:
         return {}
     if not parse_boolean((request.ext_fields or {}).get("compressed")):
         return loads(request.body)
+    if not server.profile.compares_versions:
+        raise JavaError("com.alibaba.fastjson.JSONException", "syntax error, expect {, actual error, pos 0")
     try:
         return decompressed(request.body, mappings=server.profile.wants_mappings)
     except ValueError:

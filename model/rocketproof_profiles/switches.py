@@ -693,6 +693,10 @@ class Profile:
     takes_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
     """A name server takes topics by that request from whoever names a broker that it knows (TCM-34)."""
 
+    compares_versions: bool = switch(True, since("P420", False, "recorded: tests/data/releases"))
+    """A name server tells a broker whether its topics are of another version, and reads compressed registrations; otherwise it does not
+    answer that question, and cannot read these (NS-02, NS-09)."""
+
     moves_addresses: bool = switch(True, since("P440", False, "recorded: tests/data/releases"))
     """A broker's address that registers under another id leaves the one that it had; otherwise it is under both (NS-02)."""
 
@@ -738,6 +742,7 @@ OF_NAME_SERVERS: Final = (
     "forgets_by_cluster",
     "gives_write_permission",
     "takes_topics",
+    "compares_versions",
     "moves_addresses",
     "leaves_by_address",
 )

@@ -142,6 +142,23 @@ def test_up_to_440_an_address_keeps_its_earlier_id(clock: SimulatedClock, profil
     assert server.broker_addr_table["broker-a"].broker_addrs == addresses
 
 
+@pytest.mark.parametrize(("profile", "reads"), [("P420", False), ("P432", True)])
+@behaviour("NS-02", "NS-09")
+def test_up_to_42_a_name_server_compares_no_versions_and_reads_no_compressed_registration(
+    clock: SimulatedClock, profile: str, reads: bool
+) -> None:
+    server = NameServer(clock, profile=PROFILES[profile])
+    fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A}
+    body = compressed({"topicConfigSerializeWrapper": table_to_data({}, DataVersion(1)), "filterServerList": []})
+    server.receive(channel := FakeChannel(), Command(codes.REGISTER_BROKER, {**fields, "compressed": "true"}, body, opaque=1))
+    (answer,) = channel.written
+    assert (answer.code == codes.SUCCESS) is reads
+    assert reads or (answer.remark or "").startswith("com.alibaba.fastjson.JSONException: syntax error, expect {, actual error, pos 0")
+    version = json.dumps(version_to_data(DataVersion(1))).encode()
+    server.receive(channel := FakeChannel(), Command(codes.QUERY_DATA_VERSION, fields, version, opaque=2))
+    assert len(channel.written) == reads
+
+
 @behaviour("NS-02", "INV-60")
 def test_an_address_moves_to_its_new_id(server: NameServer) -> None:
     register(server, "broker-a", T, broker_id=1, address=A)

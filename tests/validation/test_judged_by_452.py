@@ -156,6 +156,14 @@ def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_
     assert ends("P40") > 0 and ends("P432") > 0
 
 
+@pytest.mark.behaviour("NS-09")
+def test_nobody_asks_a_name_server_of_42_for_versions() -> None:
+    def asked(profile: str) -> int:
+        return sum(name == "has_to_register" for one in generate(Choice(profile, 500, seed=7)) for name, _ in one.steps)
+
+    assert asked("P432") > asked("P420") == 0
+
+
 @pytest.mark.behaviour("SEND-22", "TCM-10")
 def test_a_send_that_wants_no_answer_may_be_checked_behind_what_follows_it_and_stored_below_queue_0() -> None:
     """A real 4.7.1 was accused: it told that there is no such topic, made it a moment later, and drew a queue that nobody can pull from."""

@@ -122,6 +122,8 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
         steps = tuple(one for one in steps if one[0] not in ("topic", "delete") or not is_anybodys(one[1].get("topic", "A"))) or _SOMETHING
     if not profile.gives_write_permission:
         steps = tuple(one for one in steps if one[0] != "permit_writes" or not one[1].get("permitted")) or _SOMETHING
+    if not profile.compares_versions:
+        steps = tuple(one for one in steps if one[0] != "has_to_register") or _SOMETHING
     if profile.leaves_unknown and not profile.half_messages:
         steps = tuple(one for one in steps if one[0] != "end") or _SOMETHING
     if profile.leaves_unknown:

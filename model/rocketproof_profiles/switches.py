@@ -713,7 +713,7 @@ class Profile:
     tells_second_heartbeat: bool = switch(
         False,
         since("P533", True, "not recorded: heartbeats of 5.3.3 are answered with these fields"),
-        since("P510", False, "recorded: tests/data/releases"),
+        since("P511", False, "recorded: tests/data/releases"),
     )
     """A heartbeat is answered with that the broker knows its second form."""
 

@@ -47,7 +47,7 @@ def test_a_store_counts_the_bytes_of_a_name(size: int, code: int) -> None:
     assert Stand("P511").send_back(group="gg" + "値" * size, delay_level=-1).code == SUBSCRIPTION_GROUP_NOT_EXIST
 
 
-@pytest.mark.parametrize(("profile", "known"), [("P533", True), ("P511", True), ("P510", False)])
+@pytest.mark.parametrize(("profile", "known"), [("P533", True), ("P514", True), ("P511", False)])
 @behaviour("REM-02")
 def test_whether_the_second_form_of_a_heartbeat_is_told(profile: str, known: bool) -> None:
     answer = Stand(profile).call(HEART_BEAT, b'{"clientID":"c"}')

@@ -278,6 +278,11 @@ def test_a_group_may_not_broadcast() -> None:
     stand.beat(messageModel="BROADCASTING")
     answer = stand.pull(sysFlag=0)
     assert (answer.code, answer.remark) == (16, "the consumer group[cg] can not consume by broadcast way")
+    assert not answer.ext_fields or "forbiddenType" not in answer.ext_fields
+    newer = Consumer("P533")
+    newer.call(200, b'{"groupName":"cg","consumeBroadcastEnable":false}')
+    newer.beat(messageModel="BROADCASTING")
+    assert (newer.pull(sysFlag=0).ext_fields or {}).get("forbiddenType") == "4"
 
 
 def test_expressions() -> None:

@@ -396,7 +396,9 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
         reader.deployment.close()
 
 
-@pytest.mark.parametrize(("profile", "known"), [("P494", False), ("P520", False), ("P514", True), ("P511", True), ("P500", True)])
+@pytest.mark.parametrize(
+    ("profile", "known"), [("P494", False), ("P520", False), ("P514", True), ("P500", True), ("P492", True), ("P432", True)]
+)
 def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
     recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})

@@ -49,7 +49,7 @@ CODES = {
     GetMessageStatus.OFFSET_OVERFLOW_BADLY: PULL_OFFSET_MOVED,
     GetMessageStatus.OFFSET_TOO_SMALL: PULL_OFFSET_MOVED,
 }
-BY_BROKER, BY_GROUP, BY_TOPIC = 1, 2, 3
+BY_BROKER, BY_GROUP, BY_TOPIC, BY_BROADCASTING = 1, 2, 3, 4
 """Who forbids a pull, as the answer tells it."""
 
 
@@ -175,7 +175,7 @@ class PullMessageProcessor:
             refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{suggestion(self._broker.profile.faq)}")
             return None
         if not group.consume_broadcast_enable and info.message_model == "BROADCASTING":
-            refuse(response, NO_PERMISSION, f"the consumer group[{header.consumer_group}] can not consume by broadcast way")
+            self._forbid(response, BY_BROADCASTING, f"the consumer group[{header.consumer_group}] can not consume by broadcast way")
             return None
         found = info.subscriptions.get(header.topic)
         if found is None:

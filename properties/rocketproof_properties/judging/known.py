@@ -14,7 +14,8 @@ from rocketproof_profiles import PROFILES, inherited
 _GAPS: Final = {"P510": "a message that the store refuses has taken an offset (APP-03)"}
 _SHIFTED: Final = {"P510": "behind such a gap a queue has no entry with the record's number, and a start goes on at its entries' number"}
 _STOPPED: Final = {"P514": "the store stops before the delay service, and a delivery that fails is left out (zoo B7)"}
-_AGAIN: Final = {**_STOPPED, "P492": "a stop may come between a delivery and the end of the scan that notes it (REC-05)"}
+_NOTED_LATE: Final = "a stop may come between a delivery and the end of the scan that notes it (REC-05)"
+_AGAIN: Final = {name: inherited(_STOPPED, name) if profile.records_each_delivery else _NOTED_LATE for name, profile in PROFILES.items()}
 STARTS_UNSIZED: Final = "a broker starts on a file that was made and has no length yet"
 UNSIZED: Final = {
     name: "a start refuses a file that was made and has no length yet (HAZ-59)" if profile.wrong_length == "refused" else ""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from marks import behaviour
-from sending import Stand, send_request
+from sending import NULL_POINTER, Stand, send_request, thrown
 
 from rocketproof_impl.remoting import headers
 from rocketproof_impl.remoting.command import Command
@@ -83,4 +83,6 @@ def test_each_flag_of_a_send_with_short_names(profile: str, code: int, flag: str
     at.topic()
     asked = send_request()
     del (asked.ext_fields or {})[headers.SHORT_NAMES[flag]]
-    assert at.ask(asked).code == code
+    answer = at.ask(asked)
+    assert answer.code == code
+    assert thrown(answer, NULL_POINTER) == (code == SYSTEM_ERROR)

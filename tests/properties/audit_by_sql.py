@@ -99,8 +99,8 @@ SQL = {
         "INV-34.again": f"next.queueOffset = 0 and queueOffset + {NUMBER} <> 0",
     },
     "queue": {
-        "INV-30.sign": "queueId < 0 and not ($below_zero and (not known or queueId > -writeQueueNums))",
-        "INV-30.drawn": "queueId < 0 and $below_zero and (not known or queueId > -writeQueueNums)",
+        "INV-30.sign": "queueId < 0 and not $below_zero",
+        "INV-30.drawn": "queueId < 0 and $below_zero",
         "INV-30.stored": "known and queueId >= greatest(readQueueNums, writeQueueNums)",
         "INV-31.stored": "known and queueId >= writeQueueNums",
         "INV-32.stored": "known and queueId >= readQueueNums",

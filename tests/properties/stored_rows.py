@@ -286,7 +286,7 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"queueId": 4, "readQueueNums": 5}, {"INV-31.stored"}),
         ({"queueId": 4, "writeQueueNums": 5}, {"INV-32.stored"}),
         ({"queueId": -3}, {"INV-30.drawn"}),
-        ({"queueId": -4}, {"INV-30.sign"}),
+        ({"queueId": -4}, {"INV-30.drawn"}),  # of more queues than the topic has now
         ({"firstQueueOffset": 1}, {"INV-34.first"}),
         ({"firstQueueOffset": 1, "records": 0}, set()),
         ({"logStart": 1000, "firstQueueOffset": 4, "firstEntry": 4}, set()),

@@ -10,7 +10,7 @@ judged by the other judges alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
@@ -28,7 +28,7 @@ from ..runs.transport import faults, is_doubled, is_lost
 from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
 from . import comparison
-from .cases import SENDS, Answer
+from .cases import SENDS, Answer, here
 from .comparison import TIMESTAMP, Comparison, Difference, message_data, within
 from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
@@ -128,6 +128,8 @@ class Reference:
             yield Difference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
         if found is not None and not self._is_comparable(asked, recorded, found):
             return
+        if found is not None and found.remark is not None:
+            found = replace(found, remark=self._there(asked, found.remark))
         if found is not None and is_by_key(asked):
             self._by_key.append((asked, [looks.place_of(data) for data in looks.split(found.body or b"")]))
             return
@@ -158,6 +160,11 @@ class Reference:
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from within(differences, str(asked), asked.seq)
+
+    def _there(self, asked: Asked, remark: str) -> str:
+        """A remark that ends with the place which a request names, with the place that it names on the target."""
+        theirs, ours = (fields.get("offset", "") for fields in (asked.fields, here(asked.fields, self.followed.places)))
+        return remark.removesuffix(f", {ours}") + f", {theirs}" if ours and remark.endswith(f", {ours}") else remark
 
     def _own_address(self, *routes: bytes | None) -> Iterator[Difference]:
         """Where two routes say that the broker itself is, if both do and its settings are known."""

@@ -10,7 +10,7 @@ import pytest
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED
+from rocketproof_properties.generators.settings import ENDED, at_start
 from rocketproof_properties.judging.judging import Verdict
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation import drafts, report
@@ -58,7 +58,8 @@ def test_a_draft_says_what_was_done_answered_and_expected(made: tuple[Path, str,
     text = told(made, found(made))
     rows = [line for line in text.splitlines() if line.startswith("| ") and line[2].isdigit()]
     assert text.startswith("# send.queueId: queueId is 7, and the reference implementation has 0\n")
-    assert "**Broker**: apache:4.9.4, with `flushDiskType=SYNC_FLUSH`, `mappedFileSizeCommitLog=16777216`" in text
+    settings = ", ".join(f"`{name}={value}`" for name, value in sorted(at_start(ENDED).items()))
+    assert f"**Broker**: apache:4.9.4, with {settings}" in text
     assert "- SEND-11: Region and trace flag are in every answer of this path, errors included." in text
     assert [row.split(" | ")[2].split()[0] for row in rows] == ["SEND\\_MESSAGE\\_V2", "its", "SEND\\_MESSAGE\\_V2", "SEND\\_MESSAGE\\_V2"]
     assert "topic=A" in rows[0] and "a body of 5 bytes" in rows[0] and "0 SUCCESS" in rows[0]

@@ -314,7 +314,7 @@ def reach(
     plot: Path | None = None,
     json: Json = None,
 ) -> int:
-    """Tell in which share of a validation's programs each operation, side of a boundary and setting is.
+    """Tell in which share of a validation's programs each operation, answer, side of a boundary and setting is.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def reach(
     seed
         Their seed.
     of
-        Read the programs from this file in place of drawing them: a JSON object with steps and needs a line.
+        Take the programs that a validation has performed, with what was answered, in place of drawing them: the folder of its report.
     before
         What --json of an earlier version has written, to put beside.
     plot

@@ -1,6 +1,7 @@
-"""In which share of a validation's programs an operation, a side of a boundary or a setting is. The programs are read, not performed.
+"""In which share of a validation's programs an operation, an answer to one, a side of a boundary or a setting is.
 
-Beside an earlier measurement the shares become a picture, so that a change of the generators shows.
+Programs are drawn and read, which tells no answers, or are those that a validation has performed. Beside an earlier measurement the shares
+become a picture, so that a change of the generators shows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import RocketproofError
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.generators.boundaries import met
@@ -19,11 +21,14 @@ from rocketproof_properties.generators.pool import requests
 from rocketproof_properties.generators.programs import Choice, generate
 from rocketproof_properties.generators.settings import settings_of
 from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation.report import HISTORIES
+from rocketproof_protocol import codes
+from rocketproof_traces.history import read
 
 from .figures import Bench, Column, Tell, table
 
 PROFILE: Final = "P494"
-KINDS: Final = ("operation", "boundary", "setting")
+KINDS: Final = ("operation", "answer", "boundary", "setting")
 COLUMNS: Final = (Column("", "kind"), Column("of programs", "name"), Column("before", "before", ".2%"), Column("now", "now", ".2%"))
 text = partial(table, COLUMNS)
 _INK: Final = {"before": "#b0b0b0", "now": "#1f5fa8"}
@@ -44,13 +49,22 @@ def drawn(count: int, seed: int) -> Iterator[set[tuple[str, str]]]:
         yield parts(one.steps, one.needs)
 
 
-def kept(path: Path) -> list[set[tuple[str, str]]]:
-    """Of programs that another version has drawn: a JSON object a line, as `Program.data` gives it. Raises InputError."""
-    try:
-        rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        return [parts(((name, args) for name, args in one["steps"]), one["needs"]) for one in rows]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"--of {path}: no programs, a JSON object with steps and needs a line ({problem})") from None
+def performed(folder: Path) -> list[set[tuple[str, str]]]:
+    """Of the programs that a validation has performed, of whatever version, by the histories in its report's folder. Raises InputError."""
+    paths = sorted((folder / HISTORIES).glob("*.ndjson"))
+    if not paths:
+        raise InputError(f"--of {folder}: no histories; give the folder of a validation's report")
+    found = []
+    for path in paths:
+        try:
+            header, events = read(path)
+            program: dict[str, Any] = header.origin["program"]
+            of_program = parts(((name, args) for name, args in program["steps"]), program["needs"])
+        except (RocketproofError, KeyError, TypeError, ValueError) as problem:
+            raise InputError(f"--of {folder}: {path.name} is no history of a program ({problem})") from None
+        answered = [(one.op, one.value["code"]) for one in events if one.type == "ok" and isinstance(one.value.get("code"), int)]
+        found.append(of_program | {("answer", f"{op}: {code} {codes.ANSWERS.get(code, '')}".rstrip()) for op, code in answered})
+    return found
 
 
 def shares(programs: Iterable[set[tuple[str, str]]]) -> dict[tuple[str, str], float]:
@@ -69,7 +83,7 @@ def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise InputError(f"--before {before}: not what --json of this benchmark has written ({problem})") from None
     tell(f"{count} programs of seed {seed}" if of is None else f"programs of {of}")
-    now = shares(drawn(count, seed) if of is None else kept(of))
+    now = shares(drawn(count, seed) if of is None else performed(of))
     for kind, name in sorted({*now, *earlier}, key=lambda key: (KINDS.index(key[0]), -now.get(key, 0.0), key[1])):
         was = earlier.get((kind, name), 0.0) if before is not None else None
         into.append({"kind": kind, "name": name, "before": was, "now": now.get((kind, name), 0.0)})
@@ -83,9 +97,9 @@ def plot(rows: Sequence[Bench], path: Path) -> None:
     from matplotlib import pyplot
 
     pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "reach", "font.family": "sans-serif", "font.size": 8})
-    of = {kind: [one for one in rows if one["kind"] == kind] for kind in KINDS}
-    figure, every = pyplot.subplots(1, len(KINDS), figsize=(15, 0.2 * max(map(len, of.values())) + 1.2))
-    for axes, kind in zip(every, KINDS, strict=True):
+    of = {kind: found for kind in KINDS if (found := [one for one in rows if one["kind"] == kind])}
+    figure, every = pyplot.subplots(1, len(of), figsize=(5 * len(of), 0.2 * max(map(len, of.values())) + 1.2), squeeze=False)
+    for axes, kind in zip(every[0], of, strict=True):
         for nth, (series, color) in enumerate(_INK.items()):
             places = [place + 0.4 * nth - 0.2 for place in range(len(of[kind]))]
             shares_ = [100 * (one[series] or 0.0) for one in of[kind]]
@@ -97,7 +111,7 @@ def plot(rows: Sequence[Bench], path: Path) -> None:
         axes.grid(axis="x", color="#e0e0e0")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    every[0].legend(loc="lower right")
+    every[0][0].legend(loc="lower right")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)

@@ -10,23 +10,35 @@ import pytest
 
 from rocketproof_bench import reach
 from rocketproof_properties import cli
+from rocketproof_properties.validation.report import HISTORIES
+from rocketproof_traces.history import Header, Writer
 
 PROGRAMS = (
-    {"needs": "", "steps": [["send", {"topic": "A"}], ["send", {"topic": "B"}]]},
-    {"needs": "regionId=eu", "steps": [["delete", {"topic": "A"}]]},
+    ("", (("send", {"topic": "A"}), ("send", {"topic": "B"})), (("send", 0), ("send", 0), ("send", 17))),
+    ("regionId=eu", (("delete", {"topic": "A"}),), (("delete_topic", 0), ("view", None))),
 )
+"""Of each program its settings, its steps, and what was answered; None where nothing was."""
 
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    path = tmp_path / "programs.jsonl"
-    path.write_text("\n".join(map(json.dumps, PROGRAMS)))
-    return path
+    """The folder of a report."""
+    (tmp_path / "report" / HISTORIES).mkdir(parents=True)
+    for number, (needs, steps, answers) in enumerate(PROGRAMS, 1):
+        header = Header({"program": {"needs": needs, "steps": steps}})
+        with Writer(tmp_path / "report" / HISTORIES / f"{number}.ndjson", header) as written:
+            for op, code in answers:
+                written.add("invoke", "client 0", op, {})
+                written.add("ok" if code is not None else "info", "client 0", op, {} if code is None else {"code": code})
+    return tmp_path / "report"
 
 
 def test_a_program_counts_once_for_what_it_has(programs: Path) -> None:
-    found = reach.shares(reach.kept(programs))
+    found = reach.shares(reach.performed(programs))
     assert {key: share for key, share in found.items() if key[0] != "boundary"} == {
+        ("answer", "send: 0 SUCCESS"): 0.5,
+        ("answer", "send: 17 TOPIC_NOT_EXIST"): 0.5,
+        ("answer", "delete_topic: 0 SUCCESS"): 0.5,
         ("operation", "send"): 0.5,
         ("operation", "delete_topic"): 0.5,
         ("setting", "regionId"): 0.5,
@@ -51,10 +63,16 @@ def test_a_file_of_something_else_is_a_mistake(option: str, programs: Path, tmp_
     assert f"{option} {path}" in capsys.readouterr().err
 
 
+def test_a_history_of_something_else_is_named(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (programs / HISTORIES / "2.ndjson").write_text("{}")
+    assert cli.run(["bench", "reach", "--of", str(programs)]) == 2
+    assert "2.ndjson is no history of a program" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
 def test_the_picture_has_a_bar_for_each_share_and_is_the_same_each_time(programs: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / name for name in ("one.svg", "other.svg")]
     for path in pictures:
         assert cli.run(["bench", "reach", "--of", str(programs), "--plot", str(path)]) == 0
     one, other = (path.read_text() for path in pictures)
-    assert one == other and ">delete_topic<" in one and ">regionId<" in one
+    assert one == other and all(f">{name}<" in one for name in ("delete_topic", "regionId", "send: 17 TOPIC_NOT_EXIST"))

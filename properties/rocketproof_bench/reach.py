@@ -111,7 +111,7 @@ def plot(rows: Sequence[Bench], path: Path) -> None:
         axes.grid(axis="x", color="#e0e0e0")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    every[0][0].legend(loc="lower right")
+    every[0][-1].legend(loc="lower right")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)

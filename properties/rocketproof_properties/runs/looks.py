@@ -21,8 +21,8 @@ from ..steps.vocabulary import SECOND, Step
 MOST_QUEUES: Final = 6
 """Queues of a program that are asked about."""
 MOST_TAGS: Final = 2
-MOST_SEARCHED: Final = 2
-"""Queues of a program whose messages are asked for by a time."""
+MOST_SEARCHED: Final = 1
+"""Queues of a program whose messages are asked for by a time: each is ten questions, asked twice."""
 MOST_KEYS: Final = 2
 """Keys of a program that are asked about."""
 READER: Final = SYSTEM_GROUPS[0]
@@ -62,6 +62,7 @@ def questions(
     for (topic, queue), stored in sorted(times.items())[:MOST_SEARCHED]:
         for time in around(stored):
             yield "search", {"topic": topic, "queue": queue, "time": time}
+        for time in between(stored):
             yield "search", {"topic": topic, "queue": queue, "time": time, "upper": True}
     for topic, queue, end in sorted(queues, key=lambda row: not row[2])[:MOST_QUEUES]:
         of = {"topic": topic, "queue": queue}
@@ -90,7 +91,13 @@ def sought(topic: str, key: str, times: Sequence[int]) -> Iterator[Step]:
 def around(times: Collection[int]) -> list[int]:
     """The times of a queue's first and last message, and such beside them and between them, nearer to the one and to the other (ms)."""
     first, last = min(times), max(times)
-    return sorted({first - 1, first, (2 * first + last) // 3, (first + 2 * last) // 3, last, last + 1})
+    return sorted({first - 1, last + 1, *between(times)})
+
+
+def between(times: Collection[int]) -> list[int]:
+    """Those of the two, and such between them."""
+    first, last = min(times), max(times)
+    return sorted({first, (2 * first + last) // 3, (first + 2 * last) // 3, last})
 
 
 def steady(look: Mapping[str, Any]) -> dict[str, Any]:

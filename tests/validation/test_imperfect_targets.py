@@ -96,6 +96,20 @@ def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: F
     assert "INV-34.records" not in judged.claims, "nobody knows what the queue holds"
 
 
+@pytest.mark.parametrize("name", ["delete", "topic"])
+def test_a_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
+    judged, _ = performed((SEND, (name, {"topic": "A", "without": "topic"}), SEND), at={2: Fault.SILENT})
+    assert [str(one) for one in judged.findings] == []
+    assert any(one.leaves_doubt for one in judged.faults)
+
+
+def test_what_a_broker_asks_by_itself_is_not_judged_where_answers_were_lost(performed: Perform) -> None:
+    half: Step = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
+    steps = (("heartbeat", {"group": "producers"}), half, SEND, ("question", {}))
+    judged, _ = performed(steps, at={3: Fault.SILENT})
+    assert [str(one) for one in judged.findings] == [] and "AUX-33.asked" not in judged.claims
+
+
 @pytest.mark.parametrize("fault", [*LOST, Fault.REFUSED], ids=lambda fault: fault.name)
 def test_looking_again_finds_what_a_lost_answer_has_hidden(performed: Perform, fault: Fault) -> None:
     """The first answers that are lost are those to the questions about topics and the message."""

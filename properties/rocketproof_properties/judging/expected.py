@@ -42,7 +42,9 @@ OF_PLACES: Final = frozenset({"INV-06.records", "INV-43", "INV-44", "INV-45", "I
 """Claims that need every record that a request has stored."""
 OF_ORIGINS: Final = frozenset({"INV-07.records", "INV-46", "INV-47", "INV-48", "INV-49", "INV-50"})
 """Claims about what a record was made of: a request, or an earlier record."""
-IN_DOUBT: Final = OF_QUEUES | OF_PLACES | OF_ORIGINS
+OF_QUESTIONS: Final = frozenset({"AUX-33.asked"})
+"""Claims about what a broker asks by itself: a question may be lost, too."""
+IN_DOUBT: Final = OF_QUEUES | OF_PLACES | OF_ORIGINS | OF_QUESTIONS
 """What is not decided where answers were lost: nobody knows then what each request has stored."""
 
 

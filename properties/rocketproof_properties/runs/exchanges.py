@@ -178,7 +178,7 @@ class _Rebuilding:
     def _note(self, asked: Asked) -> None:
         """What an administrator has changed, or may have."""
         if is_lost(asked) and asked.op in ("update_topic", "delete_topic"):
-            self.counts[asked.fields["topic"]] = None
+            self.counts[asked.fields.get("topic", "")] = None
         if asked.code != codes.SUCCESS:
             return
         if asked.op == "update_group":

@@ -1,19 +1,30 @@
 """Requests of the specification of sizes whose witnesses lose what comes behind them, on real brokers.
 
-It was acknowledged and flushed, and is gone after kill -9 and a start (HAZ-49 to HAZ-51).
+It was acknowledged and flushed, and is gone after kill -9 and a start (HAZ-49 to HAZ-51). And a half message that keeps what comes behind
+it from being asked about (HAZ-61).
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rocketproof_impl.remoting.command import Command
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.comeback import come_back
 from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.generators.boundaries import BOUNDARIES
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.generators.settings import ENDED, STARTED
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_properties.targets.sizes import Asked, own_bytes
+from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol import codes
 
 COMMANDS = ("java", "mvn")
@@ -53,3 +64,21 @@ def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: As
         with running.connect(BROKER) as line:
             left = [(ask(line, plain("max_offset", topic=topic)).ext_fields or {})["offset"] for topic in ("before", "behind")]
             assert left == ["1", "3" if answer else "0"]
+
+
+@pytest.mark.behaviour("TRX-04", "HAZ-61")
+@pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
+def test_a_producer_is_asked_about_nothing_behind_a_message_without_room_for_the_count(version: str, tmp_path: Path) -> None:
+    target = Apache(version)
+    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    held = {}
+    for side in (0, 1):
+        with target.open(Setup(settings=STARTED[ENDED])) as running:
+            runner = Runner(running, tmp_path, {"profile": target.profile}, Bounds(1), mark())
+            path = runner.perform(Program(1 + side, "", tuple(one.at(side, PROFILES[target.profile])), ENDED))
+            runner.close()
+            running.kill(BROKER)  # 5.5.0 does not stop by itself within half a minute
+        judged = judge_file(path, target.profile)
+        assert not judged.findings and not judged.unconfirmed
+        held[side] = judged.claims["AUX-33.asked"]
+    assert held == {0: (True, "holds", ""), 1: (False, "violated", about.UNCOUNTED)}

@@ -74,7 +74,9 @@ def test_a_producer_is_asked_about_nothing_behind_a_message_without_room_for_the
     held = {}
     for side in (0, 1):
         with target.open(Setup(settings=STARTED[ENDED])) as running:
-            runner = Runner(running, tmp_path, {"profile": target.profile}, Bounds(1), mark())
+            folder = tmp_path / str(side)
+            folder.mkdir()
+            runner = Runner(running, folder, {"profile": target.profile}, Bounds(1), mark())
             path = runner.perform(Program(1 + side, "", tuple(one.at(side, PROFILES[target.profile])), ENDED))
             runner.close()
             running.kill(BROKER)  # 5.5.0 does not stop by itself within half a minute

@@ -37,10 +37,10 @@ def _nearest(stored_at: StoredAt, first: int, last: int, time: int, per_file: in
     low, stop = first, first - first % per_file + per_file
     while stop <= last and (stored_at(stop - 1) or 0) < time:
         low, stop = stop, stop + per_file
-    start, high = stop - per_file, min(last, stop - 1)
+    high = min(last, stop - 1)
     beside: dict[bool, tuple[int, int]] = {}
     while low <= high:
-        middle = (low + high - 2 * start) // 2 + start
+        middle = (low + high) // 2
         stored = stored_at(middle)
         if stored == time:
             return middle

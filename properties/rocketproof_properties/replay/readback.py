@@ -254,8 +254,10 @@ class ReadBack:
         """The offset for a time of the target's, as the target has stored the messages of the queue; what was `told` where that of one of
         them is not known."""
         queue = self.store.queues.find(args["topic"], args["queue"])
-        if queue is None or any(stored_at(offset) is None for offset in range(queue.min_offset, queue.max_offset)):
-            return 0 if queue is None else told
+        if queue is None:
+            return 0
+        if any(stored_at(offset) is None for offset in range(queue.min_offset, queue.max_offset)):
+            return told
         bounds = self.followed.profile.bounds_by_time
         return offset_at(queue, stored_at, args["time"], bounds=bounds, upper=bool(args.get("upper")))
 

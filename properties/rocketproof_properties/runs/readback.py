@@ -273,8 +273,8 @@ def _looks(
             continue
         if names.is_mine(record.topic):
             times.setdefault((record.topic, record.queue_id), []).append(record.store_timestamp)
-        for key in _keys(record) if names.is_mine(record.topic) else ():
-            keys.setdefault((record.topic, key), []).append(record.store_timestamp)
+            for key in _keys(record):
+                keys.setdefault((record.topic, key), []).append(record.store_timestamp)
         tag = record.properties.get(TAGS)
         if tag and _SIMPLE.fullmatch(tag):
             tags.setdefault((record.topic, record.queue_id), set()).add(tag)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rocketproof_impl.broker.inspection import ASKS_UNIQUE
+from rocketproof_impl.broker.inspection import ASKS_UNIQUE, UPPER
 from rocketproof_impl.java import LONG_MAX, string_hash, utf8
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.registered import compressed
@@ -263,7 +263,7 @@ def search(context: Context, to: str, *, topic: str = "A", queue: int = 0, time:
     """The offset of a queue by when its message was stored (ms): the first one then or later, or with `upper` the last one then or earlier,
     as far as a release knows such bounds; None does not say which."""
     fields = {"topic": context.names.topic(topic), "queueId": str(queue), "timestamp": str(time)}
-    bound = {} if upper is None else {"boundaryType": "UPPER" if upper else "LOWER"}
+    bound = {} if upper is None else {"boundaryType": UPPER if upper else "LOWER"}
     return Call("search", to, codes.SEARCH_OFFSET_BY_TIMESTAMP, fields | bound)
 
 

@@ -77,14 +77,14 @@ class PlacedChecker(PartChecker):
         return [*super()._queues(), *(group[2] - 1 for group in told if group is not None)]
 
     def _reason(self, one: Operation) -> str:
-        if one.op not in SENDS and is_rejected(one) and not self._slave:
-            return BUSY
         if one.op in SENDS:
             if is_timed(one, self.profile) and (one.op == "batch" or not self.profile.timers):
                 return "timers"
             if is_refused_late(one, self.profile):
                 return LONG_RETRIES
             return BUSY if is_busy(one) else one.reason if one.op == "batch" or one.reason == BATCHES else ""
+        if is_rejected(one) and not self._slave:
+            return BUSY
         if one.op == "end_transaction":
             return self._untold(one)
         if one.op == "max_offset" and (why := self._ended_anew(one)):

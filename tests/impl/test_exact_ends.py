@@ -37,10 +37,10 @@ def test_a_store_that_finds_nothing_begins_at_nothing() -> None:
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_a_stop_waits_for_what_is_not_dispatched_and_for_nothing_else(left: int) -> None:
+def test_a_stop_waits_for_what_is_not_dispatched_and_for_nothing_else(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Running("P494")
     service: ReputMessageService = stand.service(ReputMessageService)
-    service._behind = lambda: left  # type: ignore[method-assign]
+    monkeypatch.setattr(service, "_behind", lambda: left)
     stopping = stand.scheduler.spawn(service.shutdown())
     stand.scheduler.advance(STOP_PAUSE // 2)
     assert stopping.done.done is (left == 0)

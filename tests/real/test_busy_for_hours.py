@@ -34,7 +34,7 @@ def test_one_batch_that_fails_in_the_lock_makes_a_broker_seem_busy(version: str)
             assert send().code == codes.SUCCESS
             failed = send(items=[["a", {}], ["b", {}]], sys_flag=BORN_IPV6)
             assert failed.code == codes.SYSTEM_ERROR and "OutOfBounds" in str(failed.remark)
-            time.sleep(BUSY_FROM + 0.3)
+            time.sleep(BUSY_FROM + 0.3)  # a broker has no clock but the machine's
             found = [send().code for _ in range(3)]
             assert found == [codes.SUCCESS if profile.resets_lock_time else codes.SYSTEM_BUSY] * 3
         finally:

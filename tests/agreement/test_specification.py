@@ -26,6 +26,7 @@ from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sendbacks import sendbacks
 from rocketproof_model.specification.sizes import Sizes
 from rocketproof_model.specification.starting import Starting
+from rocketproof_model.specification.times import Times
 from rocketproof_model.specification.transactions import Transactions
 from rocketproof_model.specification.waiting import Waiting
 from rocketproof_properties import catalogue
@@ -97,6 +98,10 @@ GOLDEN = {
     ("device", "P49", "sync=False,buffers=2,crash_budget=1"): (356, 1164, 13),
     ("progress", "P49", "power_budget=2,crash_budget=1,stop_budget=2"): (2841, 11456, 22),
     ("progress", "P533", "power_budget=2,crash_budget=1,stop_budget=2"): (451, 1445, 13),
+    ("times", "P49", ""): (777, 4951, 9),
+    ("times", "P533", ""): (715, 4577, 9),
+    ("times", "P533", "past=False"): (2446, 22440, 9),
+    ("times", "P533", "past=False,bounds_by_time='lower'"): (2477, 22843, 9),
     ("controller", "P533", "crash_budget=2"): (39136, 119585, 25),
     ("controller", "P533", "power_budget=1"): (27435, 86657, 23),
     ("pair", "P49", "lags=True"): (2009, 7462, 19),
@@ -215,6 +220,8 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         lambda: Progress("one fault", faults=1),
         {"power_budget": 1, "crash_budget": 1, "stop_budget": 1, "resets": True},
     ),
+    "times": (lambda: Times("three records", records=3, moments=2), {"past": False}),
+    "times, both bounds": (lambda: Times("three records", records=3, moments=2), {"past": False, "bounds_by_time": "both"}),
     "controller": (
         lambda: Controller("two epochs", records=1, epochs=2, symmetric=False),
         {"crash_budget": 1, "widens": False},

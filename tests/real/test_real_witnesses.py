@@ -73,9 +73,25 @@ def test_4_9_4_follows_a_crash_a_retry_a_restart_and_an_update() -> None:
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 @pytest.mark.parametrize(
     ("scope", "claim", "given"),
-    [("transactions", "AUX-34", {}), ("backs", "INV-51.states", {"group_queues": 0}), ("progress", "AUX-49.reset", {"resets": True})],
+    [
+        ("transactions", "AUX-34", {}),
+        ("backs", "INV-51.states", {"group_queues": 0}),
+        ("progress", "AUX-49.reset", {"resets": True}),
+        ("times", "AUX-112.there", {}),
+    ],
 )
 def test_releases_follow_witnesses_of_small_models(version: str, scope: str, claim: str, given: dict[str, object]) -> None:
+    follows(version, scope, claim, given)
+
+
+@pytest.mark.behaviour("CL-06", "HAZ-62")
+@pytest.mark.parametrize("claim", ["AUX-111", "AUX-111.only", "AUX-112"])
+def test_4_9_4_follows_witnesses_of_what_is_missed_behind_a_time(claim: str) -> None:
+    follows("4.9.4", "times", claim, {})
+
+
+def follows(version: str, scope: str, claim: str, given: dict[str, object]) -> None:
+    """A release ends where a witness of a small model ends."""
     target = Apache(version)
     source = Source(scope, target.profile, tuple(sorted(given.items())))
     witness = find(source, claim)

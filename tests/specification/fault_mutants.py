@@ -8,7 +8,7 @@ from typing import Any
 from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite
-from rocketproof_model.language import coerce, const, rewrite
+from rocketproof_model.language import coerce, const, maximum, rewrite
 from rocketproof_model.mutation import Mutant, dropped
 from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
@@ -30,6 +30,7 @@ from rocketproof_model.specification.sendbacks import Answer as Answered
 from rocketproof_model.specification.sendbacks import Place, Sendbacks
 from rocketproof_model.specification.sizes import Answer, Sizes, stored_text
 from rocketproof_model.specification.starting import Group, Said, Starting, State
+from rocketproof_model.specification.times import Times, within
 from rocketproof_model.specification.transactions import Outcome, Transactions
 from rocketproof_model.specification.waiting import Step, Waiting
 
@@ -368,6 +369,35 @@ def _progress(p: Progress) -> list[Noticed]:
     ]
 
 
+def _times(t: Times) -> list[Noticed]:
+    time = Expr("par", ("time",), t.model.named("look_up").parameters["time"])
+    last = maximum(within(t, time, True) - 1, 0)
+    both: dict[str, Any] = {"profile": "P533"}
+
+    def tells(id_: str, claims: str, told: Any, sentence: str, **more: Any) -> Noticed:
+        return sets(id_, claims, "look_up", "told", told, sentence, **more)
+
+    return [
+        tells("C-800", "AUX-111 AUX-111.bound", last, "the lower bound is the upper one", **both),
+        tells("C-801", "AUX-111.only AUX-111.bound", 0, "the queue's begin is told", **both),
+        tells("C-802", "AUX-112", within(t, time, True), "the upper bound is the first message behind", **both),
+        tells("C-803", "AUX-111.nearest", maximum(t.records - 1, 0), "the last message is told"),
+        tells("C-804", "REA-173", last, "the lower bound is the last message of its time", usual="violated", **both),
+        guard(
+            "C-805",
+            "AUX-112.there",
+            "look_up",
+            "past",
+            lambda g: g & (within(t, time, True) > 0),
+            "nobody asks for a time before the first message",
+            usual="violated",
+            **both,
+        ),
+        sets("C-806", "REA-174", "tick", "now", t.now, "no time passes"),
+        sets("C-807", "REA-174", "append", "records", 1, "a message takes the place of another"),
+    ]
+
+
 def _sendbacks(s: Sendbacks) -> list[Noticed]:
     m, sends, either = s.message, {"way": "sends"}, {"way": "either"}
     default = {"group_known": False, "limit": 16}
@@ -432,5 +462,6 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Pair: _pair,
     Device: _device,
     Progress: _progress,
+    Times: _times,
     Sendbacks: _sendbacks,
 }

@@ -30,6 +30,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "meeting": {"may_delay": True},
     "device": {"fails": True, "closes": True, "crash_budget": 1, "power_budget": 2},
     "progress": {"crash_budget": 1, "power_budget": 2, "stop_budget": 2, "resets": True},
+    "times": {"past": False},
     "backs": {"change_budget": 1, "way": "either"},
 }
 PROGRAMS = 25

@@ -29,6 +29,7 @@ def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494
         ("transactions", "AUX-32.refused", {"rejects": True}),
         ("progress", "AUX-48.once", {"sync": False, "stop_budget": 2}),
         ("progress", "AUX-49.reset", {"resets": True}),
+        ("times", "AUX-112.there", {}),
         ("backs", "INV-51.states", {"group_queues": 0}),
         ("backs", "LIV-06.states", {"writable": False}),
         ("backs", "INV-09.backs", {"in_log": False, "way": "either"}),

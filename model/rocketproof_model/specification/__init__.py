@@ -4,7 +4,7 @@
 `constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
 nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
 flushing, recovery, controller, starting, dispatching, sizes, registering, pairs and device; other parts of the path
-are in sendbacks, delays, progress, transactions and, where these two meet, meeting.
+are in sendbacks, delays, progress, times, transactions and, where these two meet, meeting.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from .settings import changes_of_settings
 from .sizes import Sizes
 from .starting import Starting
 from .store import limits, log, memory
+from .times import Times
 from .transactions import Transactions
 from .vocabulary import Placed, Specification
 from .waiting import Waiting
@@ -70,6 +71,7 @@ FAULTS: dict[str, Callable[[str], Part]] = {
     "meeting": Meeting,
     "device": Device,
     "progress": Progress,
+    "times": Times,
     "backs": sendbacks,
 }
 """The scopes of the faults, each with what makes its model."""

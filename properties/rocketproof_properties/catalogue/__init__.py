@@ -36,6 +36,7 @@ from . import (
     routes,
     settings,
     timers,
+    times,
     topics,
     transactions,
     waits,
@@ -67,6 +68,7 @@ _OF_STATES = (
     transactions,
     device,
     consuming,
+    times,
     retries,
 )
 _OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, transactions, waits)

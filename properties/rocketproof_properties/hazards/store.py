@@ -8,7 +8,7 @@ from rocketproof_protocol.flags import PREPARED
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..steps.vocabulary import plain
-from .cluster import answer, place
+from .cluster import PATIENCE, answer, place
 from .gallery import hazard
 from .story import Story
 
@@ -418,3 +418,28 @@ def file_without_length(story: Story) -> None:
     story.check("the broker starts", cluster.restart(), True)
     story.check("stored", cluster.stored(), ["T queue 0 offset 0"])
     story.check("messages for consumers", cluster.consumable(), 1)
+
+
+@hazard("HAZ-62", asserts="CL-06", properties="AUX-111", profiles="P494 P49 P45 P40")
+def back_to_a_time(story: Story) -> None:
+    """A consumer that is set back to a time misses messages of that time.
+
+    The offset of a time (request 29) is looked for by halving, which ends at the first message of that time that it comes upon. What was
+    stored in the same millisecond lies before it as well as behind it: a whole batch has one time (CL-06). Since 5.1.1 the first message
+    of the time is told.
+
+    To avoid it: go back a millisecond further, and expect to be given earlier messages, too: halving tells the nearest one.
+    """
+    cluster = story.cluster()
+
+    def offset(time: int) -> int:
+        told = cluster.deployment.connect("broker-a").ask(plain("search", topic="T", time=time), PATIENCE)
+        return int((told.ext_fields or {})["offset"])
+
+    story.say("A batch of three messages is stored, and a consumer asks which offset belongs to its time.")
+    cluster.send(items=[["a", {}], ["b", {}], ["c", {}]])
+    cluster.dispatch()
+    at = cluster.last().store_timestamp
+    story.check("the offset that it is told", offset(at), 1)
+    story.say("It asks for the time a millisecond before, and nothing is missing.")
+    story.check("the offset that it is told", offset(at - 1), 0)

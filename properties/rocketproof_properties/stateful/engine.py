@@ -28,6 +28,7 @@ from rocketproof_model.specification.registering import Registrations
 from rocketproof_model.specification.sendbacks import Sendbacks
 from rocketproof_model.specification.sizes import Sizes
 from rocketproof_model.specification.starting import Starting
+from rocketproof_model.specification.times import Times
 from rocketproof_model.specification.transactions import Transactions
 from rocketproof_model.specification.waiting import Waiting
 
@@ -52,6 +53,7 @@ from ..targets.recovery import RecoveryTarget
 from ..targets.registrations import RegistrationsTarget
 from ..targets.sizes import SizesTarget
 from ..targets.starting import StartingTarget
+from ..targets.times import TimesTarget
 from ..targets.transactions import TransactionsTarget
 from .follow import Finding, Refused, Run, Target
 from .machine import Campaign, Over, perform, run
@@ -79,6 +81,7 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Meeting: MeetingTarget,
     Device: DeviceTarget,
     Consuming: ProgressTarget,
+    Times: TimesTarget,
     Sendbacks: BacksTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for

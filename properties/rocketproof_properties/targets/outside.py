@@ -67,7 +67,9 @@ class Outside:
         self._lines: dict[str, Connection] = {}
         nothing = SimpleNamespace(held=[], plan=None)
         self.network = nothing
-        self.scheduler = SimpleNamespace(settle=_nothing, complete=lambda work, *_: work.close())
+        self.scheduler = SimpleNamespace(
+            settle=_nothing, complete=lambda work, *_: work.close(), advance=lambda millis: time.sleep(millis / 1000)
+        )
         self.clock = SimpleNamespace(now=lambda: round(time.time() * 1000))
         self.name_server = SimpleNamespace(topic_queue_table=_Table(self._routes))
         log = SimpleNamespace(flush_all=_nothing)

@@ -28,6 +28,7 @@ from ..targets.backs import BacksTarget
 from ..targets.base import Deviation, ModelTarget
 from ..targets.outside import MOMENT, Outside
 from ..targets.progress import ProgressTarget
+from ..targets.times import TimesTarget
 from ..targets.transactions import TransactionsTarget
 from .known import Performed, perform
 from .schedule import schedule
@@ -74,6 +75,7 @@ def _text(value: bool) -> str:
 WAYS: Final[Mapping[str, Way]] = {
     "backs": Way(BacksTarget, _of_backs, frozenset({"register"}), wanted={"flushes": True}),
     "transactions": Way(TransactionsTarget, _of_transactions, frozenset({"write_operations"}), frozenset({"ask", "pass_over", "give_up"})),
+    "times": Way(TimesTarget, lambda c: {}, frozenset()),
     "progress": Way(ProgressTarget, _of_progress, frozenset({"flush", "dispatch", "persist"}), frozenset({"power_loss"})),
 }
 NEEDS: Final = (Capability.START, Capability.STORE)

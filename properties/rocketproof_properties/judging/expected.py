@@ -22,8 +22,9 @@ from ..catalogue import CASES
 from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, Case
 from ..generators.boundaries import unread
-from ..runs.exchanges import Rebuilt, silenced
+from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
+from ..runs.sendbacks import made
 from ..steps.call import may_be_held
 from ..steps.parts import Capability
 from ..steps.vocabulary import Step, arguments
@@ -94,8 +95,8 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
     beyond = PROFILES[profile].dlq_beyond
     found = {about.ANYTHING, parsed.program.source}
     limit = rebuilt.whole.logs[parsed.broker].file_size
-    updates = (silenced(one) for one in parsed.asked if one.op == "update_group" and one.code in (None, SUCCESS))
-    silent = {group for group, is_so in updates if is_so}  # if only for a while, or perhaps, since the answer was lost
+    updates = (made(one) for one in parsed.asked if one.op == "update_group" and one.code in (None, SUCCESS))
+    silent = {name for name, group in updates if group.silent}  # if only for a while, or perhaps, since the answer was lost
     for exchange in rebuilt.whole.exchanges:
         asked = exchange.request
         if asked.kind in ("send", "batch"):

@@ -31,8 +31,10 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 from ..deployments.simulated import SimulatedConnection
 from ..generators.settings import ALONE, while_running
 from ..runs.client import places
+from ..runs.exchanges import request_of
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
+from ..runs.sendbacks import Group, choose
 from ..steps.call import command_of
 from ..steps.parts import NAME_SERVER
 from . import keys
@@ -203,8 +205,7 @@ class Follower:
         if asked.op == "send_back":
             if asked.code not in (codes.SUCCESS, None):
                 return 0  # what it may have become is another request's
-            before = self.theirs.get(int(asked.fields.get("offset", -1)))
-            again = None if before is None else self._again(before)
+            again = self._again(asked)
             return 0 if again is None else _queue_of(again)
         if not asked.fields.get("queueId", "").startswith("-"):
             return 0
@@ -218,14 +219,19 @@ class Follower:
         counted = self.history.states.get("queues", {}).get("queues", ())
         return next((queue for name, queue, end, *_ in counted if name == topic and end > self.broker.store.max_offset(name, queue)), 0)
 
-    def _again(self, before: Message) -> Message | None:
+    def _again(self, asked: Asked) -> Message | None:
         """The record that a message became when it was sent back, the first that no earlier request has become."""
-        for at, one in self.theirs.items():
-            same = one.born_timestamp == before.born_timestamp and one.reconsume_times == before.reconsume_times + 1
-            if same and at > before.physical_offset and at not in self._taken and one.topic != before.topic:
-                self._taken.add(at)
-                return one
-        return None
+        request = request_of(asked)
+        before, config = self.theirs.get(request.offset), self.broker.groups.table.get(request.group)
+        if before is None:
+            return None
+        group = Group() if config is None else Group(config.retry_max_times, config.retry_queue_nums)
+        free = ((at, one) for at, one in self.theirs.items() if at not in self._taken)
+        place = choose(request, group, before, free, asked=True)
+        if place is None:
+            return None
+        self._taken.add(place)
+        return self.theirs[place]
 
     def _ours(self, asked: Asked) -> dict[str, str]:
         """The request's fields with our places instead of the target's."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, REAL_TOPIC, TRAN_MSG
-from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, TRAN_MSG
+from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 
 from ..catalogue.stored import settings
@@ -26,6 +26,7 @@ from ..steps.requests import batch_items
 from .client import places
 from .parsed import Asked, Other, ParsedHistory
 from .recording import body_of
+from .sendbacks import choose, groups_of
 from .transport import is_lost
 
 KINDS: Final = ("send", "batch", "send_back", "end_transaction")
@@ -83,7 +84,7 @@ def _exchanged(asked: Asked, stored: tuple[int, ...]) -> Exchange:
     """The request with its answers and records."""
     answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
     timed_out = "TimedOut" in str(asked.answer.get("error", ""))
-    return Exchange(asked.value["to"], _request(asked), int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
+    return Exchange(asked.value["to"], request_of(asked), int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
 
 
 def rebuild(parsed: ParsedHistory, profile: Profile) -> Rebuilt:
@@ -95,7 +96,6 @@ def rebuild(parsed: ParsedHistory, profile: Profile) -> Rebuilt:
 class _Rebuilding:
     parsed: ParsedHistory
     profile: Profile
-    retries: dict[str, int] = field(default_factory=dict)
     counts: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
 
@@ -108,31 +108,17 @@ class _Rebuilding:
         self.unread = {int(row["at"]) for row in rows if "data" not in row}
         self.acknowledged = {place for one in self.parsed.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
         self.stored: dict[int, tuple[int, ...]] = {}
+        self.requests = {one.seq: request_of(one) for one in self.parsed.asked}
+        named = (self.requests[one.seq].group for one in self.parsed.asked)
+        self.groups = {one.seq: group for one, group in zip(self.parsed.asked, groups_of(self.parsed.asked, named), strict=True)}
         changed = {one.fields.get("topic") for one in self.parsed.asked if one.op in ("update_topic", "delete_topic")}
         for name, config in (self.parsed.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
                 self.counts[name] = int(config["readQueueNums"]), int(config["writeQueueNums"])
 
-    @cached_property
-    def silent(self) -> set[int]:
-        """The send-backs, by their numbers, whose group an administrator has left without retry queues: they store nothing (BACK-05)."""
-        without, found = set[str](), set[int]()
-        for one in self.parsed.asked:
-            if one.op == "send_back" and one.fields.get("group") in without:
-                found.add(one.seq)
-            elif one.op == "update_group" and one.code == codes.SUCCESS:
-                name, silent = silenced(one)
-                (without.add if silent else without.discard)(name)
-            elif one.op == "delete_group" and one.code == codes.SUCCESS:
-                without.discard(one.fields.get("groupName", ""))
-        return found
-
     def result(self) -> Rebuilt:
         broker = self.parsed.broker
-        # Of two send-backs of one message, the one that succeeded has stored a record if only one of them has, and that whose group has
-        # retry queues.
-        for asked in sorted(self.parsed.asked, key=lambda one: (one.code not in (None, *OK), one.seq in self.silent)):
-            self.stored[asked.seq] = self._stored(asked, _request(asked)) if asked.closed != "fail" else ()
+        self._attribute()
         exchanges = [one for asked in self.parsed.asked if asked.closed != "fail" and (one := self._exchange(asked)) is not None]
         for _, value in self.parsed.strays:
             if exchanges:
@@ -153,6 +139,15 @@ class _Rebuilding:
         lost = self.parsed.ended and bool(self.parsed.states.get("records", {}).get("nowhere"))
         return Rebuilt(whole, own, bool(self.records) or bool(self.unread) or lost, bool(queues.get("pulled")), not self.unread, lost)
 
+    def _attribute(self) -> None:
+        """Who succeeded has the first choice of records."""
+        for failed in (False, True):
+            alike = [one for one in self.parsed.asked if (one.code not in (None, *OK)) is failed]
+            for asked_for in (True, False):
+                for asked in alike:
+                    if not self.stored.get(asked.seq):
+                        self.stored[asked.seq] = self._stored(asked, asked_for) if asked.closed != "fail" else ()
+
     @staticmethod
     def _log(records: list[Record], size: int) -> Log:
         return Log(size, records[-1].end if records else 0, records)
@@ -170,7 +165,7 @@ class _Rebuilding:
             exchange.request = replace(request, kind="other")
         if self.unread.intersection(exchange.stored):
             return None
-        exchange.retries = self.retries.get(request.group, RETRY_MAX_TIMES)
+        exchange.retries = self.groups[asked.seq].retries
         exchange.queues = self.counts.get(request.topic)
         self._note(asked)
         return exchange
@@ -181,34 +176,28 @@ class _Rebuilding:
             self.counts[asked.fields.get("topic", "")] = None
         if asked.code != codes.SUCCESS:
             return
-        if asked.op == "update_group":
-            data = _json(asked)
-            self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", RETRY_MAX_TIMES))
-        elif asked.op == "update_topic":
+        if asked.op == "update_topic":
             read, write = (asked.fields.get(name, "") for name in ("readQueueNums", "writeQueueNums"))
             # 4.5.2 answers before it has looked
             self.counts[asked.fields["topic"]] = (int(read), int(write)) if read.isdecimal() and write.isdecimal() else None
         elif asked.op == "delete_topic":
             self.counts[asked.fields["topic"]] = None
 
-    def _stored(self, asked: Asked, request: Request) -> tuple[int, ...]:
-        if asked.op in ("send", "batch"):
-            if asked.code in OK:
-                return tuple(at for at in places(asked.answer.get("fields") or {}) if at in self.by_place or at in self.unread)
+    def _stored(self, asked: Asked, asked_for: bool) -> tuple[int, ...]:
+        """The places of its records; with `asked_for`, of a send-back only of what it asks for."""
+        request = self.requests[asked.seq]
+        if asked.op in ("send", "batch") and asked.code in OK:
+            return tuple(at for at in places(asked.answer.get("fields") or {}) if at in self.by_place or at in self.unread)
+        free = (record for record in self.records if record.at not in self.acknowledged and record.at not in self.taken)
+        found: tuple[int, ...] = ()
+        if asked.op in ("send", "batch") and not asked_for:
             born = int(asked.fields.get("bornTimestamp", -1))
-            mine = [r.at for r in self.records if r.born_timestamp == born and r.at not in self.acknowledged | self.taken]
-            found = mine[: max(1, len(request.bodies))]
-            self.taken |= set(found)
-            return tuple(found)
-        before = self.by_place.get(request.offset) if asked.op == "send_back" else None
-        for record in self.records if before is not None else ():
-            again = record.born_timestamp == self.by_place[request.offset].born_timestamp
-            later = record.at > request.offset and record.at not in self.acknowledged | self.taken
-            dead = record.topic.startswith(DLQ_PREFIX) or record.properties.get(REAL_TOPIC, "").startswith(DLQ_PREFIX)
-            if again and later and (dead or (record.topic == SCHEDULE and not asked.fields.get("delayLevel", "").startswith("-"))):
-                self.taken.add(record.at)
-                return (record.at,)
-        return ()
+            found = tuple(islice((r.at for r in free if r.born_timestamp == born), max(1, len(request.bodies))))
+        elif asked.op == "send_back" and (before := self.by_place.get(request.offset)) is not None:
+            chosen = choose(request, self.groups[asked.seq], before, ((one.at, one) for one in free), asked=asked_for)
+            found = () if chosen is None else (chosen,)
+        self.taken |= set(found)
+        return found
 
     def _visible(self, request: Request) -> bool:
         """Whether the record that a send-back makes can be read back: one that is prepared is in no queue."""
@@ -244,7 +233,7 @@ def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[Waited]:
             for group in _producers(item):
                 groups.setdefault(group, set()).add(item.process)
         if isinstance(item, Asked) and item.op == "send" and item.code in OK:
-            request = _request(item)
+            request = request_of(item)
             if is_checked(request) and request.properties.get(PGROUP, "") in groups:
                 halves.append((request.topic, request.properties[PGROUP]))
 
@@ -265,16 +254,6 @@ def _producers(heartbeat: Asked) -> list[str]:
         return []
 
 
-def silenced(update: Asked) -> tuple[str, bool]:
-    """The group that an administrator changes, and whether that leaves it without retry queues (BACK-05); of a body that cannot be read
-    nothing."""
-    try:
-        data = _json(update)
-        return str(data.get("groupName")), int(data.get("retryQueueNums", 1)) <= 0
-    except (ValueError, TypeError, AttributeError):
-        return "", False
-
-
 def _json(asked: Asked) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(body_of(asked.value) or b"{}")
     return found
@@ -284,7 +263,7 @@ def _answer(value: Mapping[str, Any], opaque: int) -> Answer:
     return Answer(int(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
 
 
-def _request(asked: Asked) -> Request:
+def request_of(asked: Asked) -> Request:
     """The request as the claims read it; what does not fit has its default."""
     fields = asked.fields
     kind = asked.op if asked.op in KINDS else "other"

@@ -1,0 +1,88 @@
+"""Which record each send-back of a message has stored, where it is given back twice and not all that comes of it can be read."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from performing import performed
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.histories.history import Request
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs.exchanges import rebuild
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.sendbacks import Group, choose
+from rocketproof_protocol.properties import REAL_TOPIC
+from rocketproof_protocol.topics import SCHEDULE
+
+TWICE = Path(__file__).parents[1] / "data" / "history-4.5.1-given-back-twice.ndjson.gz"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record of a message that was born when all of them were."""
+
+    topic: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    reconsume_times: int = 0
+    born_timestamp: int = 7
+
+
+def found(path: Path, profile: str) -> set[str]:
+    """What is wrong by this profile, by property."""
+    return {one.property for one in judge_file(path, profile).findings}
+
+
+@pytest.mark.behaviour("INV-48", "BACK-11", "BACK-12", "HAZ-31")
+def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
+    """A real 4.5.1 was accused: its group retries nothing, so that the first request, which names no limit, made a dead letter; the record
+    of the second, and the queue that was drawn for it, were taken for the first one's."""
+    assert found(TWICE, "P452") == set()
+    rebuilt = rebuild(load(TWICE), PROFILES["P452"]).whole
+    (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
+    assert (retried.request.version, retried.retries) == (399, 0)
+
+
+@pytest.mark.parametrize(
+    ("record", "group", "level", "asked", "any_"),
+    [
+        (Row(SCHEDULE, {REAL_TOPIC: "%RETRY%g"}), Group(), 0, True, True),
+        (Row(SCHEDULE, {REAL_TOPIC: "%RETRY%h"}), Group(), 0, False, True),
+        (Row(SCHEDULE, {REAL_TOPIC: "%RETRY%g"}), Group(retries=0), 0, False, True),
+        (Row(SCHEDULE, {REAL_TOPIC: "%RETRY%g"}), Group(queues=0), 0, False, True),
+        (Row(SCHEDULE, {REAL_TOPIC: "%RETRY%g"}), Group(), -1, False, False),
+        (Row(SCHEDULE, {REAL_TOPIC: "%RETRY%g"}, born_timestamp=8), Group(), 0, False, False),
+        (Row("%RETRY%g", {REAL_TOPIC: "%RETRY%g"}), Group(), 0, False, False),
+        (Row("%DLQ%g", {REAL_TOPIC: "%RETRY%g"}), Group(), 0, False, True),
+        (Row("%DLQ%g", {REAL_TOPIC: "%RETRY%g"}), Group(retries=0), 0, True, True),
+        (Row("%DLQ%g", {REAL_TOPIC: "%RETRY%g"}), Group(), -1, True, True),
+        (Row("%DLQ%g", {REAL_TOPIC: "%DLQ%g"}), Group(), -1, False, True),  # delivered: its own send-back has another
+        (Row(SCHEDULE, {REAL_TOPIC: "%DLQ%g"}), Group(), -1, True, True),
+    ],
+)
+@pytest.mark.behaviour("BACK-05", "BACK-12", "BACK-13")
+def test_a_send_back_has_first_choice_of_what_it_asks_for(record: Row, group: Group, level: int, asked: bool, any_: bool) -> None:
+    request = Request("send_back", 1, group="g", delay_level=level, offset=10, version=120)
+    for first, expected in ((True, asked), (False, any_)):
+        assert choose(request, group, Row("T"), [(10, record), (11, record)], asked=first) == (11 if expected else None)
+
+
+@pytest.mark.behaviour("INV-48", "BACK-11")
+def test_a_retry_beyond_the_limit_is_found_though_dead_letters_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "history.ndjson"
+    path.write_text(gzip.decompress(TWICE.read_bytes()).decode().replace('"version": 399', '"version": 120'), "utf-8")
+    assert "INV-48" in found(path, "P452")
+
+
+@pytest.mark.behaviour("INV-48", "DLQ-02")
+def test_the_limit_of_a_group_goes_with_it(tmp_path: Path) -> None:
+    steps = (("group", {"retries": 0}), ("delete_group", {}), ("send", {}), ("back", {"version": 120}))
+    with InProcess("P494").open() as running:
+        path = performed(running, tmp_path, *steps)
+    assert found(path, "P494") == set()
+    assert [one.retries for one in rebuild(load(path), PROFILES["P494"]).whole.exchanges if one.request.kind == "send_back"] == [16]

@@ -49,6 +49,8 @@ GOLDEN = {
     ("deletions", "P49", "update_budget=1"): (26799, 73555, 36),
     ("settings", "P49", ""): (20592, 87997, 26),
     ("settings", "P40", ""): (19020, 81175, 26),
+    ("told", "P49", "existing=True,existing_read=1,existing_write=1"): (1088, 4945, 25),
+    ("told", "P533", "existing=True,existing_read=1,existing_write=1"): (157140, 7852879, 25),
     ("deletions", "P40", "update_budget=1"): (18262, 48625, 36),
     ("deletions", "P49", "update_budget=1,auto_create=False,template_in_file=True,existing=True"): (7945, 21240, 21),
     ("offsets", "P49", "update_budget=1,existing=True"): (21066, 213754, 25),

@@ -18,7 +18,7 @@ PAGE = HOUSE / "properties" / "docs" / "porting.md"
 OTHERWISE = {"back": codes.CONSUMER_SEND_MSG_BACK, "end": codes.END_TRANSACTION}
 """Steps that become a request only after another one."""
 SERVED_BY_NAME_SERVER = {
-    *("register", "unregister", "route", "cluster", "delete_route"),
+    *("register", "unregister", "route", "cluster", "forget_topic", "register_topic"),
     *("has_to_register", "permit_writes", "put_value", "values"),
 }
 

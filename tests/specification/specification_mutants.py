@@ -259,6 +259,18 @@ def _settings(s: Specification) -> list[Noticed]:
     ]
 
 
+def _told(s: Specification) -> list[Noticed]:
+    existing = {"existing": True, "existing_read": 1, "existing_write": 1}
+    there: dict[str, Any] = {"settings": existing}
+    listed = const(1, s.route[0, 0].entries.type)
+    return [
+        guard("C-808", "AUX-113.had AUX-113.same", "register_topic", "served", dropped, "each name server takes topics by hand", **there),
+        sets("C-809", "AUX-113 AUX-114", "forget_topic", "route.entries", listed, "a topic stays listed", usual="violated", **there),
+        sets("C-810", "REA-175", "register_topic", "route.perm", 6, "each topic is told to be writable", profile="P533", **there),
+        sets("C-811", "REA-176", "forget_topic", "route.entries", listed, "a topic stays listed", **there),
+    ]
+
+
 def _offsets(s: Specification) -> list[Noticed]:
     x, last = _Terms(s), s.scope.subject
     later: dict[str, Any] = {"profile": "P533", "settings": {"update_budget": 1, "existing": True}}
@@ -296,6 +308,7 @@ _MADE: dict[str, Callable[[Specification], list[Noticed]]] = {
     "restart": _restart,
     "deletions": _deletions,
     "settings": _settings,
+    "told": _told,
     "offsets": _offsets,
     "timers": _timers,
     "store": _store,

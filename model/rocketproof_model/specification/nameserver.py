@@ -77,6 +77,7 @@ def told_by_hand(s: Specification) -> None:
         """Request 217: the queues of one topic on a broker that is known. A broker that is not ends the request; a topic without a route
         needs to have all that are named."""
         a.by("administrator")
+        _has_permission(s, a, perm)
         a.guard("served", s.given("takes_topics"), "the name server serves the request")
         a.guard("broker known", s.live[b], "the name server knows the broker")
         a.guard("no stranger before", strangers != "before", "no broker is named before this one that the name server does not know")
@@ -88,6 +89,10 @@ def told_by_hand(s: Specification) -> None:
     def forget_topic(a: Body, b: Expr, t: Expr) -> None:
         """Request 216: the topic is on this broker no more, to the name server."""
         a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
+
+
+def _has_permission(s: Specification, a: Body, perm: Expr) -> None:
+    a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")
 
 
 def administrator(s: Specification) -> None:
@@ -106,7 +111,7 @@ def administrator(s: Specification) -> None:
         a.guard("proper name", proper, why)
         endless = s.given("update_budget") < 0
         a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
-        a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")
+        _has_permission(s, a, perm)
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
         new = s.Config(known=True, read=read, write=write, perm=perm, order=order)

@@ -218,6 +218,14 @@ SCOPES: dict[str, Scope] = {
             **_ONE_QUEUE,
         ),
         Scope(
+            "told",
+            "one broker, one client: topics that an administrator tells the name server",
+            tells=True,
+            **_ONE_QUEUE,
+            topics=("template", "ordinary", "ordinary"),
+            permissions=(4, 6),
+        ),
+        Scope(
             "offsets",
             "one broker, one client, one group: what it tells of a queue whose topic is deleted",
             store=True,

@@ -38,7 +38,7 @@ class Phrase:
     """Steps with the values of their arguments. `boundary`: the one that it meets, and the side. `lasting`: something of it comes later, or
     without an answer, so that nobody knows what a process that ends leaves of it. `large`: more bytes than a small file has. `server`: it
     asks a name server. `unread`: what of it nobody can read again, in the catalogue's words. `needs`: the settings without which it
-    means nothing."""
+    means nothing. `switch`: that of the releases which serve it."""
 
     name: str
     steps: tuple[tuple[str, Values], ...]
@@ -48,6 +48,7 @@ class Phrase:
     server: bool = False
     unread: str = ""
     needs: str = ""
+    switch: str = ""
 
     @property
     def waits(self) -> bool:
@@ -69,8 +70,10 @@ def _one(kind: str, values: Values, /, *, name: str = "", lasting: bool = False,
     return Phrase(name or kind, ((kind, values),), lasting=lasting, server=server)
 
 
-def _many(name: str, /, *steps: tuple[str, Values], lasting: bool = False, server: bool = False, needs: str = "") -> Phrase:
-    return Phrase(name, steps, lasting=lasting, server=server, needs=needs)
+def _many(
+    name: str, /, *steps: tuple[str, Values], lasting: bool = False, server: bool = False, needs: str = "", switch: str = ""
+) -> Phrase:
+    return Phrase(name, steps, lasting=lasting, server=server, needs=needs, switch=switch)
 
 
 def _formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
@@ -393,8 +396,19 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     _many(
         "a topic that a name server forgets", ("register", {"topics": ({"R": (4, 4, 6), "S": (4, 4, 6)},), "cluster": _CLUSTERS}),
-        ("delete_route", {"topic": ("R",), "cluster": (None, "cluster", "nobody")}), ("route", {"topic": ("R", "S")}),
+        ("forget_topic", {"topic": ("R",), "cluster": (None, "cluster", "nobody")}), ("route", {"topic": ("R", "S")}),
         lasting=True, server=True,
+    ),
+    _many(
+        "a topic that a name server is told of", ("register", _REGISTERED),
+        ("register_topic", {
+            "topic": ("R", "A"),
+            "brokers": (
+                {"broker-x": (4, 2, 6)}, {"broker-x": (0, 1, 4)}, {"broker-y": (4, 4, 6)}, {},
+                {"broker-y": (4, 4, 6), "broker-x": (4, 2, 6)}, {"broker-x": (4, 2, 6), "broker-y": (4, 4, 6)},
+            ),
+        }),
+        ("route", {"topic": ("R", "A")}), lasting=True, server=True, switch="takes_topics",
     ),
     _many(
         "brokers and clusters", ("register", _REGISTERED),
@@ -409,8 +423,9 @@ PHRASES: Final[tuple[Phrase, ...]] = (
 
 
 def phrases(profile: Profile) -> tuple[Phrase, ...]:
-    """The whole pool."""
-    return (*PHRASES, *(_bounded(one, side, profile) for one in boundaries.BOUNDARIES if one.there(profile) for side in one.sides))
+    """The whole pool of a release."""
+    served = (one for one in PHRASES if not one.switch or getattr(profile, one.switch))
+    return (*served, *(_bounded(one, side, profile) for one in boundaries.BOUNDARIES if one.there(profile) for side in one.sides))
 
 
 def _bounded(one: boundaries.Boundary, side: int, profile: Profile) -> Phrase:

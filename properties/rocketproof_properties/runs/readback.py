@@ -374,7 +374,7 @@ def clean_up(
     if reader.deployment.name_server is not None:
         with suppress(RemotingError), reader.deployment.connect(NAME_SERVER) as connection:
             for topic in topics:
-                connection.ask(plain("delete_route", topic=topic), SECONDS)
+                connection.ask(plain("forget_topic", topic=topic), SECONDS)
     faults, missed = reader.take()
     if table is None or faults or missed:
         return {"topics": list(topics)}

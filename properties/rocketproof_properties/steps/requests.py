@@ -17,6 +17,7 @@ from rocketproof_impl.message import properties_text
 from rocketproof_impl.registered import compressed
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
+from rocketproof_impl.route import QueueData, queue_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS, ROLLBACK
 from rocketproof_protocol.properties import PGROUP
@@ -235,11 +236,19 @@ def delete_group(context: Context, to: str, *, group: str = "g", offsets: bool =
     return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": context.names.group(group)} | cleans)
 
 
-def delete_route(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> Call:
+def forget_topic(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> Call:
     """The topic's queues of all brokers go, or those of the brokers of a cluster that nobody else is in."""
     del to
     of = {} if cluster is None else {"clusterName": context.names.group(cluster)}
-    return Call("delete_route", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **of})
+    return Call("forget_topic", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **of})
+
+
+def register_topic(context: Context, to: str, *, topic: str = "A", brokers: Mapping[str, tuple[int, int, int]] | None = None) -> Call:
+    """Somebody tells the name server a topic's queues on each of some brokers: how many to read and to write, and the permission."""
+    del to
+    queues = [QueueData(context.names.group(name), read, write, perm, 0) for name, (read, write, perm) in (brokers or {}).items()]
+    data = json.dumps({"queueDatas": [queue_to_data(one) for one in queues]}).encode()
+    return Call("register_topic", NAME_SERVER, codes.REGISTER_TOPIC, {"topic": context.names.topic(topic)}, data)
 
 
 def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:

@@ -440,6 +440,22 @@ class SimulatedTarget(ModelTarget):
         name, given = STEPS["permit"](self.parts.names, 0, readable=readable, writable=writable)
         self._registering[b] = self.cluster.calling(plain(name, **given), self.parts.node(b).name, client="administrator")
 
+    def _do_register_topic(self, b: int, t: int, read: int, write: int, perm: int, strangers: str) -> None:
+        mine, stranger = {self.parts.node(b).name: (read, write, perm)}, {"stranger": (read, write, perm)}
+        brokers = {"none": mine, "before": stranger | mine, "behind": mine | stranger}[strangers]
+        self._tell("register_topic", t, brokers=brokers)
+
+    def _do_forget_topic(self, b: int, t: int) -> None:
+        """Of all brokers, which is the one that there is."""
+        del b
+        self._tell("forget_topic", t)
+
+    def _tell(self, step: str, t: int, **values: Any) -> None:
+        """What the name server is told by hand, which it has to take. Raises Deviation."""
+        answer = self.cluster.call(plain(step, topic=self.parts.names[t], **values), "name server", client="administrator")
+        if answer.code != codes.SUCCESS:
+            raise Deviation(f"{step} is answered {answer.code} ({answer.remark}): the specification allows it")
+
     def _do_crash(self, b: int) -> None:
         if self.parts.node(b).broker is None:
             raise Deviation(f"{self.parts.node(b).name} does not run: the specification ends its process")

@@ -170,14 +170,15 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "unregister": Request(0, "how a name server forgets a broker"),
     "delete": Request(0, "nothing; topics of the programs stay"),
     "delete_group": Request(0, "nothing; groups of the programs stay"),
-    "delete_route": Request(0, "nothing; topics of the programs stay in the name server"),
+    "forget_topic": Request(0, "nothing; topics of the programs stay in the name server"),
+    "register_topic": Request(0, "nothing; routes that somebody else tells the name server are not tried"),
     "configure": Request(0, "settings of a running broker: programs that need others are left out"),
 }
 """The requests by the steps that send them (`steps.vocabulary`)."""
 
 REQUEST: Final = "request."
 """What the property of a finding about an unserved request begins with; its step follows."""
-_NOT_ASKED_FOR: Final = ("send", "end", "register", "unregister", "configure", "delete", "delete_group", "delete_route")
+_NOT_ASKED_FOR: Final = ("send", "end", "register", "unregister", "configure", "delete", "delete_group", "forget_topic", "register_topic")
 ASKED_FOR: Final = tuple(name for name in REQUESTS if name not in _NOT_ASKED_FOR)
 """Requests that can be sent to hear whether they are served: they want an answer, are missed, and change nothing but under names of their
 own. A registration is none of them: a young name server may take its word for that of the one broker that it knows."""

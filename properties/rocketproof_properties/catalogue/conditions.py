@@ -39,6 +39,8 @@ UNCOUNTED = "half messages without room for the count of their checks"
 FAILED_IN_LOCK = "batches that fail in the lock, behind which a store seems busy for hours"
 UNREAD = (WIDE_NAMES, OWN_PROPERTIES, LONGER_HOSTS)
 """Records that nothing can read again are stored, and what lies behind them goes with them when the process ends (HAZ-49 to HAZ-51)."""
+SPOILING = (*UNREAD, FAILED_IN_LOCK)
+"""What leaves a broker that nobody else can work with."""
 
 LATER_FAULTY = {"P40": "holds", "P45": "holds", "P49": "violated"}
 LATER_GOOD = {"P40": "violated", "P45": "violated", "P49": "holds"}

@@ -173,11 +173,17 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
         if first:
             steps = pool.filling(seen, first, behind)
         else:
-            steps = pool.program(seen, ended if needs == ENDED else safe)
-        while needs == ENDED and not first and pool.lasts(steps):
-            steps = pool.program(seen, ended)
-        made.append(Program(0, POOL, (*steps, *(_END if needs == ENDED and not first else ())), needs))
+            steps = _ending(seen, ended) if needs == ENDED else pool.program(seen, safe)
+        made.append(Program(0, POOL, tuple(steps), needs))
     return made
+
+
+def _ending(seen: pool.Seen, parts: Sequence[pool.Phrase]) -> list[Step]:
+    """A program of which nothing comes later, and behind it the end of the process."""
+    steps = pool.program(seen, parts)
+    while pool.lasts(steps):
+        steps = pool.program(seen, parts)
+    return [*steps, *_END]
 
 
 def _drawn_settings(choice: Choice) -> list[str]:

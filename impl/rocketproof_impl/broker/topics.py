@@ -81,8 +81,9 @@ def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, Topic
     if profile.more_system_topics:
         made.append(TopicConfig(f"{SYSTEM_PREFIX}REVIVE_LOG_{cluster}", 8, 8))
         made.append(TopicConfig(f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_{broker}", 1, 1, INHERIT))
-        timed = (WHEEL_TIMER_TOPIC,) if settings.timer_wheel_enable else ()
-        made += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC, *timed))
+        made += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC))
+    if profile.timer_topic and settings.timer_wheel_enable:
+        made.append(TopicConfig(WHEEL_TIMER_TOPIC, 1, 1))
     if profile.topic_attributes:
         for config in made:
             config.attributes = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -169,3 +170,15 @@ def test_a_send_that_wants_no_answer_may_be_checked_behind_what_follows_it_and_s
     """A real 4.7.1 was accused: it told that there is no such topic, made it a moment later, and drew a queue that nobody can pull from."""
     path = Path(__file__).parents[1] / "data" / "history-4.7.1-late-check.ndjson.gz"
     assert found(path, "P471") == set()
+
+
+@pytest.mark.behaviour("CL-02", "SEND-22")
+@pytest.mark.parametrize("shared", [True, False])
+def test_of_how_many_queues_one_is_drawn_for_a_message_that_waits_another_program_may_have_said(shared: bool, tmp_path: Path) -> None:
+    """A real 4.5.1 was accused: the topic "" had more queues than this program would have made it with."""
+    path = Path(__file__).parents[1] / "data" / "history-4.5.1-shared-delayed.ndjson.gz"
+    if not shared:
+        data = gzip.decompress(path.read_bytes())
+        path = tmp_path / "history.ndjson"
+        path.write_bytes(data.replace(b'"topic": "", ', b'"topic": "r68fecc-217-B", '))
+    assert found(path, "P452") == (set() if shared else {"send.queueId", "specification.send"})

@@ -14,8 +14,8 @@ from rocketproof_impl.store.bytime import StoredAt, offset_at
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
-from rocketproof_protocol.properties import REAL_TOPIC, UNIQ_KEY
-from rocketproof_protocol.topics import HALF_TOPIC, TEMPLATE
+from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, UNIQ_KEY
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE, TEMPLATE
 
 from ..runs import looks
 from ..runs.parsed import Asked
@@ -151,7 +151,9 @@ class ReadBack:
                 other["preparedTxOffset"] = found.prepared_transaction_offset
             if not mine:
                 del one["queueOffset"]
-            if at in self.of_others:
+            if at in self.of_others and found.topic in (SCHEDULE, HALF_TOPIC):
+                other |= _meant_for(ours, found.properties.get(REAL_QID))
+            elif at in self.of_others:
                 del one["queueId"]
             yield from within(self.same.record("", one, other), where)
             yield from _born(hosts, found, ours, where)
@@ -285,6 +287,15 @@ def _asked(look: Mapping[str, Any]) -> str:
     """A question in words."""
     said = [f"{name} {value}" for name, value in look["args"].items() if name != "topic"]
     return " ".join([str(look["name"]), "of", str(look["args"].get("topic", "a group")), *said])
+
+
+def _meant_for(message: Message, queue: str | None) -> dict[str, Any]:
+    """The properties of a message that waits, with another queue that was drawn for it."""
+    if queue is None or REAL_QID not in message.properties:
+        return {}
+    items = (message.properties_text or "").split(PROPERTY_END)
+    text = (f"{REAL_QID}{NAME_END}{queue}" if one.startswith(REAL_QID + NAME_END) else one for one in items)
+    return {"props": {**message.properties, REAL_QID: queue}, "propertiesText": PROPERTY_END.join(text)}
 
 
 def _is_half(message: Message) -> bool:

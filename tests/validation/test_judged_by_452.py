@@ -182,3 +182,8 @@ def test_of_how_many_queues_one_is_drawn_for_a_message_that_waits_another_progra
         path = tmp_path / "history.ndjson"
         path.write_bytes(data.replace(b'"topic": "", ', b'"topic": "r68fecc-217-B", '))
     assert found(path, "P452") == (set() if shared else {"send.queueId", "specification.send"})
+
+
+@pytest.mark.behaviour("SEND-22", "HAZ-42")
+def test_a_queue_of_the_schedule_topic_is_drawn_of_as_many_as_another_program_has_said() -> None:
+    assert found(Path(__file__).parents[1] / "data" / "history-4.5.1-drawn-schedule.ndjson.gz", "P452") == set()

@@ -151,8 +151,8 @@ class ReadBack:
                 other["preparedTxOffset"] = found.prepared_transaction_offset
             if not mine:
                 del one["queueOffset"]
-            if at in self.of_others and found.topic in (SCHEDULE, HALF_TOPIC):
-                other |= _meant_for(ours, found.properties.get(REAL_QID))
+            if at in self.of_others and found.topic in (SCHEDULE, HALF_TOPIC) and REAL_QID in found.properties:
+                other |= _meant_for(ours, found.properties[REAL_QID])
             elif at in self.of_others:
                 del one["queueId"]
             yield from within(self.same.record("", one, other), where)
@@ -289,9 +289,9 @@ def _asked(look: Mapping[str, Any]) -> str:
     return " ".join([str(look["name"]), "of", str(look["args"].get("topic", "a group")), *said])
 
 
-def _meant_for(message: Message, queue: str | None) -> dict[str, Any]:
+def _meant_for(message: Message, queue: str) -> dict[str, Any]:
     """The properties of a message that waits, with another queue that was drawn for it."""
-    if queue is None or REAL_QID not in message.properties:
+    if REAL_QID not in message.properties:
         return {}
     items = (message.properties_text or "").split(PROPERTY_END)
     text = (f"{REAL_QID}{NAME_END}{queue}" if one.startswith(REAL_QID + NAME_END) else one for one in items)

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from rocketproof_profiles.differing import Change
 from rocketproof_properties.changes import results, run, sampling
-from rocketproof_properties.changes.results import NOTICED, UNREACHED
+from rocketproof_properties.changes.results import NOTICED, SURVIVED, UNREACHED
+from rocketproof_properties.changes.switched import Switched
 from rocketproof_properties.choices import InputError
 
 SCHEMAS = Path(__file__).parents[2] / "properties" / "docs" / "schemas"
@@ -44,3 +46,13 @@ def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(
     path.write_text("[]")
     with pytest.raises(InputError, match="is no result of mutate --generated"):
         results.known(path, report.asked)
+
+
+def test_a_few_programs_notice_a_switch_that_any_message_shows_and_not_one_of_producers() -> None:
+    shown, hidden = Switched("P494", Change("stores_parsed", False)), Switched("P494", Change("notices_ends", True))
+    report = run.run(
+        [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known={},
+        progress=lambda what, done, of: None, keep=lambda so_far: None,
+    )  # fmt: skip
+    assert {row.id: row.verdict for row in report.rows} == {"stores_parsed True → False": NOTICED, "notices_ends False → True": SURVIVED}
+    assert report.rows[0].by

@@ -9,13 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocketproof_profiles import PROFILES
+from rocketproof_profiles.differing import Change, changes, shown, values
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.releases import profiling, witnesses
 from rocketproof_properties.releases.explaining import explain, told
 from rocketproof_properties.releases.staging import Stage
-from rocketproof_properties.releases.switching import Change, Recorded, changes, shown, values
+from rocketproof_properties.releases.switching import Recorded
 from rocketproof_properties.runs.runner import Bounds
 from rocketproof_properties.steps.vocabulary import Step
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
+from rocketproof_profiles.differing import Change
 from rocketproof_properties.releases import page
-from rocketproof_properties.releases.switching import Change, Recorded
+from rocketproof_properties.releases.switching import Recorded
 
 FOLDER = Path(__file__).parents[1] / "data" / "releases"
 HISTORIES = sorted(path.name.removesuffix(page.SUFFIX) for path in FOLDER.glob(f"*{page.SUFFIX}"))

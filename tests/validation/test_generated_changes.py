@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.changes import arguments, baseline, called, operators, sampling, settled
+from rocketproof_profiles.differing import values
+from rocketproof_properties.changes import arguments, baseline, called, operators, sampling, settled, switched
 from rocketproof_properties.changes.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
 from rocketproof_properties.changes.target import _done
 from rocketproof_properties.choices import InputError
@@ -256,3 +257,16 @@ def test_every_argument_is_about_changes_that_there_are() -> None:
     for begin in arguments.ARGUMENTS:
         named = [module for module in of if module.startswith(begin.partition(":")[0])]
         assert any(one.id.startswith(begin) for module in named[:1] for one in sampling.changes(module, of[module])), begin
+
+
+@pytest.mark.parametrize("profile", ["P420", "P494", "P550"])
+def test_switches_are_drawn_with_the_value_of_the_nearest_release(profile: str) -> None:
+    all_ = switched.sample(profile, 1000, 0)
+    assert {one.change.switch for one in all_} == {switch for switch, known in values().items() if len(known) > 1}
+    assert all(one.change.value != getattr(PROFILES[profile], one.change.switch) for one in all_)
+    few = switched.sample(profile, 5, 1)
+    assert len(few) == 5 and set(few) <= set(all_) and few != switched.sample(profile, 5, 2)
+    before = PROFILES[profile]
+    with few[0].ready().applied():
+        assert getattr(PROFILES[profile], few[0].change.switch) == few[0].change.value
+    assert PROFILES[profile] is before

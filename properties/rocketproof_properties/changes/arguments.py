@@ -16,6 +16,7 @@ from rocketproof_profiles import PROFILES
 from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, Row
 from .sampling import Change
 from .settled import same_under, uncalled
+from .switched import Switched
 
 _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
@@ -97,9 +98,9 @@ ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 """By how a change's id begins: the verdict that it has, and why."""
 
 
-def argued(row: Row, change: Change, profile: str) -> Row:
+def argued(row: Row, change: Change | Switched, profile: str) -> Row:
     """The row with the argument for it, if it needs one and there is one."""
-    if row.verdict not in (SURVIVED, UNREACHED):
+    if row.verdict not in (SURVIVED, UNREACHED) or isinstance(change, Switched):
         return row
     if same_under(PROFILES[profile], *change.trees):
         return replace(row, verdict=EQUIVALENT, how=f"the switches of {profile} make the same of both")

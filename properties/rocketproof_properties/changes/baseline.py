@@ -22,6 +22,7 @@ from ..runs.parsed import load
 from ..validation.report import HISTORIES, ValidationReport
 from ..validation.validate import CTRL_C, Progress, ValidationRequest, possible, validate
 from .sampling import Change
+from .switched import Switched
 from .target import Forked, Line
 
 TOGETHER: Final = 16
@@ -39,9 +40,11 @@ class Baseline:
     reached: dict[int, frozenset[Line]] = field(default_factory=dict)
     started: frozenset[Line] = frozenset()
 
-    def worth(self, change: Change) -> list[Program]:
+    def worth(self, change: Change | Switched) -> list[Program]:
         """The programs that can notice a change: those that go through it, and behind them, for what is done at a start, all others: they
-        find the broker as that has left it."""
+        find the broker as that has left it. Any may notice a switch."""
+        if isinstance(change, Switched):
+            return list(self.programs)
         wanted = {(change.path, line) for line in range(change.first, change.last + 1)}
         through = {place for place in range(len(self.programs)) if wanted & self.reached.get(place, frozenset())}
         places = sorted(range(len(self.programs)), key=lambda place: place not in through)

@@ -13,6 +13,7 @@ from ..generators.programs import Program
 from .baseline import perform
 from .results import NOTICED, SURVIVED, UNDECIDED, Row
 from .sampling import Change
+from .switched import Switched
 from .target import Forked
 
 AT_A_TIME: Final = 8
@@ -23,7 +24,7 @@ _TEXT: Final = 300
 """Characters that are kept of what was found."""
 
 
-def attempt(change: Change, programs: Sequence[Program], profile: str) -> Row:
+def attempt(change: Change | Switched, programs: Sequence[Program], profile: str) -> Row:
     """What came of a change."""
     began = time.monotonic()
     target = Forked(profile, change.ready())

@@ -165,12 +165,14 @@ def mutate(
     ----------
     ids
         The mutants to try, such as M-01; with --specification parts, actions or mutants of it, such as persistence or acquire_lock; with
-        --generated parts (broker, store, "name server", producer), modules such as broker/sending, or changes. All unless given.
+        --generated parts (broker, store, "name server", producer), modules such as broker/sending, or changes, or `releases`. All but
+        `releases` unless given.
     specification
         Change the specification: each guard and each assignment of each action, in every way that the tool knows. A change is noticed by
         a property whose verdict is another one, or by the implementation, which does otherwise.
     generated
-        Make so many changes of the implementation, drawn by the seed and even over the modules, and validate each over the wire.
+        Make so many changes of the implementation, drawn by the seed and even over the modules, and validate each over the wire. Those of
+        `releases` are switches of the profile, each as the nearest release has it that differs.
     programs
         With --generated: how many programs a change is validated with, at most; 300 unless given.
     profile
@@ -233,10 +235,13 @@ def _mutate_generated(
     from rocketproof_traces import pools
 
     from .. import output
-    from ..changes import results, run, sampling
+    from ..changes import results, run, sampling, switched
     from ..changes.show import print_changes
 
-    chosen = sampling.chosen(ids, count, seed)
+    of_releases = ids == (switched.PART,)
+    if of_releases and tests is not None:
+        raise InputError(f"--tests with {switched.PART}: tests ask for the profile as it is; leave out one of them")
+    chosen = [] if of_releases else sampling.chosen(ids, count, seed)
     workers = workers or pools.cores()
     if tests is not None:
         needs_pytest("mutate --generated with --tests")
@@ -252,7 +257,8 @@ def _mutate_generated(
     known = results.known(resume, asked) if resume is not None else {}
     with output.phases() as progress:
         report = run.run(
-            chosen, profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
+            switched.sample(profile, count, seed) if of_releases else chosen,
+            profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
             keep=lambda so_far: write(json, so_far.record()),
         )  # fmt: skip
     write(json, report.record())

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rocketproof_profiles import Profile
+from rocketproof_profiles.differing import Change, changes, distance
 
 from .causes import Cause, cause_of
-from .switching import Change, Recorded, changes, distance
+from .switching import Recorded
 
 SAMPLE: Final = 3
 """Programs of a cause that are asked again under each change, the smallest ones."""

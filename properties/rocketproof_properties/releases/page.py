@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile, switches
+from rocketproof_profiles.differing import Change, shown
 
 from ..deployments.apache import LINES
 from ..steps.names import Names
-from .switching import Change, Recorded, shown
+from .switching import Recorded
 
 SUFFIX: Final = ".ndjson.gz"
 _PLACE: Final = re.compile(r", \w+\(\w+\.py:\d+\)")

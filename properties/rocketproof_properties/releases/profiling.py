@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles.differing import Change, changes, shown
 
 from ..choices import InputError
 from ..deployments.deployment import Target, TargetError
@@ -26,7 +27,7 @@ from .causes import Cause, cause_of
 from .explaining import Explanation, explain, told
 from .smaller import all_smallest, plain, steps_of
 from .staging import Progress, Ran, Stage
-from .switching import Change, Recorded, changes, shown
+from .switching import Recorded
 from .witnesses import witnesses
 
 SCHEMA, VERSION = "rocketproof-profile", 1

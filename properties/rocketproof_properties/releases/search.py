@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_profiles import PROFILES
+from rocketproof_profiles.differing import Change, changes, shown
 
 from .. import output
 from ..deployments.inprocess import InProcess
@@ -27,7 +28,7 @@ from ..runs.runner import Bounds
 from .page import SUFFIX
 from .smaller import smallest, steps_of
 from .staging import Progress, Stage
-from .switching import Change, Recorded, changes, shown
+from .switching import Recorded
 from .witnesses import FILE, program, rows
 
 _SECONDS = 20.0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_profiles import PROFILES
+from rocketproof_profiles.differing import shown
 
 from ..generators.programs import Program
 from ..output import Page, counted
@@ -15,7 +16,6 @@ from ..steps.names import Names
 from .against import REPORT as DIFFERENCES
 from .against import AgainstReport
 from .profiling import REPORT, ProfileReport, Shown
-from .switching import shown
 
 
 def render(report: ProfileReport, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Profiles that differ in single switches, and what each of them says of recorded programs.
+"""Recorded programs, and what profiles that differ in single switches say of them.
 
 A program is recorded once. What a broker with another switch would have answered, the reference implementation says: it is asked the same
 again under each profile, so that no broker is needed to try one.
@@ -7,12 +7,11 @@ again under each profile, so that no broker is needed to try one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles import Profile
+from rocketproof_profiles.differing import Change, changed
 
 from ..generators.programs import Program
 from ..replay.comparison import Difference
@@ -20,48 +19,6 @@ from ..replay.differences import differences
 from ..replay.program import Reference
 from ..runs.parsed import ParsedHistory, load
 from ..runs.transport import faults
-
-
-class Change(NamedTuple):
-    """A switch with another value."""
-
-    switch: str
-    value: Any
-
-    def __str__(self) -> str:
-        return f"{self.switch} = {shown(self.value)}"
-
-
-def shown(value: Any) -> str:
-    """A switch's value as a report has it."""
-    return ", ".join(sorted(value)) or "none" if isinstance(value, frozenset) else str(value)
-
-
-@cache
-def values() -> dict[str, tuple[Any, ...]]:
-    """Every switch with the values that some profile has; one that is true or false has both."""
-    found = {}
-    for each in fields(Profile):
-        if "changes" in each.metadata:
-            known = dict.fromkeys(getattr(profile, each.name) for profile in PROFILES.values())
-            found[each.name] = (True, False) if set(known) <= {True, False} else tuple(known)
-    return found
-
-
-def changes(profile: Profile) -> list[Change]:
-    """All switches with all values that the profile does not have."""
-    return [Change(name, value) for name, all_ in values().items() for value in all_ if value != getattr(profile, name)]
-
-
-def distance(profile: Profile, change: Change) -> int:
-    """How far from the profile's the value is, in the order of the profiles that have them: releases beside each other are alike."""
-    all_ = values()[change.switch]
-    return abs(all_.index(change.value) - all_.index(getattr(profile, change.switch)))
-
-
-def changed(profile: Profile, given: Sequence[Change]) -> Profile:
-    """The profile with other values; without any it is the same one."""
-    return replace(profile, **{one.switch: one.value for one in given}) if given else profile
 
 
 @dataclass

@@ -50,6 +50,15 @@ def test_a_group_that_wants_no_zero_gets_none_where_a_release_asks(profile: str,
     assert progress(at, altered=wants_none) == (SUCCESS, "5")
 
 
+@pytest.mark.parametrize(("begin", "told"), [(0, (SUCCESS, "0")), (1, (QUERY_NOT_FOUND, None)), (2, (QUERY_NOT_FOUND, None))])
+def test_a_group_begins_at_0_only_with_a_queue_that_has_its_first_message(begin: int, told: tuple[int, str | None]) -> None:
+    at = stand()
+    queue = at.broker.store.queues.find("T", 0)
+    assert queue is not None
+    queue.min_offset = begin
+    assert progress(at) == told
+
+
 def test_a_deleted_group_leaves_nothing_of_how_far_it_was_if_that_is_wanted() -> None:
     at = stand()
     for group in ("cg", "g", "T"):

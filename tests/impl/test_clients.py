@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from marks import behaviour
 from sending import FakeChannel, Stand
 
-from rocketproof_impl.broker.clients import ClientChannelInfo, ProducerManager
+from rocketproof_impl.broker.clients import ClientChannelInfo, ConsumerGroupInfo, ProducerManager
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import TopicConfig
@@ -61,6 +62,15 @@ def test_a_producer_is_known_until_it_leaves() -> None:
     stand.leave(stand.channel, producerGroup="nosuch")
     stand.broker.channel_closed(stand.channel)
     assert stand.broker.producers.groups == {"q": {}}
+
+
+@pytest.mark.parametrize("another", [False, True])
+def test_what_a_consumer_said_first_of_itself_stays_until_another_one_speaks_on_its_connection(another: bool) -> None:
+    info, channel = ConsumerGroupInfo(), FakeChannel()
+    first = ClientChannelInfo(channel, "c", "JAVA", 399, 1)
+    again = ClientChannelInfo(channel, "d" if another else "c", "GO", 400, 2)
+    assert [info.update_channel(one) for one in (first, again)] == [True, False]
+    assert info.channels == {channel: again if another else ClientChannelInfo(channel, "c", "JAVA", 399, 2)}
 
 
 def test_a_silent_client_is_forgotten_after_two_minutes() -> None:

@@ -12,7 +12,7 @@ from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
 from rocketproof_impl.remoting.ports import RequestTask
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.tasks import Future, Pause, Wait
-from rocketproof_protocol.codes import SYSTEM_BUSY
+from rocketproof_protocol.codes import SERVICE_NOT_AVAILABLE, SYSTEM_BUSY
 
 HELD = "arrived"
 BUSY = "start flow control for a while"
@@ -65,6 +65,15 @@ def test_later_releases_leave_a_one_way_caller_alone_that_they_reject(profile: s
     assert len(answers(stand)) == answers_one_way
     stand.broker.receive(stand.channel, send_request(one_way=False))
     assert len(answers(stand)) == answers_one_way + 1
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P494", SERVICE_NOT_AVAILABLE), ("P533", SYSTEM_BUSY)])
+@behaviour("REM-06")
+def test_a_slave_rejects_sends_from_5_0_on_and_its_store_refuses_them_before(profile: str, code: int) -> None:
+    stand = Stand(profile)
+    stand.settings.broker_role = "SLAVE"
+    answer = stand.send()
+    assert (answer.code, str(answer.remark).startswith("[REJECTREQUEST]")) == (code, code == SYSTEM_BUSY)
 
 
 @behaviour("REM-06")

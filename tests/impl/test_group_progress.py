@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pytest
 from sending import Stand
@@ -48,6 +49,19 @@ def test_a_group_that_wants_no_zero_gets_none_where_a_release_asks(profile: str,
     assert progress(at, altered=("setZeroIfNotFound", "true")) == (SUCCESS, "0")
     at.ask(plain("commit", topic="T", group="cg", offset=5))
     assert progress(at, altered=wants_none) == (SUCCESS, "5")
+
+
+def test_a_group_without_a_beginning_is_told_why_there_is_none() -> None:
+    """Consumers log it; the words are those of 5.3.3."""
+    at = stand("P533")
+    told = {of: at.ask(plain("progress", topic="T", group="cg", **given)).remark for of, given in _WITHOUT.items()}
+    assert told == {
+        "no zero wanted": "Not found, do not set to zero, maybe this group boot first",
+        "no queue": "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
+    }
+
+
+_WITHOUT: Final[Mapping[str, Mapping[str, Any]]] = {"no zero wanted": {"altered": ("setZeroIfNotFound", "false")}, "no queue": {"queue": 2}}
 
 
 @pytest.mark.parametrize(("begin", "told"), [(0, (SUCCESS, "0")), (1, (QUERY_NOT_FOUND, None)), (2, (QUERY_NOT_FOUND, None))])

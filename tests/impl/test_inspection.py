@@ -12,6 +12,7 @@ from simulated import fields_of, present
 
 from rocketproof_impl.broker.settingstext import FIELDS, properties_of
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.store.bytime import offset_at
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol.fastjson import loads, map_text
 
@@ -207,6 +208,17 @@ def test_one_file_of_a_queue_is_looked_through_for_a_time() -> None:
     """Of files of two messages the first one goes up to 225, and for 226 only the last one goes so far, however near the others are."""
     found = searched("P494", per_file=2)
     assert (found[1], found[225], found[226], found[9999]) == (0, 1, 4, 4)
+
+
+@pytest.mark.parametrize(("bounds", "upper", "found"), [("none", False, 0), ("both", False, 9), ("both", True, 8)])
+def test_of_a_queue_whose_records_are_gone_an_earlier_release_tells_the_begin(bounds: str, upper: bool, found: int) -> None:
+    """A later one takes them for old, so that the bounds are those behind them all."""
+    stand = Stand()
+    for _ in range(9):
+        stand.send(queue_id=0)
+    stand.broker.store.dispatch()
+    queue = present(stand.broker.store.queues.find("T", 0))
+    assert offset_at(queue, lambda _: None, 250, bounds=bounds, upper=upper) == found
 
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])

@@ -10,6 +10,7 @@ from marks import behaviour
 from simulated import Simulated
 
 from rocketproof_impl.broker.registration import Registration, period_millis, registered_table
+from rocketproof_impl.broker.slave import SlaveSynchronize
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command, response_to
@@ -360,3 +361,13 @@ def test_the_periodic_registration_comes_after_ten_seconds_and_then_every_thirty
 )
 def test_the_period_lies_between_ten_and_sixty_seconds(configured: int, period: int) -> None:
     assert period_millis(configured) == period
+
+
+@pytest.mark.parametrize(("role", "followed"), [("SLAVE", ["ha:1"]), ("ASYNC_MASTER", []), ("SYNC_MASTER", [])])
+@behaviour("NS-02")
+def test_only_a_slave_follows_the_master_that_a_name_server_knows(role: str, followed: list[str]) -> None:
+    bench = Bench(broker_role=role)
+    found: list[str] = []
+    slave = SlaveSynchronize(bench.settings, bench.topics, bench.network.endpoint("127.0.0.1:40911"), found.append)
+    slave.registered(Command(0, {"masterAddr": "m:1", "haServerAddr": "ha:1"}))
+    assert (found, slave.master_addr) == (followed, "m:1" if followed else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -267,3 +268,15 @@ def test_a_full_disk_is_no_reason_to_throw_away_a_new_topic(profile: str) -> Non
     answer = stand.send()
     assert (answer.code, answer.ext_fields) == (14, EXTENDED)
     assert "T" in stand.known()
+
+
+@pytest.mark.parametrize(("profile", "handed"), [("P494", False), ("P533", True)])
+def test_a_timer_message_is_answered_with_what_takes_it_back(profile: str, handed: bool) -> None:
+    """Due at a whole second, it waits for the one before, and the handle says a millisecond more."""
+    stand = Stand(profile)
+    due = stand.clock.now() // 1000 * 1000 + 3000
+    answer = stand.send(properties={"UNIQ_KEY": "U", "TIMER_DELIVER_MS": str(due)})
+    handle = fields_of(answer).get("recallHandle")
+    told = None if handle is None else base64.urlsafe_b64decode(handle).decode().split(" ")
+    assert told == (["v1", "T", stand.settings.broker_name, str(due - 999), "U"] if handed else None)
+    assert "recallHandle" not in fields_of(stand.send())

@@ -26,6 +26,16 @@ def test_a_batch_is_stored_as_its_messages(profile: str) -> None:
     assert stand.broker.statistics.topic_put_nums == {"T": 3}
 
 
+@pytest.mark.parametrize(("said", "stored"), [(None, 0), (0, 0), (1, 1), (2, 2)])
+@every
+@behaviour("BAT-03", "SEND-25")
+def test_how_often_a_message_was_tried_is_what_the_header_says_and_else_0(profile: str, said: int | None, stored: int) -> None:
+    stand = Stand(profile)
+    stand.send(reconsume_times=said)
+    assert stand.ask(batch_request(reconsume_times=said)).code == 0
+    assert [one.reconsume_times for one in stand.stored()] == [stored] * 3
+
+
 @every
 @behaviour("SEND-05", "BAT-03")
 def test_the_header_decides_whether_a_body_is_a_batch(profile: str) -> None:

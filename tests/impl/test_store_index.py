@@ -104,6 +104,16 @@ def test_what_is_found_is_newest_first_and_of_the_time() -> None:
     assert query(at, "b", begin=began + 1000, end=began + 2000) == [places[1]]
 
 
+@pytest.mark.parametrize(("count", "number"), [(0, 1), (1, 1), (2, 2), (3, 3)])
+def test_a_file_goes_on_behind_its_last_entry_and_begins_at_number_1(count: int, number: int) -> None:
+    at = stand()
+    put(at, "a")
+    file = at.store.index.files[0]
+    file.region.write(36, count.to_bytes(4))
+    file.load()
+    assert file.header.index_count == number
+
+
 @behaviour("REC-04")
 def test_at_most_64_are_found() -> None:
     at = stand()

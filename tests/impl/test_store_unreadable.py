@@ -57,6 +57,23 @@ def test_behind_lengths_that_do_not_add_up_dispatch_goes_on_as_far_beyond_the_lo
     assert stand.store.dispatch() == 1
 
 
+@behaviour("REC-04", "HAZ-51")
+@pytest.mark.parametrize(("role", "goes_on"), [("ASYNC_MASTER", 1), ("SLAVE", 0)])
+def test_a_slave_stays_at_a_record_that_it_cannot_read(role: str, goes_on: int) -> None:
+    """Its master may send the rest of it."""
+    master, stand = Stand("P494"), Stand("P494", broker_role=role)
+    master.put(message(sys_flag=BORN_IPV6))
+    cut = master.store.max_phy_offset
+    master.put(message())
+    log = master.log()[: master.store.max_phy_offset]
+    assert stand.scheduler.complete(stand.store.commit_log.append_data(0, log[:cut]))
+    assert stand.store.dispatch() == 0
+    assert stand.store.behind() == (0 if goes_on else cut)
+    assert stand.scheduler.complete(stand.store.commit_log.append_data(cut, log[cut:]))
+    assert stand.store.dispatch() == goes_on
+    assert stand.store.behind() == (0 if goes_on else len(log))
+
+
 @behaviour("REC-04", "HAZ-50")
 def test_a_later_release_goes_on_where_the_log_ends() -> None:
     stand = Stand("P533")
@@ -89,4 +106,6 @@ def test_a_flag_of_longer_hosts_makes_a_record_that_cannot_be_read(flags: int) -
         assert len(put.msg_id) == (56 if more and flags & STORE_IPV6 else 32)
         stand.put(message())
         assert stand.store.dispatch() == (0 if more else 2)
+        late = 56 + (IPV6_MORE if more and flags & BORN_IPV6 else 0)  # the time of storing comes behind the first host
+        assert int.from_bytes(stand.log()[late : late + 8]) == stand.clock.now()
         assert stand.reopen().store.max_phy_offset == (0 if more else 210)

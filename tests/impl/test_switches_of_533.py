@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -120,15 +121,16 @@ def test_who_sends_back_takes_the_order_of_the_retry_topic_away(profile: str, or
     assert topics.data_version.counter == before + (not ordered)
 
 
-@pytest.mark.parametrize("profile", BOTH)
+@pytest.mark.parametrize(("profile", "ordered"), list(itertools.product(BOTH, (False, True))))
 @behaviour("TCM-20")
-def test_the_retry_topic_of_a_group_with_an_ordered_topic(profile: str) -> None:
+def test_the_retry_topic_of_a_group_is_ordered_as_its_topic_is(profile: str, ordered: bool) -> None:
     stand = Stand(profile)
-    stand.broker.topics.table |= {"T": TopicConfig("T", order=True)}
+    stand.broker.topics.table |= {"T": TopicConfig("T", order=ordered)}
     consumer = {"groupName": "G", "consumeType": "", "messageModel": "", "subscriptionDataSet": [{"topic": "T", "subString": "*"}]}
     stand.broker.receive(stand.channel, Command(34, {}, json.dumps({"clientID": "c", "consumerDataSet": [consumer]}).encode()))
     stand.scheduler.advance(1000)
-    assert stand.broker.topics.is_order_topic("%RETRY%G") == (profile == LATER)
+    assert "%RETRY%G" in stand.broker.topics.table
+    assert stand.broker.topics.is_order_topic("%RETRY%G") == (ordered and profile == LATER)
 
 
 @pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, {"U"}), (LATER, {"T", "U"})])

@@ -10,7 +10,8 @@ import pytest
 from performing import judged, performed
 
 from rocketproof_impl import nameserver
-from rocketproof_impl.broker.clients import ConsumerGroupInfo
+from rocketproof_impl.broker.clients import ConsumerGroupInfo, ConsumerManager
+from rocketproof_impl.broker.heartbeat import ClientManageProcessor
 from rocketproof_impl.broker.hold import PullRequestHoldService
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.transactioncheck import HalfQueueRound
@@ -39,6 +40,8 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
     "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
     "a pull whose client is gone": (PullRequestHoldService, "channel_closed", lambda self, _: self.held.clear()),
+    "consumers that are told of each other": (ClientManageProcessor, "_tell", lambda *_: None),
+    "a consumer whose connection is closed": (ConsumerManager, "channel_closed", lambda *_: {}),
     "a batch that ends early": (batch, "_properties", lambda data, at, length: (data[at : at + length], at + length)),
 }
 

@@ -29,7 +29,7 @@ from .wire import LONGEST_WAIT
 T = TypeVar("T")
 Values = Mapping[str, Sequence[Any]]
 MOST_PHRASES: Final = 4
-WAITING: Final = ("time", "question")
+WAITING: Final = ("time", "question", "notified")
 """Steps that take seconds."""
 
 
@@ -358,6 +358,17 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("consumer", {"topic": ("A",), "model": ("BROADCASTING", "CLUSTERING")}),
         ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,)}), ("leave", {"group": ("g", "h")}),
         ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,)}), lasting=True,
+    ),
+    _many(
+        "consumers that are told of each other", ("group", {"group": ("g",), "more": (None, {"notifyConsumerIdsChangedEnable": False})}),
+        ("consumer", {"topic": ("A",)}), ("notified", {}), ("meet", {}),
+        ("consumer", {"topic": ("A",), "client": (1,)}), ("meet", {}), ("notified", {}), ("meet", {}),
+        ("leave", {"group": ("g",), "client": (1,)}), ("meet", {}), ("notified", {}), lasting=True,
+    ),
+    _many(
+        "a consumer whose connection is closed", ("group", {"group": ("g",), "more": ({"notifyConsumerIdsChangedEnable": False},)}),
+        ("consumer", {"topic": ("A",)}), ("meet", {}), ("consumer", {"topic": ("A",), "client": (1,)}), ("meet", {}), ("notified", {}),
+        ("meet", {}), ("hang_up", {"client": (1,)}), ("meet", {}), ("notified", {}), lasting=True,
     ),
     # requests that lack something
     # 5.3.3 fails at other places: where it counts creations, compares an equal topic, or looks for a topic's mapping

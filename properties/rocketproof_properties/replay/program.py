@@ -78,6 +78,8 @@ class Reference:
                 self.followed.pass_to(item.millis)
             if isinstance(item, Other) and item.op == "question":
                 yield from self._questioned(item)
+            elif isinstance(item, Other) and item.op == "notified":
+                yield from self._notified(item)
             elif isinstance(item, Other):
                 self.followed.happen(item)
             elif item.refused:
@@ -108,6 +110,12 @@ class Reference:
             yield Difference("question", said or "no message", other or "no message", where, item.seq)
             return
         yield from within(self.same.record("", {name: said.get(name) for name in other}, other), where, item.seq)
+
+    def _notified(self, item: Other) -> Iterator[Difference]:
+        """Of which groups the broker has told a consumer that they have changed; how often is chance, where it tells of several at once."""
+        ours = self.followed.notified(item.value["client"])
+        if "error" not in item.value and item.value["groups"] != ours:
+            yield Difference("notified", item.value["groups"], ours, f"event {item.seq} (notified)", item.seq)
 
     @staticmethod
     def _is_unserved(asked: Asked, found: Command | None) -> bool:

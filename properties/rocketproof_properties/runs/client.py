@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -13,7 +13,7 @@ from typing import Any, Final
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
-from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history.operations import STRAY
@@ -34,6 +34,8 @@ LOOKS: Final = 5.0
 """Seconds between a broker's looks at the pulls that it holds, one of which may find that a pull's time is almost over."""
 QUESTION: Final = 8.0
 """Seconds to wait for what a broker asks by itself: longer than it is between two rounds of its checks here."""
+NOTIFIED: Final = 1.0
+"""Seconds to wait for what a broker tells consumers before it answers to the one by whom their group has changed."""
 REFUSED: Final = 0.5
 """Seconds to try for a connection that is refused."""
 LATE: Final = 0.02
@@ -93,6 +95,8 @@ class Client:
             self._hang_up()
         elif name == "question":
             self._wait_for_question()
+        elif name == "notified":
+            self._write_notifications()
         elif name == "crash":
             self._end_process()
         elif not is_request(name):
@@ -133,6 +137,26 @@ class Client:
             line.strays.remove(found)
             told = answer_data(found)
         self._recording.add("info", self.process, "question", {**told, "client": self.process})
+
+    def _write_notifications(self) -> None:
+        """Write down of which groups the broker has said by now that their consumers are others."""
+        line = self._lines.get(self._context.broker)
+        if line is None:
+            return
+
+        def heard() -> list[str]:
+            line.listen(LATE)
+            return notified(line.strays)
+
+        told: dict[str, Any] = {"client": self.process, "at": wall()}
+        try:
+            until(heard, bool, NOTIFIED, 0)
+            told["groups"] = heard()
+        except RemotingError as error:
+            self._drop(self._context.broker)
+            told["error"] = worded(error)
+        line.strays[:] = [one for one in line.strays if one.is_response or one.code != NOTIFY_CONSUMER_IDS_CHANGED]
+        self._recording.add("info", self.process, "notified", told)
 
     def _end_process(self) -> None:
         """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""
@@ -261,7 +285,7 @@ class Client:
             of = self._asked.get((key, answer.opaque))
             self._recording.add("info", self.process, STRAY, {"of": of, **answer_data(answer)})
         if line is not None:
-            line.strays[:] = [one for one in line.strays if _is_question(one)]
+            line.strays[:] = [one for one in line.strays if not one.is_response]
 
     def _drop(self, key: str) -> None:
         self._write_strays(key)
@@ -307,6 +331,12 @@ def _is_placed(call: Call, properties: Mapping[str, str]) -> bool:
     """Whether the answer to a message that waits for nothing says where it is: what goes to a retry topic may be a dead letter (HAZ-15)."""
     prepared = call.fields.get("sysFlag", "0") not in (str(NOT), str(COMPRESSED))
     return not (prepared or call.fields.get("topic", "").startswith(RETRY_PREFIX) or any(name.startswith("TIMER_") for name in properties))
+
+
+def notified(strays: Iterable[Command]) -> list[str]:
+    """The groups of which a broker has said that their consumers are others."""
+    told = (one.ext_fields or {} for one in strays if one.code == NOTIFY_CONSUMER_IDS_CHANGED and not one.is_response)
+    return sorted({fields.get("consumerGroup", "") for fields in told})
 
 
 def _is_question(command: Command) -> bool:

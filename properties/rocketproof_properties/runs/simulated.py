@@ -15,7 +15,7 @@ from typing import Any, Final
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_profiles import Profile
-from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
+from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.operations import STRAY
@@ -101,6 +101,7 @@ class SimulatedRun:
         self._lines: dict[str, SimulatedConnection] = {}
         self._failed: set[tuple[str, int]] = set()
         self._questions: list[dict[str, Any]] = []
+        self._notified: dict[str, set[str]] = {}
         self._periodic = setting.periodic
         self._true: dict[tuple[str, str, str, str], None] = {}
         if setting.periodic:
@@ -124,6 +125,8 @@ class SimulatedRun:
                 self._lines.pop(address).close()
         elif name == "question":
             self._wait_for_question()
+        elif name == "notified":
+            self._write_notifications()
         elif name != "meet":
             self.deployment.act(name, args.get("broker", 0), **arguments(step))
             if name == "crash":
@@ -181,10 +184,19 @@ class SimulatedRun:
         self._questions.clear()
         self._add("info", str(heard["client"]), "question", heard)
 
+    def _write_notifications(self) -> None:
+        """Each consumer that was told something has a connection of its own."""
+        for client, groups in self._notified.items():
+            self._add("info", client, "notified", {"client": client, "groups": sorted(groups)})
+        self._notified.clear()
+
     def _arrived(self, asked: _Asked, answer: Command) -> None:
         value = answer_data(answer, self.cluster.clock.now(), bytes_data)
         if answer.code == CHECK_TRANSACTION_STATE and not answer.is_response:
             self._questions.append({**value, "client": asked.event.process})
+            return
+        if answer.code == NOTIFY_CONSUMER_IDS_CHANGED and not answer.is_response:
+            self._notified.setdefault(asked.event.process, set()).add((answer.ext_fields or {}).get("consumerGroup", ""))
             return
         if asked.open and answer.opaque == asked.opaque:
             self._close(asked, "ok", value)

@@ -97,6 +97,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
     "hang_up": _does("a client closes its connections, whatever it waits for"),
     "question": _does("a producer waits until the broker asks it what became of a half message"),
+    "notified": _does("a consumer writes down what its broker has told it of its groups by now, and waits for one such message"),
     "meet": _does("all clients wait for each other"),
     "produce": _does("a producer sends a message, whatever comes of it", Capability.PRODUCERS, topic="A", producer=0),
     "fail": _does(

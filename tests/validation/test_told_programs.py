@@ -10,6 +10,7 @@ import pytest
 from performing import judged, performed
 
 from rocketproof_impl import nameserver
+from rocketproof_impl.broker import inspection, sending, settingstext, transaction
 from rocketproof_impl.broker.clients import ConsumerGroupInfo, ConsumerManager
 from rocketproof_impl.broker.heartbeat import ClientManageProcessor
 from rocketproof_impl.broker.hold import PullRequestHoldService
@@ -18,6 +19,7 @@ from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import batch
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.deployments.deployment import Deployment, Setup
@@ -40,10 +42,21 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
     "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
     "a pull whose client is gone": (PullRequestHoldService, "channel_closed", lambda self, _: self.held.clear()),
+    "the end of a half message of no group": (transaction, "check_prepare_message", lambda *_: "The producer group wrong"),
+    "comments among settings": (settingstext, "properties_of", lambda text: {text[len(text)]: ""}),
+    "a topic changed": (inspection, "table_to_data", lambda *of: nameless(*of)),
     "consumers that are told of each other": (ClientManageProcessor, "_tell", lambda *_: None),
     "a consumer whose connection is closed": (ConsumerManager, "channel_closed", lambda *_: {}),
     "a batch that ends early": (batch, "_properties", lambda data, at, length: (data[at : at + length], at + length)),
 }
+
+
+def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:
+    """The topics, of which none says its own name."""
+    found = table_to_data(table, version)
+    for config in found["topicConfigTable"].values():
+        del config["topicName"]
+    return found
 
 
 def ordinary(name: str) -> list[Step]:
@@ -61,7 +74,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 @pytest.mark.parametrize("name", [*WRONG, "a subscription that changes", "no broadcast", "a pull whose time is over"])
 def test_nothing_is_found_in_what_is_right(name: str, running: Deployment, tmp_path: Path) -> None:
     found = judged(running, tmp_path, *ordinary(name))
-    assert "reference" in found.by and not found.verdicts and not found.unconfirmed
+    assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -72,6 +85,14 @@ def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, 
         path = performed(running, tmp_path, *ordinary(name))
     found = judge_file(path, running.name.partition(":")[2])
     assert [*found.verdicts, *found.unconfirmed]
+
+
+def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = {"TRAN_MSG": "true", "PGROUP": "producers"}
+    with monkeypatch.context() as changed:
+        changed.setattr(sending, "queue_id_of", lambda *_: None)
+        path = performed(running, tmp_path, ("send", {"queue": -1}), ("send", {"queue": -1, "properties": half}))
+    assert judge_file(path, running.name.partition(":")[2]).verdicts
 
 
 @pytest.fixture(scope="module", params=["P494", "P533"])

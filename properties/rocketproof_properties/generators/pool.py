@@ -246,6 +246,15 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("end", {"record": (0,), "commit": (False, True)}),
         lasting=True,
     ),
+    _many(
+        "the end of a half message of no group", ("send", {**_ANY, "properties": ({"TRAN_MSG": "true"},)}),
+        ("end", {"commit": (True, False), "one_way": (False,)}), lasting=True,
+    ),
+    _many(
+        "comments among settings",
+        ("configure", {"line": ("#brokerPermission=6\n\n!brokerPermission=6\n", "\n", "# a = b\n ! c\n\n")}), ("send", _ANY),
+        lasting=True, needs=READ_ONLY,
+    ),
     _one("end", {"offset": (10**9, -1), "commit": (True, False), "one_way": _HEARD}, name="the end of nothing", lasting=True),
     _many(
         "a half message that is asked about", ("heartbeat", {"group": ("producers",)}),

@@ -217,8 +217,8 @@ class Follower:
             return 0 if again is None else _queue_of(again)
         if not asked.fields.get("queueId", "").startswith("-"):
             return 0
-        if "queueId" in answer:
-            return int(answer["queueId"])
+        if _is_number(told := answer.get("queueId", "")):
+            return int(told)
         born = [one for one in self.theirs.values() if str(one.born_timestamp) == asked.fields.get("bornTimestamp")]
         return _queue_of(born[0]) if born else self._fuller_queue(asked.fields.get("topic", ""))
 
@@ -268,4 +268,10 @@ class Follower:
 
 def _queue_of(message: Message) -> int:
     """The queue that was meant."""
-    return int(message.properties.get("REAL_QID", message.queue_id))
+    named = message.properties.get("REAL_QID", "")
+    return int(named) if _is_number(named) else message.queue_id
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is one, and not what a target says that has gone wrong."""
+    return text.removeprefix("-").isdecimal()

@@ -279,8 +279,8 @@ class ReadBack:
 
 
 def _told(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What is compared of a broker's entry for a topic."""
-    return None if row is None else {_ATTRIBUTES: row.get(_ATTRIBUTES), **{key: value for key, value in row.items() if key in _TOPIC}}
+    """What is compared of a broker's entry for a topic: what every release tells of one, and attributes, which some tell."""
+    return None if row is None else {key: row.get(key) for key in (_ATTRIBUTES, *sorted(_TOPIC))}
 
 
 def _asked(look: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, 
         changed.setattr(owner, attribute, otherwise)
         path = performed(running, tmp_path, *ordinary(name))
     found = judge_file(path, running.name.partition(":")[2])
-    assert [*found.verdicts, *found.unconfirmed]
+    assert [*found.findings, *found.unconfirmed]
 
 
 def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from rocketproof_properties.generators.settings import ASKED, ENDED, STARTED
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import Other, load
+from rocketproof_properties.runs.recording import KEPT
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 
@@ -93,6 +94,14 @@ def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path,
         changed.setattr(sending, "queue_id_of", lambda *_: None)
         path = performed(running, tmp_path, ("send", {"queue": -1}), ("send", {"queue": -1, "properties": half}))
     assert judge_file(path, running.name.partition(":")[2]).verdicts
+
+
+@pytest.mark.parametrize("asking_", [("pull", {}), ("find", {"key": "k"})], ids=["by its place", "by its key"])
+def test_a_record_too_large_to_be_written_down_is_pulled_and_found(asking_: Step, running: Deployment, tmp_path: Path) -> None:
+    """What stands in its place in a history is no record."""
+    large = ("send", {"size": 2 * KEPT, "queue": 0, "properties": {"KEYS": "k"}})
+    found = judged(running, tmp_path, large, asking_)
+    assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
 @pytest.fixture(scope="module", params=["P494", "P533"])

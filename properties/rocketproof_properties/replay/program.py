@@ -23,7 +23,7 @@ from ..generators.settings import ALONE
 from ..runs import looks
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
-from ..runs.recording import body_of
+from ..runs.recording import body_of, is_kept
 from ..runs.transport import faults, is_doubled, is_lost
 from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
@@ -162,7 +162,7 @@ class Reference:
             one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
             differences += comparison.values("route", one, other)
             differences += self._own_address(body_of(asked.answer), found.body)
-        if found is not None and asked.op == "pull" and self.names.is_mine(asked.fields.get("topic", "")):
+        if found is not None and asked.op == "pull" and is_kept(asked.answer) and self.names.is_mine(asked.fields.get("topic", "")):
             one, other = (_in_queue(data) for data in (body_of(asked.answer), found.body))
             differences += [Difference("records", one, other)] * (one != other)
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:

@@ -55,6 +55,11 @@ def body_of(value: Mapping[str, Any]) -> bytes | None:
     return b"x" * size if size else b"" if "bodyCrc" in value else None
 
 
+def is_kept(value: Mapping[str, Any]) -> bool:
+    """Whether the body of an event is what was seen, and not filled up."""
+    return value.get("body") is not None or not value.get("bodySize")
+
+
 def call_data(call: Call, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
     """The value of `invoke`, now or `at` a time; `keep` says what is kept of the body."""
     data: dict[str, Any] = {

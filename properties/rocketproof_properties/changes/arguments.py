@@ -57,8 +57,14 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no administrator makes a topic ordered under P494, and no program lists one in a name server": (
         "topic:TopicConfig.__str__ fixed self.order",
     ),
-    "files of the log are kept for an hour at least, which is longer than programs take": ("store/consumequeue:ConsumeQueue.correct_min",),
-    "no buffer is written before the file": ("store/files:MappedFile.__init__ dropped self.committed_position",),
+    "files of the log are kept for an hour at least, which is longer than programs take": (
+        "store/consumequeue:ConsumeQueue.correct_min",
+        "broker/progress:ConsumerManageProcessor._query boundary store.min_offset",
+    ),
+    "no buffer is written before the file": (
+        "store/files:MappedFile.__init__ dropped self.committed_position",
+        "store/files:MappedFile.commit negated self.committed_position",
+    ),
     "files are whole when a broker starts": (
         "broker/groups:SubscriptionGroupManager._decode fixed data is None → False",
         "persistence:_load_backup",
@@ -75,7 +81,10 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
 _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "nobody is told of a queue for which nobody waits": ("broker/hold:PullRequestHoldService.channel_closed fixed rest → True",),
     "a place in a queue's file is a multiple of an entry's size": ("store/consumequeue:ConsumeQueue.truncate boundary position > 0",),
-    "a store says of every message what came of it": ("broker/sendback:answer_put swapped",),
+    "a store says of every message what came of it": (
+        "broker/sendback:answer_put swapped",
+        "broker/sendback:answer_put constant 'putMessageResult is null'",
+    ),
     "a name server forgets the queues of a broker with its last address": ("nameserver:NameServer.route fixed not brokers → False",),
     "an answer is made as one, and its flag says so from then": ("broker/answering:do_response dropped response.flag |= RESPONSE",),
     "the names of a request's fields are short or not": ("remoting/headers:parse_request_header part short and (not",),
@@ -85,6 +94,7 @@ _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "profiles up to P494 do not ask for it": (
         *("broker/operations:GatheredOperations.", "store/timers:"),
         "broker/registration:Registration._register_topic",
+        "broker/answering:failure arithmetic settings.timer_max_delay_sec",
         *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
     ),
     "a record has properties behind its topic, and their length": ("store/record:_open boundary topic_end + 2",),

@@ -247,11 +247,18 @@ class Whole:
             yield self._administered(state, self.wishes[number]), open_ - {number}, own
         for one in own:
             p, topic, queue = one
+            queue = self._drawn(state, p) if queue < 0 else queue
             begun = self.handling(state, p, job__phase="append", job__topic=topic, job__queue=queue, job__write=QUEUES, job__kind="not")
             yield begun, open_, own - {one}
         for slot, offset in furthest.items():
             if state[slot] < offset:
                 yield self._with(state, {slot: state[slot] + 1}), open_, own
+
+    def _drawn(self, state: State, p: int) -> int:
+        """Of a message that waits the queue that was drawn for it when it was stored; -1 where each record has its own."""
+        number = (SLOTS - 1 - p) // 2
+        drawn = self.wishes[number].op == "send" and self.value(state, "job.phase", number) == "answered"
+        return int(self.value(state, "job.queue", number)) if drawn else -1
 
     def _deleted(self, state: State) -> Iterator[State]:
         """What may follow from a deletion: queues that outlive it go on; others delete topics, which takes all away that are gone."""

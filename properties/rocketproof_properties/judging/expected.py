@@ -16,6 +16,7 @@ from rocketproof_profiles import PROFILES, lineage
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
+from rocketproof_traces.checker.left_out import BUSY
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..catalogue import CASES
@@ -49,7 +50,6 @@ IN_DOUBT: Final = OF_QUEUES | OF_PLACES | OF_ORIGINS | OF_QUESTIONS
 """What is not decided where answers were lost: nobody knows then what each request has stored."""
 
 
-BUSY: Final = "a busy broker"
 HELD: Final = "a pull that is held for a one-way caller"
 _ANSWERING: Final = frozenset({BUSY, HELD})
 

@@ -369,10 +369,11 @@ PHRASES: Final[tuple[Phrase, ...]] = (
         ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,)}), lasting=True,
     ),
     _many(
-        "consumers that are told of each other", ("group", {"group": ("g",), "more": (None, {"notifyConsumerIdsChangedEnable": False})}),
-        ("consumer", {"topic": ("A",)}), ("notified", {}), ("meet", {}),
-        ("consumer", {"topic": ("A",), "client": (1,)}), ("meet", {}), ("notified", {}), ("meet", {}),
-        ("leave", {"group": ("g",), "client": (1,)}), ("meet", {}), ("notified", {}), lasting=True,
+        "consumers that are told of each other", ("group", {"group": ("h",), "more": ({"notifyConsumerIdsChangedEnable": False},)}),
+        ("consumer", _OF_A), ("consumer", {**_OF_A, "group": ("h",)}), ("notified", {}), ("meet", {}),
+        ("consumer", {**_OF_A, "client": (1,)}), ("consumer", {**_OF_A, "group": ("h",), "client": (1,)}), ("meet", {}), ("notified", {}),
+        ("meet", {}), ("leave", {"client": (1,)}), ("leave", {"group": ("h",), "client": (1,)}), ("meet", {}), ("notified", {}),
+        lasting=True,
     ),
     _many(
         "a consumer whose connection is closed", ("group", {"group": ("g",), "more": ({"notifyConsumerIdsChangedEnable": False},)}),

@@ -23,6 +23,7 @@ from rocketproof_model import RocketproofError
 
 from ..deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
 from ..deployments.inprocess import InProcess
+from ..deployments.processes import PortTaken
 from ..patches.forks import limit_memory
 from ..patches.patch import Ready
 from .sampling import ROOT
@@ -71,6 +72,8 @@ class Forked(Target):
                 done, said = self._pipe.recv()
             except (EOFError, OSError):
                 raise TargetError(f"{self.name}: its process has ended") from None
+        if isinstance(said, TargetError):
+            raise said
         if not done:
             raise TargetError(str(said))
         return said
@@ -127,7 +130,7 @@ def _serve(pipe: Connection, profile: str, ready: Ready | None, traced: bool) ->
             try:
                 said = _done(InProcess(profile), running, lines, what, given)
             except RocketproofError as problem:
-                pipe.send((False, str(problem)))
+                pipe.send((False, problem if isinstance(problem, PortTaken) else str(problem)))
             except Exception as problem:  # noqa: BLE001 - whatever a change makes of it
                 pipe.send((False, f"{what}: {type(problem).__name__}: {problem}"))
             else:

@@ -5,6 +5,7 @@ It starts in an instant, and a debugger sees it. What it cannot show is the end 
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from ..steps.parts import NAME_SERVER, Capability
 from . import guardian
 from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered, Setup, Target, TargetError
 from .ports import AROUND_BROKER, HOST, Addresses
-from .processes import configure
+from .processes import PortTaken, configure
 
 
 class InProcess(Target):
@@ -126,7 +127,8 @@ class _Nodes(Deployment):
         try:
             self._background.complete(node.start())
         except (OSError, NotLoaded) as problem:
-            raise TargetError(f"{self.name}: {part} does not start: {problem}") from None
+            taken = isinstance(problem, OSError) and problem.errno == errno.EADDRINUSE
+            raise (PortTaken if taken else TargetError)(f"{self.name}: {part} does not start: {problem}") from None
         self._running[part] = node
 
 

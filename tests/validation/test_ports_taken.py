@@ -1,0 +1,39 @@
+"""A port that somebody else has when a broker comes back: it is waited for, and it is nothing that the broker has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rocketproof_impl.system.listening import listening_socket
+from rocketproof_properties.changes.target import Forked
+from rocketproof_properties.deployments import comeback
+from rocketproof_properties.deployments.comeback import come_back
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.deployments.ports import HOST
+from rocketproof_properties.deployments.processes import PortTaken
+from rocketproof_properties.steps.vocabulary import plain
+
+
+@pytest.fixture(params=["in this process", "forked"])
+def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+    target = InProcess("P494") if request.param == "in this process" else Forked("P494")
+    try:
+        with target.open() as made:
+            yield made
+    finally:
+        if isinstance(target, Forked):
+            target.end()
+
+
+def test_a_port_that_is_taken_is_waited_for_and_shows_nothing_of_the_broker(running: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comeback, "_PAUSES", (0.01,))
+    ((broker, address),) = running.brokers.items()
+    running.stop(broker)
+    with listening_socket(HOST, int(address.rpartition(":")[2])), pytest.raises(PortTaken):
+        come_back(running, broker)
+    come_back(running, broker)
+    with running.connect(broker) as line:
+        assert line.ask(plain("topics")).code == 0

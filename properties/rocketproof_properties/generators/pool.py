@@ -193,6 +193,7 @@ _DELAYED: Final[Values] = {"topic": ("A", "B"), "properties": tuple({"DELAY": le
 _RETRIED: Final[Values] = {
     "topic": ("%RETRY%g",),
     "times": (1, 0, 16),
+    "most": (16, None),
     "properties": ({"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "3"}, {"DELAY": "3"}, {"TRAN_MSG": "true", "PGROUP": "producers"}),
 }
 """As consumers send what they could not give back: with all properties that the message had, those of a transaction among them."""
@@ -290,6 +291,10 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _many("a topic deleted", ("send", _ANY), _DELETED),
     _many("a deleted topic", ("send", _PLAIN), _DELETED, ("max_offset", {"topic": ("A",)}), ("pull", {"topic": ("A",)})),
     _many("a topic made anew", ("send", _PLAIN), _DELETED, ("topic", {**_TOPIC, "topic": ("A",)})),
+    _many(
+        "progress in a topic made anew", ("send", {"topic": ("A",), "queue": (0,)}), ("commit", {**_OF_GROUP, "offset": (1, 100)}),
+        _DELETED, ("topic", _OF_A), ("progress", _OF_GROUP), lasting=True,
+    ),
     _one("delete", {"topic": ("nowhere", "T", "%RETRY%g", "B")}),
     _many(
         "a group deleted", ("group", _GROUP), ("delete_group", {"group": ("g",)}), ("send", _PLAIN),
@@ -402,6 +407,10 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _many(
         "an address replaced", ("register", _REGISTERED), ("register", {**_REGISTERED, "address": ("10.0.0.2:1", "10.0.0.1:1")}),
         ("unregister", {"address": ("10.0.0.1:1", "10.0.0.2:1"), "broker_id": (0, 1)}), _ROUTE_OF_A, lasting=True, server=True,
+    ),
+    _many(
+        "an address under another id", ("register", _REGISTERED), ("register", {**_REGISTERED, "broker_id": (1, 0)}), _ROUTE_OF_A,
+        lasting=True, server=True,
     ),
     _many(
         "a broker's connection closed", ("register", _REGISTERED), ("lose", {"address": ("10.0.0.1:1", "10.0.0.2:1")}), _ROUTE_OF_A,

@@ -142,8 +142,17 @@ def _half_and_delayed(address: str) -> None:
 
 def _half_and_delayed_committed(address: str) -> None:
     """HAZ-39: what ends it names its place, behind the other delayed messages."""
+    _delayed_committed(address, "Orders")
+
+
+def _retry_committed(address: str) -> None:
+    """HAZ-47: it is no half message, and is committed as one. A real 5.1.1 was accused."""
+    _delayed_committed(address, "%RETRY%group", times=1)
+
+
+def _delayed_committed(address: str, topic: str, **more: Any) -> None:
     assert send(address, "Orders") == 0
-    fields = _sent(address, "Orders", TRAN_MSG="true", PGROUP="producers", DELAY="2").ext_fields or {}
+    fields = _sent(address, topic, TRAN_MSG="true", PGROUP="producers", DELAY="2", **more).ext_fields or {}
     place = str(int(fields["msgId"][16:], 16))
     end = {"producerGroup": "producers", "tranStateTableOffset": fields["queueOffset"], "commitLogOffset": place}
     end |= {"commitOrRollback": str(COMMIT), "fromTransactionCheck": "false"}
@@ -177,6 +186,8 @@ HAZARDS = {
     "HAZ-12 in P40": (_prepared, "P40", {}),
     "HAZ-39": (_half_and_delayed, "P494", {"INV-45.half": 1}),
     "HAZ-39, committed": (_half_and_delayed_committed, "P494", {"INV-45.half": 2}),
+    "HAZ-47, committed": (_retry_committed, "P533", {}),
+    "HAZ-47, committed in P511": (_retry_committed, "P511", {}),
     "HAZ-07": (_no_queues, "P494", {"INV-13.stored": 1}),
     "HAZ-31": (_dead_letter, "P40", {"HAZ-31.stored": 1}),
     "a dead letter in P494": (_dead_letter, "P494", {}),

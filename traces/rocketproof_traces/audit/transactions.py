@@ -10,11 +10,12 @@ from typing import Final
 import numpy as np
 
 from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
-from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
+from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..stored.errors import StoredError
 from ..stored.facts import Column
+from ..stored.kinds import BIT
 from ..stored.names import Names
 from .records import Found, Records
 from .vocabulary import Class
@@ -27,8 +28,8 @@ MOST_DIGITS: Final = 18
 
 
 class Halves:
-    """The half messages of a stretch of the log, in order, those among them whose delay hides them. Columns: `_KEPT`, topic and queue being
-    those that they are for."""
+    """The half messages of a stretch of the log, in order, those among them whose delay hides them, and retries that are committed as such.
+    Columns: `_KEPT`, topic and queue being those that they are for."""
 
     def __init__(self, log: Records, names: Names) -> None:
         self._log, self._names = log, names
@@ -37,7 +38,8 @@ class Halves:
 
     def take(self, rows: dict[str, Column]) -> None:
         """Keep the half messages of some rows."""
-        delayed = (rows["topicClass"] == _SCHEDULE) & (rows["realClass"] == _HALF)  # HAZ-39
+        # HAZ-39, and HAZ-47: a retry that waits is no half message, and is committed as one all the same.
+        delayed = (rows["topicClass"] == _SCHEDULE) & ((rows["realClass"] == _HALF) | ((rows["properties"] & BIT[TRAN_MSG]) != 0))
         in_half = (rows["topicClass"] == _HALF) | delayed
         chosen = np.flatnonzero(in_half | (rows["sysFlag"] & TRANSACTION_BITS == PREPARED))
         past = self._count + len(chosen)
@@ -106,7 +108,8 @@ class Halves:
         head = record.head
         topic, queue = record.topic, head.queue_id
         meant = record.properties.get(REAL_TOPIC.encode(), b"")
-        if topic == HALF_TOPIC.encode() or (topic == SCHEDULE.encode() and meant == HALF_TOPIC.encode()):
+        marked = record.properties.get(TRAN_MSG.encode(), b"")
+        if topic == HALF_TOPIC.encode() or (topic == SCHEDULE.encode() and (meant == HALF_TOPIC.encode() or marked)):
             topic = meant
             text = record.properties.get(REAL_QID.encode(), b"")
             queue = int(text) if text.removeprefix(b"-").isdigit() else -1

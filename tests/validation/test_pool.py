@@ -76,7 +76,7 @@ def test_flags_of_ipv6_are_where_a_profile_takes_them_from_clients() -> None:
 
 
 def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> None:
-    programs = generate(Choice("P494", 400, 3, configure=True, start=True, end=True))
+    programs = generate(Choice("P494", 600, 3, configure=True, start=True, end=True))
     ended = [one for one in programs if one.needs == ENDED]
     assert all(one.steps[-1] in (("crash", {}), ("question", {})) for one in ended)
     stored = set().union(*(stored_unread("P494", *one.steps) for one in ended))
@@ -100,7 +100,7 @@ def measured(profile: str, step: Step) -> Sent:
 
 
 def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> None:
-    programs = [one for one in generate(Choice("P494", 850, 4, configure=True, start=True, end=True)) if one.source == POOL]
+    programs = [one for one in generate(Choice("P494", 900, 4, configure=True, start=True, end=True)) if one.source == POOL]
     steps = [step for one in programs for step in one.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
     offered = {

@@ -38,7 +38,7 @@ class Phrase:
     """Steps with the values of their arguments. `boundary`: the one that it meets, and the side. `lasting`: something of it comes later, or
     without an answer, so that nobody knows what a process that ends leaves of it. `large`: more bytes than a small file has. `server`: it
     asks a name server. `unread`: what of it nobody can read again, in the catalogue's words. `needs`: the settings without which it
-    means nothing. `switch`: that of the releases which serve it."""
+    means nothing. `switch`: a switch and its value in the releases that are asked so."""
 
     name: str
     steps: tuple[tuple[str, Values], ...]
@@ -48,7 +48,7 @@ class Phrase:
     server: bool = False
     unread: str = ""
     needs: str = ""
-    switch: str = ""
+    switch: tuple[str, bool] | None = None
 
     @property
     def waits(self) -> bool:
@@ -71,7 +71,13 @@ def _one(kind: str, values: Values, /, *, name: str = "", lasting: bool = False,
 
 
 def _many(
-    name: str, /, *steps: tuple[str, Values], lasting: bool = False, server: bool = False, needs: str = "", switch: str = ""
+    name: str,
+    /,
+    *steps: tuple[str, Values],
+    lasting: bool = False,
+    server: bool = False,
+    needs: str = "",
+    switch: tuple[str, bool] | None = None,
 ) -> Phrase:
     return Phrase(name, steps, lasting=lasting, server=server, needs=needs, switch=switch)
 
@@ -190,6 +196,17 @@ _BATCH: Final[Values] = {
 }
 _LEVELS: Final = ("1", "3", "18", "0", "-1", "x", "", "99")
 _DELAYED: Final[Values] = {"topic": ("A", "B"), "properties": tuple({"DELAY": level} for level in _LEVELS)}
+_TIMED: Final[Values] = {
+    "topic": ("A",),
+    "queue": (0, 1),
+    "properties": (
+        *({"TIMER_DELAY_SEC": text} for text in ("1", "x")),
+        {"TIMER_DELAY_MS": "1500"},
+        {"TIMER_DELIVER_MS": "32503680000000"},
+        {"TIMER_DELAY_SEC": "1", "DELAY": "1"},
+    ),
+}
+"""Releases before 5.0 keep such a property as any other; later ones put all that waits so into one topic, which programs share."""
 _RETRIED: Final[Values] = {
     "topic": ("%RETRY%g",),
     "times": (1, 0, 16),
@@ -221,6 +238,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
     _one("send", _BATCH, name="a batch"),
     _one("send", {"items": _ITEMS[:-2], "cut": (1, 2, 3, 6, 9, 20, 0), "more": (0, -2, 1, 2**20, -400)}, name="a batch that ends early"),
     _one("send", _DELAYED, name="a delayed message", lasting=True),
+    _many("a message with a time of its own", ("send", _TIMED), switch=("timers", False)),
     _one("send", {**_ANY, "one_way": (True,)}, name="a message nobody answers", lasting=True),
     # what comes when its time is over
     _many("a delayed message comes", ("send", {**_ANY, "properties": ({"DELAY": "1"}, {"DELAY": "1", "TAGS": "t"})}), _LATER, lasting=True),
@@ -438,7 +456,7 @@ PHRASES: Final[tuple[Phrase, ...]] = (
                 {"broker-y": (4, 4, 6), "broker-x": (4, 2, 6)}, {"broker-x": (4, 2, 6), "broker-y": (4, 4, 6)},
             ),
         }),
-        ("route", {"topic": ("R", "A")}), lasting=True, server=True, switch="takes_topics",
+        ("route", {"topic": ("R", "A")}), lasting=True, server=True, switch=("takes_topics", True),
     ),
     _many(
         "brokers and clusters", ("register", _REGISTERED),
@@ -454,8 +472,8 @@ PHRASES: Final[tuple[Phrase, ...]] = (
 
 def phrases(profile: Profile) -> tuple[Phrase, ...]:
     """The whole pool of a release."""
-    served = (one for one in PHRASES if not one.switch or getattr(profile, one.switch))
-    return (*served, *(_bounded(one, side, profile) for one in boundaries.BOUNDARIES if one.there(profile) for side in one.sides))
+    asked = (one for one in PHRASES if one.switch is None or getattr(profile, one.switch[0]) == one.switch[1])
+    return (*asked, *(_bounded(one, side, profile) for one in boundaries.BOUNDARIES if one.there(profile) for side in one.sides))
 
 
 def _bounded(one: boundaries.Boundary, side: int, profile: Profile) -> Phrase:

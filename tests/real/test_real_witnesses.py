@@ -84,7 +84,7 @@ def test_releases_follow_witnesses_of_small_models(version: str, scope: str, cla
     follows(version, scope, claim, given)
 
 
-@pytest.mark.behaviour("CL-06", "HAZ-62")
+@pytest.mark.behaviour("CL-06", "HAZ-63")
 @pytest.mark.parametrize("claim", ["AUX-111", "AUX-111.only", "AUX-112"])
 def test_4_9_4_follows_witnesses_of_what_is_missed_behind_a_time(claim: str) -> None:
     follows("4.9.4", "times", claim, {})

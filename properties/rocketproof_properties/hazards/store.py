@@ -420,7 +420,7 @@ def file_without_length(story: Story) -> None:
     story.check("messages for consumers", cluster.consumable(), 1)
 
 
-@hazard("HAZ-62", asserts="CL-06", properties="AUX-111", profiles="P494 P49 P45 P40")
+@hazard("HAZ-63", asserts="CL-06", properties="AUX-111", profiles="P494 P49 P45 P40")
 def back_to_a_time(story: Story) -> None:
     """A consumer that is set back to a time misses messages of that time.
 

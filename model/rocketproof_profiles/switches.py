@@ -653,10 +653,16 @@ class Profile:
 
     masks_permission: bool = switch(
         False,
+        since("P533", True, "not recorded, tests/real/test_registered_permissions.py: the route of a topic with perm 2 has perm 0"),
+    )
+    """A broker without READ or WRITE registers of all its topics what it and they allow; otherwise its own permission (NS-11)."""
+
+    masks_alone: bool = switch(
+        False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0"),
         since("P511", False, "recorded: tests/data/releases"),
     )
-    """A broker without READ or WRITE registers what it and the topic allow; otherwise it registers its own permission (NS-11)."""
+    """The same of a topic that it registers alone (NS-11)."""
 
     registers_flag: bool = switch(
         False,

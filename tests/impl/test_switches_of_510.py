@@ -10,6 +10,7 @@ from simulated import fields_of
 from rocketproof_impl.broker.registration import registered_table
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.registered import compressed, decompressed
+from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import PROFILES
@@ -60,8 +61,9 @@ def test_a_limited_broker_keeps_the_flag_of_a_topic() -> None:
     sent = registered_table(table, 4, flags=True)["T"]
     assert (sent.perm, sent.topic_sys_flag) == (4, 3)
     assert registered_table(table, 4)["T"].topic_sys_flag == 0
-    said = {name: (one.masks_permission, one.registers_flag) for name, one in PROFILES.items()}
-    assert (said["P494"], said["P510"], said["P511"], said["P514"]) == ((False, False), (False, True), (False, True), (True, True))
+    said = {name: (one.masks_permission, one.masks_alone, one.registers_flag) for name, one in PROFILES.items()}
+    assert said["P494"] == (False, False, False) and said["P514"] == (True, True, True)
+    assert said["P510"] == said["P511"] == (True, False, True)
 
 
 @pytest.mark.parametrize(("profile", "named", "code"), [("P510", "U", SUCCESS), ("P500", "U", SYSTEM_ERROR), ("P500", "T", SUCCESS)])
@@ -90,3 +92,15 @@ def test_a_registration_has_to_end_with_its_mappings() -> None:
         decompressed(compressed(body), mappings=True)
     assert NameServer(SimulatedClock(), profile=PROFILES["P500"]).profile.wants_mappings
     assert PROFILES["P494+P500"].wants_mappings and not PROFILES["P500+P494"].wants_mappings
+
+
+@pytest.mark.parametrize(("profile", "of_all", "alone"), [("P494", 4, 4), ("P511", 0, 4), ("P514", 0, 0)])
+@behaviour("NS-11", "HAZ-06")
+def test_a_limited_broker_registers_of_all_topics_and_of_one_alone_what_its_release_does(profile: str, of_all: int, alone: int) -> None:
+    cluster = Cluster(profile=PROFILES[profile], broker_permission=4)
+    broker, topic, seen = cluster.broker(), TopicConfig("W", perm=2), []
+    for register in (broker.registration.register_periodically, lambda: broker.registration.register_updated(topic)):
+        broker.topics.update(topic)  # a name server looks at a table of another version only
+        cluster.scheduler.complete(register(), "registration")
+        seen.append(cluster.name_server.topic_queue_table["W"][0].perm)
+    assert seen == [of_all, alone]

@@ -37,7 +37,7 @@ EARLIER: Mapping[str, Any] = {
     "wants_origin": (0, 0),
     "keeps_order": [False, False],
     "skips_equal_topic": 1,
-    "masks_permission": [4, 4],
+    "masks_alone": [4, 4],
     "refuses_single_topic": 0,
     "takes_unknown_topics": 17,
     "leaves_by_address": ["1"],
@@ -55,7 +55,7 @@ LATER: Mapping[str, Any] = {
     "wants_origin": (1, 0),
     "keeps_order": [True, False],
     "skips_equal_topic": 0,
-    "masks_permission": [0, 4],
+    "masks_alone": [0, 4],
     "refuses_single_topic": 1,
     "takes_unknown_topics": 0,
     "leaves_by_address": ["0"],
@@ -130,7 +130,7 @@ def seen(running: Deployment) -> dict[str, Any]:
         running.configure(BROKER, {"brokerPermission": "4"})
         ask("topic", topic="W", perm=2)
         ask("topic", topic="R", perm=6)
-        found["masks_permission"] = [ask.permission("W"), ask.permission("R")]
+        found["masks_alone"] = [ask.permission("W"), ask.permission("R")]
         found["refuses_single_topic"] = ask("register", name="x", topics={"S": (4, 4, 6)}).code
         both = {"A": (4, 4, 6), "B": (4, 4, 6)}
         ask("register", name="y", topics=both)

@@ -120,7 +120,7 @@ class Registration:
             return
         await self._lock.acquire()
         try:
-            await self._register({config.topic_name: config}, True, False)
+            await self._register({config.topic_name: config}, True, False, alone=True)
         finally:
             self._lock.release()
 
@@ -128,14 +128,14 @@ class Registration:
         """The same without a version, as a setting wants it (request 217): no change hides another's, and a name server that does not know
         the broker does not take it. One that does not know the request may leave it without an answer: whoever waits for the topic waits
         that long."""
-        sent = self._registered({config.topic_name: config})
+        sent = self._registered({config.topic_name: config}, alone=True)
         mine = sent[config.topic_name]
         queues = QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
         request = Command(REGISTER_TOPIC, {"topic": mine.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
         await self._call_all(request, oneway=False, millis=TOPIC_MILLIS)
 
-    async def _register(self, table: dict[str, TopicConfig], check_order_config: bool, oneway: bool) -> None:
-        answers = await self._send(table, oneway)
+    async def _register(self, table: dict[str, TopicConfig], check_order_config: bool, oneway: bool, *, alone: bool = False) -> None:
+        answers = await self._send(table, oneway, alone=alone)
         if answers:
             self.registered(answers[0])
             if check_order_config:
@@ -175,9 +175,9 @@ class Registration:
             return True
         return (answer.ext_fields or {}).get("changed") != "false"
 
-    async def _send(self, table: dict[str, TopicConfig], oneway: bool) -> list[Command]:
+    async def _send(self, table: dict[str, TopicConfig], oneway: bool, *, alone: bool) -> list[Command]:
         """Register at every name server (request 103); the good answers, none if one-way."""
-        return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(table)), oneway)
+        return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(table, alone=alone)), oneway)
 
     async def _call_all(self, request: Command, oneway: bool, millis: int = TIMEOUT_MILLIS) -> list[Command]:
         answers = []
@@ -208,13 +208,14 @@ class Registration:
     def _header(self) -> dict[str, str]:
         return self._identity() | {"haServerAddr": self._settings.ha_address}
 
-    def _body(self, table: dict[str, TopicConfig]) -> bytes:
-        sent = self._registered(table)
+    def _body(self, table: dict[str, TopicConfig], *, alone: bool) -> bytes:
+        sent = self._registered(table, alone=alone)
         return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(sent, self._topics.data_version)})
 
-    def _registered(self, table: dict[str, TopicConfig]) -> dict[str, TopicConfig]:
+    def _registered(self, table: dict[str, TopicConfig], *, alone: bool) -> dict[str, TopicConfig]:
         profile = self._profile
-        return registered_table(table, self._settings.broker_permission, masks=profile.masks_permission, flags=profile.registers_flag)
+        masks = profile.masks_alone if alone else profile.masks_permission
+        return registered_table(table, self._settings.broker_permission, masks=masks, flags=profile.registers_flag)
 
     def _apply_order(self, answer: Command) -> None:
         """Make the table's order flags those of the answer, if it lists order topics at all (NS-12)."""

@@ -69,7 +69,7 @@ def send_registration(
     """Send the table (as it is, or as given) to the name server (NS-11); `only`: a topic, and whether it is sent alone."""
     a.sends_to("name server")
     for t in s.Topic:
-        sent = s.published(table(t) if table else s.config[b, t])
+        sent = s.published(table(t) if table else s.config[b, t], alone=only is not None and only[1])
         a.set(s.registration[b, t], sent if only is None else ite(only[1] & (only[0] != t), s.absent, sent))
     a.set(s.registration_version[b], s.version[b] if version is None else version)
     a.set(s.registration_in_flight[b], True)

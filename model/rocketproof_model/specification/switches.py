@@ -19,6 +19,7 @@ RELEASES: Final = (
     ("signed_random", Bool, False, "the number that is drawn for a negative queue id may be negative"),
     ("keeps_sign", Bool, False, "so may the queue be"),
     ("masks_permission", Bool, False, "a limited broker registers what its own permission and the topic's both allow"),
+    ("masks_alone", Bool, False, "and so it does with a topic that it registers alone"),
     ("skips_equal_topic", Bool, False, "an update that changes nothing is not carried out"),
     ("takes_unknown_topics", Bool, False, "a registration of the same version brings topics that the name server does not have"),
     ("registers_updated_alone", Bool, False, "a topic that an administrator has changed is registered without the others"),
@@ -86,7 +87,9 @@ def limited(constant: dict[str, Expr]) -> Expr:
     return ~(constant["broker_readable"] & constant["broker_writable"])
 
 
-def published_perm(constant: dict[str, Expr], perm: Expr) -> Expr:
-    """NS-11: the permission that a registration carries for a topic with `perm`: as it is, the limited broker's own, or what both allow."""
+def published_perm(constant: dict[str, Expr], perm: Expr, alone: Expr | bool = False) -> Expr:
+    """NS-11: the permission that a registration carries for a topic with `perm`, of all topics or of it `alone`: as it is, the limited
+    broker's own, or what both allow."""
     own = broker_permission(constant)
-    return ite(limited(constant), ite(constant["masks_permission"], perm & own, own), perm)
+    masks = ite(alone, constant["masks_alone"], constant["masks_permission"])
+    return ite(limited(constant), ite(masks, perm & own, own), perm)

@@ -262,10 +262,10 @@ class Specification(Part):
         """brokerPermission."""
         return broker_permission(self.constant)
 
-    def published(self, row: Row) -> Row:
-        """NS-11: a broker that may not read or write registers copies with another permission."""
+    def published(self, row: Row, alone: Expr | bool = False) -> Row:
+        """NS-11: a broker that may not read or write registers copies with another permission; `alone`: this topic and no other."""
         order = ite(limited(self.constant), False, row.order)
-        return Row({**row.fields, "perm": published_perm(self.constant, row.perm), "order": order})
+        return Row({**row.fields, "perm": published_perm(self.constant, row.perm, alone), "order": order})
 
     @property
     def quiet(self) -> Expr:

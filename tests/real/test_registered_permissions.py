@@ -1,0 +1,68 @@
+"""What a broker that may not write registers of its topics, of all together and of one alone, as its name server shows it (NS-11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_impl.route import decode_route
+from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_properties.deployments.connection import call
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.runs.waiting import until
+from rocketproof_properties.steps.vocabulary import plain
+
+COMMANDS = ("java", "mvn")
+BROKER = "broker-a"
+TOPICS = {"W": 2, "R": 4, "X": 6}
+OWN, MASKED = {"W": 4, "R": 4, "X": 4}, {"W": 0, "R": 4, "X": 4}
+TOLD = {
+    "4.9.4": [OWN, OWN],
+    "5.0.0": [MASKED, OWN],
+    "5.1.1": [MASKED, OWN],
+    "5.1.4": [MASKED, MASKED],
+    "5.3.3": [MASKED, MASKED],
+}
+"""By the release, what is registered of all topics at a start, and of each when an administrator changes it."""
+SOON = 5.0
+
+
+@pytest.mark.parametrize("version", TOLD)
+@pytest.mark.behaviour("NS-11", "HAZ-06")
+def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
+    with Apache(version).open() as running:
+        assert told(running) == TOLD[version]
+    with InProcess(profile_of(version)).open() as ours:
+        assert told(ours) == TOLD[version]
+
+
+def told(running: Deployment) -> list[dict[str, int]]:
+    for topic, perm in TOPICS.items():
+        change(running, topic, perm, 4)
+    assert settled(running, 4) == TOPICS
+    running.stop(BROKER)
+    running.restart(BROKER, {"brokerPermission": "4"})
+    at_start = settled(running, 4)
+    for topic, perm in TOPICS.items():
+        change(running, topic, perm, 3)
+    return [at_start, settled(running, 3)]
+
+
+def change(running: Deployment, topic: str, perm: int, read: int) -> None:
+    assert call(running.brokers[BROKER], plain("topic", topic=topic, perm=perm, read=read, write=4)).code == 0
+
+
+def settled(running: Deployment, read: int) -> dict[str, int]:
+    """The permissions of the topics' routes, once they are those of topics with so many queues to read."""
+    found = until(lambda: routes(running), lambda rows: all(row == (row[0], read) for row in rows.values()), SOON, 0.1)
+    return {topic: perm for topic, (perm, _) in found.items()}
+
+
+def routes(running: Deployment) -> dict[str, tuple[int, int]]:
+    assert running.name_server is not None
+    found = {}
+    for topic in TOPICS:
+        answer = call(running.name_server, plain("route", topic=topic))
+        queues = decode_route(answer.body or b"").queue_datas if answer.code == 0 else []
+        found[topic] = (queues[0].perm, queues[0].read_queue_nums) if queues else (-1, -1)
+    return found

@@ -52,16 +52,16 @@ def _actions(t: Times) -> None:
         a.bound("moments left", t.now < t.now.type.hi, "the scope has another moment")
         a.set(t.now, t.now + 1)
 
-    @t.action(actor=CLIENT, sends_to="broker", time=t.time.type, upper=Bool)
-    def look_up(a: Body, time: Expr, upper: Expr) -> None:
-        """A consumer asks for the offset of a time, by the upper bound or by the lower one, which is meant where it says nothing."""
+    @t.action(actor=CLIENT, sends_to="broker", time=t.time.type, above=Bool)
+    def look_up(a: Body, time: Expr, above: Expr) -> None:
+        """A consumer asks for the offset of a time, by the bound `above` or by the lower one, which is meant where it says nothing."""
         a.bound("past", ~t.past | (time < t.now), "the condition lets that time be asked for")
         told = ite(
             t.bounds_by_time == "none",
             halved(t, time),
-            ite(upper & (t.bounds_by_time == "both"), maximum(within(t, time, True) - 1, 0), within(t, time, False)),
+            ite(above & (t.bounds_by_time == "both"), maximum(within(t, time, True) - 1, 0), within(t, time, False)),
         )
-        a.update(t, asked=ite(upper, coerce("upper", Bound), "lower"), time=time, told=told)
+        a.update(t, asked=ite(above, coerce("upper", Bound), "lower"), time=time, told=told)
 
 
 def within(t: Times, time: Expr, also: bool) -> Expr:

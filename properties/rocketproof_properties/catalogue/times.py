@@ -34,10 +34,10 @@ def _is_last(t: Times) -> Expr:
 def _looked_up(t: Times, formula: Callable[[Expr, Expr], Expr]) -> Expr:
     """So it is of the time and the offset of every look-up by the lower bound in a queue in the order of time, whatever the times."""
     look_up = t.model.named("look_up")
-    time, upper = (Expr("par", (name,), look_up.parameters[name]) for name in ("time", "upper"))
+    time, above = (Expr("par", (name,), look_up.parameters[name]) for name in ("time", "above"))
     ordered = all_of(implies(t.records > o + 1, t.stored[o] <= t.stored[o + 1]) for o in range(t.most - 1))
     there = (t.records > 0) & (t.records <= t.most)
-    return wide(implies(~upper & there & ordered, formula(time, effect(look_up, "told"))))
+    return wide(implies(~above & there & ordered, formula(time, effect(look_up, "told"))))
 
 
 def _parts(t: Times) -> Expr:

@@ -50,12 +50,12 @@ class TimesTarget(ModelTarget):
         self.cluster.scheduler.advance(MOMENT)
         self.begun.append(self.cluster.clock.now())
 
-    def _do_look_up(self, time: int, upper: bool) -> None:
+    def _do_look_up(self, time: int, above: bool) -> None:
         asked = next((message.store_timestamp for message in self._records() if self._moment(message) == time), self._begins(time))
-        answer = self.cluster.call(plain("search", topic=TOPIC, time=asked, upper=upper))
+        answer = self.cluster.call(plain("search", topic=TOPIC, time=asked, upper=above))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the offset of a time is answered {answer.code}: the specification has one told")
-        self.last = {"asked": "upper" if upper else "lower", "time": time, "told": int((answer.ext_fields or {})["offset"])}
+        self.last = {"asked": "upper" if above else "lower", "time": time, "told": int((answer.ext_fields or {})["offset"])}
 
     def _begins(self, moment: int) -> int:
         """When a moment began, or is to begin (ms)."""

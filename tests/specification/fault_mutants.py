@@ -381,7 +381,7 @@ def _times(t: Times) -> list[Noticed]:
         tells("C-800", "AUX-111 AUX-111.bound", last, "the lower bound is the upper one", **both),
         tells("C-801", "AUX-111.only AUX-111.bound", 0, "the queue's begin is told", **both),
         tells("C-802", "AUX-112", within(t, time, True), "the upper bound is the first message behind", **both),
-        tells("C-803", "AUX-111.nearest", maximum(t.records - 1, 0), "the last message is told"),
+        tells("C-803", "AUX-111.beside", maximum(t.records - 1, 0), "the last message is told"),
         tells("C-804", "REA-173", last, "the lower bound is the last message of its time", usual="violated", **both),
         guard(
             "C-805",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocketproof_model import Expr, all_of, any_of, implies, ite
+from rocketproof_model import Expr, all_of, any_of, implies
 from rocketproof_model.specification.times import Times
 
 from .claim import WITH_CASES, Case, Claim, cases, effect, wide
@@ -47,17 +47,17 @@ def _parts(t: Times) -> Expr:
     return _looked_up(t, parts)
 
 
-def _is_nearest(t: Times) -> Expr:
-    def nearest(time: Expr, told: Expr) -> Expr:
-        near = _any(t, lambda o: (told == o) & _all(t, lambda other: _apart(time, t.stored[o]) <= _apart(time, t.stored[other])))
-        return implies(t.bounds_by_time == "none", near)
+def _is_beside(t: Times) -> Expr:
+    def beside(time: Expr, told: Expr) -> Expr:
+        def at(o: int) -> Expr:
+            here = t.stored[o]
+            last = (here < time) & ((t.records == o + 1) | (t.stored[o + 1] > time if o + 1 < t.most else True))
+            first = (here > time) & (t.stored[o - 1] < time if o else True)
+            return (told == o) & ((here == time) | last | first)
 
-    return _looked_up(t, nearest)
+        return implies(t.bounds_by_time == "none", _any(t, at))
 
-
-def _apart(one: Expr, other: Expr) -> Expr:
-    apart: Expr = ite(one < other, other - one, one - other)
-    return apart
+    return _looked_up(t, beside)
 
 
 ALL = Claim(
@@ -85,8 +85,12 @@ THERE = Claim(
 BOUND = Claim(
     "AUX-111.bound", "the lower bound parts what was stored earlier from all else, whatever the times", "lemma", _parts, part=Times
 )
-NEAREST = Claim(
-    "AUX-111.nearest", "halving tells a message that is as near to the time as any, whatever the times", "lemma", _is_nearest, part=Times
+BESIDE = Claim(
+    "AUX-111.beside",
+    "halving tells a message of the time if there is one, else one of the two beside it, whatever the times",
+    "lemma",
+    _is_beside,
+    part=Times,
 )
 MIDST = Claim(
     "REA-173",
@@ -105,7 +109,7 @@ BETWEEN = Claim(
     part=Times,
 )
 
-CLAIMS = [ALL, ONLY, LAST, THERE, BOUND, NEAREST, MIDST, BETWEEN]
+CLAIMS = [ALL, ONLY, LAST, THERE, BOUND, BESIDE, MIDST, BETWEEN]
 
 _PASSED: dict[str, Any] = {"condition": "a time that has passed"}
 _AHEAD: dict[str, Any] = {"condition": "any time", "given": {"past": False}}
@@ -128,7 +132,7 @@ CASES: list[Case] = [
     *cases(LAST, "times", "violated", profiles=("P533",), **_ALONE, reason="5.1.1 tells the lower bound, whatever is asked for"),
     *cases(THERE, "times", "violated", profiles=WITH_CASES, **_PASSED, reason=_ZERO),
     *cases(BOUND, "times", "holds", profiles=("P533",), **_LEMMA),
-    *cases(NEAREST, "times", "holds", profiles=_HALVED, **_LEMMA),
+    *cases(BESIDE, "times", "holds", profiles=_HALVED, **_LEMMA),
     *cases(MIDST, "times", "holds", profiles=_HALVED, **_PASSED),
     *cases(BETWEEN, "times", "holds", profiles=WITH_CASES, **_PASSED),
 ]

@@ -60,8 +60,15 @@ class Profile:
     null_numbers: bool = switch(
         False, since("P452", True, "recorded: tests/data/releases"), since("P490", True, "recorded: tests/data/releases")
     )
-    """A number of a pull, or with a short name, that is none is null, as any other is where fields may be null; otherwise it is an error at
-    once (REM-04)."""
+    """A number with a short name that is none is null, as any other is where fields may be null; otherwise it is an error at once
+    (REM-04)."""
+
+    null_pull_numbers: bool = switch(
+        False,
+        since("P452", True, "not recorded: as of a number with a short name"),
+        since("P493", True, "not recorded: 4.9.3 answered so, and no release before 4.9.4 decodes a pull by itself, by the bytecode"),
+    )
+    """The same of a number of a pull (REM-04)."""
 
     wants_short: bool = switch(
         False, since("P493", True, "recorded: tests/data/releases"), since("P490", False, "recorded: tests/data/releases")

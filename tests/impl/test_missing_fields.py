@@ -86,3 +86,12 @@ def test_each_flag_of_a_send_with_short_names(profile: str, code: int, flag: str
     answer = at.ask(asked)
     assert answer.code == code
     assert thrown(answer, NULL_POINTER) == (code == SYSTEM_ERROR)
+
+
+@pytest.mark.parametrize(
+    ("profile", "code"), [("P490", TOPIC_NOT_EXIST), ("P493", TOPIC_NOT_EXIST), ("P494", SYSTEM_ERROR), ("P533", SYSTEM_ERROR)]
+)
+@behaviour("REM-04")
+def test_a_number_of_a_pull_that_is_none_is_null_or_an_error(profile: str, code: int) -> None:
+    asked = plain("pull", topic="nowhere")
+    assert Stand(profile).ask(Command(asked.code, {**(asked.ext_fields or {}), "queueOffset": "x"})).code == code

@@ -13,7 +13,7 @@ from rocketproof_properties.validation.validate import ValidationRequest, valida
 
 
 def test_what_a_planted_mutant_shows_is_listed_in_full_and_put_together_by_its_cause(tmp_path: Path) -> None:
-    found = validate(ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 60, 6, 2, shrink=6))
+    found = validate(ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 60, 85, 2, shrink=6))
     causes = Counter(one.cause for one in found.findings)
     assert causes["specification.send by specification"] > 1, "sends under names that no topic may have"
     made = results.run(json.loads((tmp_path / "report/report.json").read_text()), tmp_path / "report")

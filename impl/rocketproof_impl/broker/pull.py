@@ -86,7 +86,7 @@ class PullMessageProcessor:
         broker = self._broker
         response = response_to(request)
         response.ext_fields = {}
-        strict = not broker.profile.null_numbers
+        strict = not broker.profile.null_pull_numbers
         header = read(PullMessageRequestHeader, request.ext_fields, nulls=broker.profile.null_fields, numbers=strict)
         group = self._may_pull(channel, header, response)
         if group is None:

@@ -207,6 +207,8 @@ def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | N
         (["--sample", "3"], "--sample is for mutants of the specification: add --specification or leave it out"),
         (["--resume", "x.json"], "--resume is for mutants of the specification"),
         (["--all"], "--all is for mutants of the specification"),
+        (["--generated", "3", "releases", "--tests", "tests"], "--tests with releases: tests ask for the profile as it is"),
+        (["--generated", "3", "nowhere"], "'nowhere' is no change; give a part (broker, store, name server, producer), a module"),
     ],
 )
 def test_bad_use_is_told_in_a_line(tokens: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

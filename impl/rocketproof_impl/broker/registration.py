@@ -93,7 +93,7 @@ class Registration:
         await self._lock.acquire()
         try:
             if force or await self._needed():
-                await self._register(self._topics.table, check_order_config, oneway)
+                await self._register(self._registered(self._topics.table, alone=False), check_order_config, oneway)
         finally:
             self._lock.release()
 
@@ -120,7 +120,7 @@ class Registration:
             return
         await self._lock.acquire()
         try:
-            await self._register({config.topic_name: config}, True, False, alone=True)
+            await self._register(self._registered({config.topic_name: config}, alone=True), True, False)
         finally:
             self._lock.release()
 
@@ -134,8 +134,8 @@ class Registration:
         request = Command(REGISTER_TOPIC, {"topic": mine.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
         await self._call_all(request, oneway=False, millis=TOPIC_MILLIS)
 
-    async def _register(self, table: dict[str, TopicConfig], check_order_config: bool, oneway: bool, *, alone: bool = False) -> None:
-        answers = await self._send(table, oneway, alone=alone)
+    async def _register(self, sent: dict[str, TopicConfig], check_order_config: bool, oneway: bool) -> None:
+        answers = await self._send(sent, oneway)
         if answers:
             self.registered(answers[0])
             if check_order_config:
@@ -175,9 +175,9 @@ class Registration:
             return True
         return (answer.ext_fields or {}).get("changed") != "false"
 
-    async def _send(self, table: dict[str, TopicConfig], oneway: bool, *, alone: bool) -> list[Command]:
+    async def _send(self, sent: dict[str, TopicConfig], oneway: bool) -> list[Command]:
         """Register at every name server (request 103); the good answers, none if one-way."""
-        return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(table, alone=alone)), oneway)
+        return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(sent)), oneway)
 
     async def _call_all(self, request: Command, oneway: bool, millis: int = TIMEOUT_MILLIS) -> list[Command]:
         answers = []
@@ -208,11 +208,11 @@ class Registration:
     def _header(self) -> dict[str, str]:
         return self._identity() | {"haServerAddr": self._settings.ha_address}
 
-    def _body(self, table: dict[str, TopicConfig], *, alone: bool) -> bytes:
-        sent = self._registered(table, alone=alone)
+    def _body(self, sent: dict[str, TopicConfig]) -> bytes:
         return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(sent, self._topics.data_version)})
 
     def _registered(self, table: dict[str, TopicConfig], *, alone: bool) -> dict[str, TopicConfig]:
+        """What is sent of the table, or of the one topic that is registered `alone`."""
         profile = self._profile
         masks = profile.masks_alone if alone else profile.masks_permission
         return registered_table(table, self._settings.broker_permission, masks=masks, flags=profile.registers_flag)

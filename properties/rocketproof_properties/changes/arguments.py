@@ -16,7 +16,7 @@ from rocketproof_profiles import PROFILES
 from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, Row
 from .sampling import Change
 from .settled import same_under, uncalled
-from .switched import Switched
+from .switched import Switched, Tried
 
 _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
@@ -108,7 +108,7 @@ ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 """By how a change's id begins: the verdict that it has, and why."""
 
 
-def argued(row: Row, change: Change | Switched, profile: str) -> Row:
+def argued(row: Row, change: Tried, profile: str) -> Row:
     """The row with the argument for it, if it needs one and there is one."""
     if row.verdict not in (SURVIVED, UNREACHED) or isinstance(change, Switched):
         return row

@@ -21,8 +21,7 @@ from ..judging.judging import judge_file
 from ..runs.parsed import load
 from ..validation.report import HISTORIES, ValidationReport
 from ..validation.validate import CTRL_C, Progress, ValidationRequest, possible, validate
-from .sampling import Change
-from .switched import Switched
+from .switched import Tried
 from .target import Forked, Line
 
 TOGETHER: Final = 16
@@ -40,12 +39,12 @@ class Baseline:
     reached: dict[int, frozenset[Line]] = field(default_factory=dict)
     started: frozenset[Line] = frozenset()
 
-    def worth(self, change: Change | Switched) -> list[Program]:
+    def worth(self, change: Tried) -> list[Program]:
         """The programs that can notice a change: those that go through it, and behind them, for what is done at a start, all others: they
         find the broker as that has left it. Any may notice a switch."""
-        if isinstance(change, Switched):
+        if change.lines is None:
             return list(self.programs)
-        wanted = {(change.path, line) for line in range(change.first, change.last + 1)}
+        wanted = change.lines
         through = {place for place in range(len(self.programs)) if wanted & self.reached.get(place, frozenset())}
         places = sorted(range(len(self.programs)), key=lambda place: place not in through)
         return [self.programs[place] for place in places if place in through or wanted & self.started]

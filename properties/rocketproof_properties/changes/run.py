@@ -24,8 +24,7 @@ from ..validation.validate import CTRL_C, Progress
 from . import arguments
 from .baseline import Baseline, baseline
 from .results import NOTICED, UNDECIDED, UNREACHED, Report, Row
-from .sampling import Change
-from .switched import Switched
+from .switched import Tried
 from .trial import LONGEST, attempt
 
 BEYOND: Final = 60.0
@@ -33,7 +32,7 @@ BEYOND: Final = 60.0
 
 
 def run(
-    changes: Sequence[Change | Switched],
+    changes: Sequence[Tried],
     *,
     profile: str,
     programs: int,
@@ -81,11 +80,11 @@ def run(
     return gather()
 
 
-def _undecided(one: Change | Switched) -> Row:
+def _undecided(one: Tried) -> Row:
     return Row(one.id, one.part, one.module, one.kind, UNDECIDED)
 
 
-def _rows(changes: Sequence[Change | Switched], base: Baseline, workers: int, until: float, folder: Path) -> Generator[Row, None, None]:
+def _rows(changes: Sequence[Tried], base: Baseline, workers: int, until: float, folder: Path) -> Generator[Row, None, None]:
     """What comes of each, as it comes."""
     waiting = deque(changes)
     busy: list[_Trial] = []
@@ -117,7 +116,7 @@ def _rows(changes: Sequence[Change | Switched], base: Baseline, workers: int, un
 class _Trial:
     """A process that tries a change, as its parent sees it."""
 
-    def __init__(self, change: Change | Switched, base: Baseline, folder: Path) -> None:
+    def __init__(self, change: Tried, base: Baseline, folder: Path) -> None:
         context = multiprocessing.get_context("fork")
         self.change = change
         self.deadline = time.monotonic() + LONGEST + BEYOND
@@ -153,7 +152,7 @@ class _Trial:
         self.pipe.close()
 
 
-def _live(change: Change | Switched, base: Baseline, folder: Path, pipe: Connection) -> None:
+def _live(change: Tried, base: Baseline, folder: Path, pipe: Connection) -> None:
     os.setsid()
     silence()
     tempfile.tempdir = str(folder)

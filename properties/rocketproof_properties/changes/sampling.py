@@ -67,6 +67,11 @@ class Change:
         return str(ROOT / f"{self.module}.py")
 
     @property
+    def lines(self) -> frozenset[tuple[str, int]] | None:
+        """The lines by which a program has to go to notice it; None where any may."""
+        return frozenset((self.path, line) for line in range(self.first, self.last + 1))
+
+    @property
     def trees(self) -> tuple[Function, Function]:
         """The function as it is, and changed."""
         node = _functions(self.module)[self.function]

@@ -15,6 +15,7 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_profiles.differing import Change, changed, changes, distance, shown
 
 from ..patches.patch import Ready
+from . import sampling
 
 PART: Final = "releases"
 
@@ -29,6 +30,7 @@ class Switched:
     part = PART
     module = "profiles"
     kind = "switch"
+    lines = None
 
     @property
     def id(self) -> str:
@@ -37,6 +39,10 @@ class Switched:
 
     def ready(self) -> Ready:
         return _Served(self.profile, changed(PROFILES[self.profile], [self.change]))
+
+
+Tried = sampling.Change | Switched
+"""What a validation has to notice."""
 
 
 class _Served(Ready):

@@ -12,8 +12,7 @@ from ..deployments.deployment import TargetError
 from ..generators.programs import Program
 from .baseline import perform
 from .results import NOTICED, SURVIVED, UNDECIDED, Row
-from .sampling import Change
-from .switched import Switched
+from .switched import Tried
 from .target import Forked
 
 AT_A_TIME: Final = 8
@@ -24,7 +23,7 @@ _TEXT: Final = 300
 """Characters that are kept of what was found."""
 
 
-def attempt(change: Change | Switched, programs: Sequence[Program], profile: str) -> Row:
+def attempt(change: Tried, programs: Sequence[Program], profile: str) -> Row:
     """What came of a change."""
     began = time.monotonic()
     target = Forked(profile, change.ready())

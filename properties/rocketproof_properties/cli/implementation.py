@@ -239,26 +239,26 @@ def _mutate_generated(
     from ..changes.show import print_changes
 
     of_releases = ids == (switched.PART,)
-    if of_releases and tests is not None:
-        raise InputError(f"--tests with {switched.PART}: tests ask for the profile as it is; leave out one of them")
-    chosen = [] if of_releases else sampling.chosen(ids, count, seed)
     workers = workers or pools.cores()
     if tests is not None:
+        if of_releases:
+            raise InputError(f"--tests with {switched.PART}: tests ask for the profile as it is; leave out one of them")
         needs_pytest("mutate --generated with --tests")
         from ..patches import trials
         from ..patches.show import print_mutants
 
+        mutants = [one.mutant() for one in sampling.chosen(ids, count, seed)]
         with output.phases() as progress:
-            tried = trials.mutate([one.mutant() for one in chosen], tests, workers, time, progress)
+            tried = trials.mutate(mutants, tests, workers, time, progress)
         write(json, (row.record() for row in tried.rows))
         print_mutants(tried)
         return tried.exit_code
+    chosen = switched.sample(profile, count, seed) if of_releases else sampling.chosen(ids, count, seed)
     asked = {"profile": profile, "programs": programs, "seed": seed}
     known = results.known(resume, asked) if resume is not None else {}
     with output.phases() as progress:
         report = run.run(
-            switched.sample(profile, count, seed) if of_releases else chosen,
-            profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
+            chosen, profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
             keep=lambda so_far: write(json, so_far.record()),
         )  # fmt: skip
     write(json, report.record())

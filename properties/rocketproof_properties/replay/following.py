@@ -30,7 +30,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..deployments.simulated import SimulatedConnection
 from ..generators.settings import ALONE, while_running
-from ..runs.client import notified, places
+from ..runs.client import places, take_notified
 from ..runs.exchanges import request_of
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
@@ -188,10 +188,7 @@ class Follower:
     def notified(self, client: str) -> list[str]:
         """The groups of which the broker has told a consumer since the last time that their consumers are others."""
         line = self._lines.get(f"{self.deployment.part} of {client}")
-        strays = line.strays if line is not None else []
-        told = notified(strays)
-        strays[:] = [one for one in strays if one.code != codes.NOTIFY_CONSUMER_IDS_CHANGED]
-        return told
+        return take_notified(line.strays) if line is not None else []
 
     def arrive(self, asked: Asked) -> None:
         """What a send does before it is stored: it is checked, and its topic is made, and for a retry topic its group (DLQ-02)."""

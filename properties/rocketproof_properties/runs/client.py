@@ -151,11 +151,11 @@ class Client:
         told: dict[str, Any] = {"client": self.process, "at": wall()}
         try:
             until(heard, bool, NOTIFIED, 0)
-            told["groups"] = heard()
+            heard()
+            told["groups"] = take_notified(line.strays)
         except RemotingError as error:
             self._drop(self._context.broker)
             told["error"] = worded(error)
-        line.strays[:] = [one for one in line.strays if one.is_response or one.code != NOTIFY_CONSUMER_IDS_CHANGED]
         self._recording.add("info", self.process, "notified", told)
 
     def _end_process(self) -> None:
@@ -335,8 +335,18 @@ def _is_placed(call: Call, properties: Mapping[str, str]) -> bool:
 
 def notified(strays: Iterable[Command]) -> list[str]:
     """The groups of which a broker has said that their consumers are others."""
-    told = (one.ext_fields or {} for one in strays if one.code == NOTIFY_CONSUMER_IDS_CHANGED and not one.is_response)
-    return sorted({fields.get("consumerGroup", "") for fields in told})
+    return sorted({(one.ext_fields or {}).get("consumerGroup", "") for one in strays if _is_notification(one)})
+
+
+def take_notified(strays: list[Command]) -> list[str]:
+    """The same, and it is no stray any more."""
+    told = notified(strays)
+    strays[:] = [one for one in strays if not _is_notification(one)]
+    return told
+
+
+def _is_notification(command: Command) -> bool:
+    return command.code == NOTIFY_CONSUMER_IDS_CHANGED and not command.is_response
 
 
 def _is_question(command: Command) -> bool:

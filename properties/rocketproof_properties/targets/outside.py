@@ -68,7 +68,9 @@ class Outside:
         nothing = SimpleNamespace(held=[], plan=None)
         self.network = nothing
         self.scheduler = SimpleNamespace(
-            settle=_nothing, complete=lambda work, *_: work.close(), advance=lambda millis: time.sleep(millis / 1000)
+            settle=_nothing,
+            complete=lambda work, *_: work.close(),
+            advance=lambda millis: time.sleep(millis / 1000),  # a broker elsewhere goes by the machine's clock
         )
         self.clock = SimpleNamespace(now=lambda: round(time.time() * 1000))
         self.name_server = SimpleNamespace(topic_queue_table=_Table(self._routes))

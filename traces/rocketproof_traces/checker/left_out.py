@@ -21,9 +21,9 @@ SLAVE = "from slave broker"  # what a slave answers where a master would change 
 def reason(one: Operation, profile: Profile) -> str:
     """Why an answered operation is not judged."""
     if one.op in SENDS:
-        if beyond(one, profile):
-            return beyond(one, profile)
-        if is_busy(one):
+        if why := beyond(one, profile):
+            return why
+        if one.code and is_busy(one):
             return BUSY
         if is_refused_late(one, profile):
             return LONG_RETRIES

@@ -180,8 +180,9 @@ class PartChecker:
 
     def _ended_anew(self, one: Operation) -> str:
         """Why nobody knows how far a queue may be: it may have begun anew, and entries of before may follow."""
-        deleted = self._deletions and one.closed is not None and self._deletions[0].opened < one.closed
-        return "the ends of queues after a deletion" if deleted and one.op == "max_offset" else ""
+        if one.op != "max_offset" or one.closed is None or not self._deletions or one.closed <= self._deletions[0].opened:
+            return ""
+        return "the ends of queues after a deletion"
 
     def _queues(self) -> list[int]:
         """The queues that the part's requests may be about."""

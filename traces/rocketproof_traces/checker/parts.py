@@ -26,6 +26,8 @@ MAKE_NONE = (
     *("delete_topic", "delete_group", "end_transaction", "configure"),
 )
 """Requests by which a broker makes no topic. Those that do are sends, send-backs, heartbeats and updates (TCM-10 to TCM-30)."""
+_OF_A_TOPIC = frozenset((*JUDGED, *PLACING, *PROGRESS))
+_MAKE_NO_OTHER = frozenset((*MAKE_NONE, *PLACING))
 
 
 def name_of(broker: str, topics: Sequence[str], *, recorded: bool = False) -> str:
@@ -112,7 +114,7 @@ class Survey:
             self._meet(broker, opened, topic or "", default if op in SENDS else TEMPLATE)
         elif broker == NAME_SERVER:
             self.left_out["asked of the name server"] += 1
-        elif op in (*JUDGED, *PLACING, *PROGRESS) and topic is not None:
+        elif op in _OF_A_TOPIC and topic is not None:
             self._meet(broker, opened, topic, default if op in SENDS else TEMPLATE)
             for other in linked or ():
                 self._meet(broker, opened, topic, other)
@@ -122,7 +124,7 @@ class Survey:
             self.left_out[f"requests of the kind {op}"] += 1
         if op == "heartbeat" or (op in PLACING and topic is None):
             self.retries[broker] = min(self.retries.get(broker, opened), opened)
-        elif op not in (*MAKE_NONE, *PLACING) and (op not in JUDGED or topic is None):
+        elif (op not in JUDGED or topic is None) and op not in _MAKE_NO_OTHER:
             self.unknown[broker] = min(self.unknown.get(broker, opened), opened)
 
     def _meet(self, broker: str, opened: int, topic: str, default: str) -> None:
@@ -190,7 +192,7 @@ class Survey:
 
     def belongs(self, op: str, topic: str | None) -> bool:
         """Whether a request is judged with the others about its topic of its broker; `topic` is None if it names none."""
-        return self.recorded or (op in (*JUDGED, *PLACING, *PROGRESS) and topic is not None)
+        return self.recorded or (op in _OF_A_TOPIC and topic is not None)
 
     def is_placed(self, broker: str, topics: Iterable[str]) -> bool:
         """Whether records of a part's topics may lie elsewhere than asked for."""

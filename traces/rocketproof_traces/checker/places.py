@@ -10,10 +10,8 @@ from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
 from ..history.operations import JUDGED, PROGRESS, Operation
 from .ways import PLACING
 
-HEARD = (
-    *(*JUDGED, *PLACING, *PROGRESS, "heartbeat", "consumer", "leave"),
-    *("min_offset", "search", "earliest", "find", "view", "topics", "groups", "settings", "stats"),
-)
+_READING = ("min_offset", "search", "earliest", "find", "view", "topics", "groups", "settings", "stats")
+HEARD = frozenset((*JUDGED, *PLACING, *PROGRESS, *_READING, "heartbeat", "consumer", "leave"))
 """Requests by which no group's offset changes but as the specification says."""
 
 

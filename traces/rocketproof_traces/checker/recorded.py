@@ -27,7 +27,7 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import STATUSES, UNREADABLE, Config, Stored, properties_of
+from ..history.cases import STATUSES, UNREADABLE, Config, Stored
 from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
 from .administered import Refused, Told, Update
 from .left_out import SLAVE, reason
@@ -310,7 +310,7 @@ class RecordedChecker(PlacedChecker):
 
     @staticmethod
     def _waits(one: Operation) -> bool:
-        return properties_of(one.fields).get(WAIT, "true").lower() == "true"
+        return one.properties.get(WAIT, "true").lower() == "true"
 
     def _ended(self, one: Operation) -> Ended:
         ended = super()._ended(one)

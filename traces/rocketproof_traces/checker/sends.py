@@ -163,25 +163,31 @@ class Send:
     def _end(self, move: Move, local: Local) -> Move:
         """The answered request: is it the recorded answer?"""
         word, shared = self.machine.word(local), move.shared
-        offset = self.machine.read(local, "offset")
-        counted = move.writes and word == "SUCCESS"
-        topic, queue, kind = self.machine.place(local)
-        if counted and self.count != 1:
+        stored = word == "SUCCESS"
+        if stored and move.writes and self.count != 1:
+            topic, queue, _ = self.machine.place(local)
             slot = self.machine.offset_slot(topic, queue)
             shared = self.machine.assigned(shared, {slot: shared[slot] + self.count - 1})
         if self.ended is None:
-            right = not counted or not any((topic, queue, o) in self.claims for o in range(offset, offset + self.count))
+            right = not (stored and move.writes and self.claims and self._is_claimed(local))
         else:
-            right = self.ends_in(word, move.label) and (word != "SUCCESS" or self._stored_as_told((topic, queue, offset, kind), local))
+            right = self.ends_in(word, move.label) and (not stored or self._is_as_told(self.ended, local))
         return Move(move.label, shared, None, move.reads, move.writes, dead=not right)
 
-    def _stored_as_told(self, record: Lying, local: Local) -> bool:
+    def _is_claimed(self, local: Local) -> bool:
+        """Whether another answer names the place of one of the records."""
+        (topic, queue, _), offset = self.machine.place(local), self.machine.read(local, "offset")
+        return any((topic, queue, one) in self.claims for one in range(offset, offset + self.count))
+
+    def _is_as_told(self, ended: Ended, local: Local) -> bool:
         """Whether a stored record is where the answer says, and what was recorded of it."""
-        assert self.ended is not None
-        topic, queue, offset, kind = record
-        if self.ended.shows and (self.machine.read(local, "queue"), offset) != (self.ended.queue, self.ended.offset):
+        offset = self.machine.read(local, "offset")
+        if ended.shows and (offset != ended.offset or self.machine.read(local, "queue") != ended.queue):
             return False
-        return all(one == (topic, queue, offset + k, kind) for k, one in enumerate(self.ended.records))
+        if not ended.records:
+            return True
+        topic, queue, kind = self.machine.place(local)
+        return all(one == (topic, queue, offset + k, kind) for k, one in enumerate(ended.records))
 
     def ends_in(self, word: str, action: str) -> bool:
         """Whether the recorded answer has this word, and a remark that goes with the action by which it ends."""

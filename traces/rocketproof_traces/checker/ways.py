@@ -53,6 +53,7 @@ from ..history.operations import PROGRESS, SENDS, Operation
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 """Why a send's record may lie elsewhere than it asks for (`history.cases.reach`)."""
+_NOT_HERE = frozenset((*ELSEWHERE, NO_GROUP))
 REGROUPS = ("update_group", "delete_group")
 PLACING = (*REGROUPS, "send_back", "end_transaction")
 """Requests about groups and about records, whose part is judged with the places of its records."""
@@ -95,7 +96,7 @@ class Record:
 
 def level_asked(one: Operation) -> int | None:
     """The delay level that a send asks for, 0 without one; None if it is no int."""
-    text = properties_of(one.fields).get(DELAY)
+    text = one.properties.get(DELAY)
     if text is None:
         return 0
     return _number(text, JAVA_INT)
@@ -109,7 +110,7 @@ def _number(text: str, within: tuple[int, int]) -> int | None:
 
 def is_half(one: Operation, profile: Profile) -> bool:
     """TRX-01, TRX-02: whether a send is transactional in this release. A batch is none (BAT-03)."""
-    return one.op == "send" and profile.half_messages and properties_of(one.fields).get(TRAN_MSG, "").lower() == "true"
+    return one.op == "send" and profile.half_messages and one.properties.get(TRAN_MSG, "").lower() == "true"
 
 
 def is_odd_batch(one: Operation, profile: Profile) -> bool:
@@ -133,13 +134,13 @@ def is_timed(one: Operation, profile: Profile) -> bool:
 
 
 def _names_time(one: Operation) -> bool:
-    return not properties_of(one.fields).keys().isdisjoint(_TIMED)
+    return not one.properties.keys().isdisjoint(_TIMED)
 
 
 def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) -> tuple[bool | None, str]:
     """Whether 5.x has a message wait in its timer topic, None if nobody knows, and the flaw that it refuses it for: as the properties tell;
     where they leave it open, as what time it was and whether there is a wheel, the answer does."""
-    items = properties_of(one.fields)
+    items = one.properties
     named = next((name for name in _TIMED if name in items), None)
     if not profile.timers or named is None or TIMER_OUT_MS in items or one.topic == WHEEL_TIMER_TOPIC:
         return False, "none"
@@ -161,7 +162,7 @@ def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) ->
 
 def is_inner(one: Operation) -> bool:
     """STO-02: whether a send names itself an inner batch, which later releases take to no topic of these."""
-    return one.op in SENDS and (INNER_NUM in properties_of(one.fields) or bool(one.number("sysFlag") & INNER_BATCH))
+    return one.op in SENDS and (INNER_NUM in one.properties or bool(one.number("sysFlag") & INNER_BATCH))
 
 
 def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
@@ -215,9 +216,10 @@ def limit_of(one: Operation) -> Values:
 
 def _is_nameless(one: Operation) -> bool:
     """Whether a request is a retry that could name a limit, names none and is refused with an error."""
+    if one.code != SYSTEM_ERROR or not one.topic.startswith(RETRY_PREFIX):
+        return False
     limit = limit_of(one)
-    retried = one.code == SYSTEM_ERROR and one.topic.startswith(RETRY_PREFIX)
-    return retried and not limit["named"] and limit["version"] >= NAMES_LIMIT
+    return not limit["named"] and limit["version"] >= NAMES_LIMIT
 
 
 def _is_bodiless(one: Operation) -> bool:
@@ -242,7 +244,7 @@ def topics_of(one: Operation) -> list[str]:
     if one.op not in SENDS:
         return []
     dead = [DLQ_PREFIX + one.topic.removeprefix(RETRY_PREFIX)] if one.topic.startswith(RETRY_PREFIX) else []
-    names = properties_of(one.fields)
+    names = one.properties
     return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names) + [WHEEL_TIMER_TOPIC] * _names_time(one)
 
 
@@ -268,7 +270,7 @@ def linked(one: Operation) -> list[str] | None:
     if one.op in PLACING and (topic := subject_of(one)) is not None:
         dead = [DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX)] if topic.startswith(RETRY_PREFIX) else []
         return dead + [str(name) for name in [one.fields.get("originTopic")] if name]
-    odd = one.op == "send" and (one.reason in (*ELSEWHERE, NO_GROUP) or _is_nameless(one) or is_inner(one) or _is_bodiless(one))
+    odd = one.op == "send" and (one.reason in _NOT_HERE or _is_nameless(one) or is_inner(one) or _is_bodiless(one))
     if odd or (one.op in SENDS and _names_time(one)):
         return [name for name in topics_of(one) if name not in (SCHEDULE, WHEEL_TIMER_TOPIC)]
     return [] if _is_misread(one) else None
@@ -306,7 +308,7 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     half, offset = is_half(one, profile), one.answered("queueOffset") or 0
     real = (one.topic, one.answered("queueId") or 0) if half else None
     kind = "not" if half else KINDS[one.number("sysFlag") & 12]
-    group = properties_of(one.fields).get(PGROUP) if half else None
+    group = one.properties.get(PGROUP) if half else None
     text = str(one.fields.get("properties") or "")
     written = _whole(text, CUT.search(text)) + (_size(one) if one.op == "batch" else 0)
     around = FIXED + _NAME + written + _ADDED
@@ -331,7 +333,7 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
 def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, half: bool) -> str:
     """What a send will be refused for, as far as its header and its body tell. Where they leave it open, its answer does."""
     kind = KINDS[one.number("sysFlag") & 12]
-    transactional = half or (not profile.half_messages and TRAN_MSG in properties_of(one.fields))
+    transactional = half or (not profile.half_messages and TRAN_MSG in one.properties)
     if transactional and one.op == "send" and one.code == NO_PERMISSION:
         return "transaction"  # rejectTransactionMessage, which no history tells
     if is_odd_batch(one, profile):
@@ -372,7 +374,7 @@ def _sizes(one: Operation, profile: Profile, cluster: str, *, half: bool) -> Seq
         return (0,)  # far from every limit
     if not profile.stores_parsed:
         return (_whole(text, cut), _whole(text, cut) + 1)
-    items = properties_of({"properties": text[: cut.start()] if cut else text})
+    items = properties_of(text[: cut.start()] if cut else text)
     rest = _whole(text, cut) - len(text[: cut.start()].encode("utf-8", "replace")) if cut else 0
     added = {CLUSTER: cluster}
     if profile.always_traced:

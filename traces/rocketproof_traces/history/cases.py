@@ -138,15 +138,16 @@ def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {FULL_NAMES[key]: value for key, value in fields.items() if key in FULL_NAMES}
 
 
-def properties_of(fields: Mapping[str, Any]) -> dict[str, str]:
+def properties_of(text: str) -> dict[str, str]:
     """The message's properties (SEND-26); an item without a value is none."""
-    items = [item.partition(NAME_END) for item in str(fields.get("properties") or "").split(PROPERTY_END)]
+    items = [item.partition(NAME_END) for item in text.split(PROPERTY_END)]
     return {name: value for name, _, value in items if name and value}
 
 
 def reach(
     code: int,
     fields: Mapping[str, Any],
+    properties: Mapping[str, str],
     answered: int | None,
     body: int,
     version: int = NAMES_LIMIT,
@@ -154,8 +155,8 @@ def reach(
 ) -> tuple[Kind, str]:
     """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request shows it.
 
-    `body` is in bytes, `version` that of the request, `group_limit` the retries that the group of a retry topic allows, None if nobody
-    knows.
+    `properties` are those of the message, `body` is in bytes, `version` that of the request, `group_limit` the retries that the group of a
+    retry topic allows, None if nobody knows.
     """
     if code == GET_ROUTEINFO_BY_TOPIC:
         return "route", ""
@@ -176,7 +177,6 @@ def reach(
     text = str(fields.get("properties") or "")
     if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or CUT.search(text))):
         return "other", "size limits"
-    properties = properties_of(fields) if text else {}
     stored = answered == 0 or answered is None or answered in STATUSES
     if DELAY in properties and (not _are_ints(properties, (DELAY,)) or (int(properties[DELAY]) > 0 and stored)):
         return "other", "delayed messages"

@@ -19,7 +19,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from ..errors import TraceError, short
 from ..history import Event, Moment
-from .cases import Config, Kind, Stored, reach, stored
+from .cases import Config, Kind, Stored, properties_of, reach, stored
 
 NAME_SERVER = "name server"
 STRAY = "stray"
@@ -46,8 +46,9 @@ class Operation:
 
     `opened` and `closed` are numbers of events; `closed` and `answer` are None where nobody knows how it ended. `took` is in nanoseconds,
     None where there was no clock. `again`: it stands for the second time that another one may have been served (`served_again`). `fields`
-    are those of the header, `told` those of the answer. `messages` is how many a batch has: 0 if it is refused because it is none, None if
-    its body is not in the history. `reason` is why a send or an update is out of the specification's reach, or nothing.
+    are those of the header, `properties` those of the message, `told` and `code` those of the answer: none without one. `messages` is how
+    many a batch has: 0 if it is refused because it is none, None if its body is not in the history. `reason` is why a send or an update is
+    out of the specification's reach, or nothing.
     """
 
     process: str
@@ -61,14 +62,18 @@ class Operation:
     again: bool = False
 
     fields: Mapping[str, str] = field(init=False, repr=False)
+    properties: Mapping[str, str] = field(init=False, repr=False)
     told: Mapping[str, Any] = field(init=False, repr=False)
+    code: int | None = field(init=False)
     topic: str = field(init=False)
     messages: int | None = field(init=False)
     reason: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.fields = _fields(self.asked)
-        self.told = {} if self.answer is None else _fields(self.answer)
+        text = self.fields.get("properties")
+        self.properties = properties_of(str(text)) if text else {}
+        self.told, self.code = ({}, None) if self.answer is None else (_fields(self.answer), self.answer.get("code"))
         self.topic = str(self.fields.get("topic", ""))
         self.messages = 1 if self.op != "batch" else self._batched()
         self.reason = self._why()
@@ -79,11 +84,6 @@ class Operation:
             return int(self.fields.get(name, otherwise))
         except (ValueError, TypeError):
             return otherwise
-
-    @property
-    def code(self) -> int | None:
-        """The answer's code, None without an answer."""
-        return None if self.answer is None else self.answer.get("code")
 
     @property
     def remark(self) -> str:
@@ -109,7 +109,7 @@ class Operation:
     def reach(self, code: int, group_limit: int | None = RETRY_MAX_TIMES) -> tuple[Kind, str]:
         """Whether the specification speaks of it as a request of this code, else why not (`cases.reach`)."""
         size, version = int(self.asked.get("bodySize") or 0), int(self.asked.get("version", NAMES_LIMIT))
-        return reach(code, self.fields, self.code, size, version, group_limit)
+        return reach(code, self.fields, self.properties, self.code, size, version, group_limit)
 
     def group(self) -> tuple[str, int, int] | None:
         """The group that an update is about, the retries that it allows from then on, and their queues; None if its body is not in the

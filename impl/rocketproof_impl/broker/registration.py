@@ -128,10 +128,8 @@ class Registration:
         """The same without a version, as a setting wants it (request 217): no change hides another's, and a name server that does not know
         the broker does not take it. One that does not know the request may leave it without an answer: whoever waits for the topic waits
         that long."""
-        sent = self._registered({config.topic_name: config}, alone=True)
-        mine = sent[config.topic_name]
-        queues = QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
-        request = Command(REGISTER_TOPIC, {"topic": mine.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
+        queues = self.queues_of(config, alone=True)
+        request = Command(REGISTER_TOPIC, {"topic": config.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
         await self._call_all(request, oneway=False, millis=TOPIC_MILLIS)
 
     async def _register(self, sent: dict[str, TopicConfig], check_order_config: bool, oneway: bool) -> None:
@@ -210,6 +208,11 @@ class Registration:
 
     def _body(self, sent: dict[str, TopicConfig]) -> bytes:
         return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(sent, self._topics.data_version)})
+
+    def queues_of(self, config: TopicConfig, *, alone: bool) -> QueueData:
+        """What is sent of one topic, `alone` or with all others, as a route has it."""
+        mine = self._registered({config.topic_name: config}, alone=alone)[config.topic_name]
+        return QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
 
     def _registered(self, table: dict[str, TopicConfig], *, alone: bool) -> dict[str, TopicConfig]:
         """What is sent of the table, or of the one topic that is registered `alone`."""

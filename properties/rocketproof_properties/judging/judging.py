@@ -28,7 +28,7 @@ from ..replay.dispatched import OF_DISPATCH
 from ..replay.program import ANSWER
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import Asked, ParsedHistory, load
-from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults
+from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults, numbered
 from ..steps.names import Names
 from . import stated
 from .done import Done, did
@@ -54,7 +54,7 @@ class Verdict:
     back at the end; `condition` that under which a known violation is known. `guard`, such as "accept_queue: legal queue id", is that of an
     action which refuses, with its sentence, and its values: of each the name, the value, and what it means. `rules` are those that decide
     what differs: a single one is contradicted, of several nobody knows which. `at`: the request of which a frame was lost or came twice,
-    where nothing else is wrong."""
+    where nothing else is wrong, or whose answer may be as it is by chance."""
 
     judge: Judge
     property: str
@@ -78,8 +78,9 @@ class Judged:
     something of it which is as it should be; `asked` are the kinds of its requests, `deleted` the topics that it had deleted, `anew` those
     of them that it may have used again.
 
-    `faults` are those of the connection; `unconfirmed` verdicts rest on such a fault alone, and are none before the same comes
-    again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one. `done`: what it did.
+    `faults` are those of the connection; `unconfirmed` verdicts rest on such a fault alone, or on what else may come by chance, and are
+    none before the same comes again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one.
+    `done`: what it did.
     """
 
     program: int
@@ -118,7 +119,7 @@ class Judged:
         return any(one.leaves_doubt for one in self.faults)
 
     def alike(self, verdict: Verdict) -> list[Verdict]:
-        """What it shows of a verdict's property: findings, or what rests on a fault of the connection if that verdict does."""
+        """What it shows of a verdict's property: findings, or what may be chance if that verdict may."""
         return [one for one in (self.unconfirmed if verdict.at else self.findings) if one.property == verdict.property]
 
 
@@ -242,7 +243,8 @@ def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: 
         differing = [one for one in differing if one.seq >= 0 and not _asks_queue(one, parsed)]
     if not differing and not found.in_doubt:
         found.kept |= kept(parsed, {record.topic for log in rebuilt.whole.logs.values() for record in log.records})
-    for difference in differing[:1]:  # what follows a first difference follows from it
+    found.unconfirmed += [replace(of_difference(one, parsed), at=numbered(parsed)[one.seq]) for one in differing if one.by_chance]
+    for difference in [one for one in differing if not one.by_chance][:1]:  # what follows a first difference follows from it
         verdict = of_difference(difference, parsed)
         fault = next((one for one in found.faults if difference.field == ANSWER and one.seq == difference.seq), None)
         if fault is None:

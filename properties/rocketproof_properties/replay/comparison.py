@@ -35,7 +35,7 @@ class Difference:
     """One field, what was recorded and what the replay found. A field inside another is written with a dot.
 
     Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end; `beside` says
-    in words where it is otherwise.
+    in words where it is otherwise. `by_chance`: what the program has not asked for can have made it so (`registered.py`).
     """
 
     field: str
@@ -44,6 +44,7 @@ class Difference:
     where: str = ""
     seq: int = -1
     beside: str = "the reference implementation has"
+    by_chance: bool = False
 
     def data(self) -> dict[str, Any]:
         """The JSON object of a recorded case's difference."""

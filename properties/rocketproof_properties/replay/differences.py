@@ -25,7 +25,8 @@ _MOST_MOMENTS: Final = 6
 
 
 def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
-    """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
+    """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time; only by
+    chance, where one explains all else."""
     if history.concurrent or _is_open(history):
         return []
     reference = Reference(history, profile, history.items)
@@ -45,9 +46,14 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     if any(one.held is not None for one in history.asked):
         possible.append(asked_first(history))
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
+    by_chance: list[Difference] = []
     for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
-        if not list(Reference(history, profile, items, until=until, last=last).compare()):
+        left = list(Reference(history, profile, items, until=until, last=last).compare())
+        if not left:
             return []
+        by_chance = by_chance or [one for one in left if all(each.by_chance for each in left)]
+    if by_chance:
+        return by_chance
     for until in moments:  # what differs whenever the queues were read does differ
         then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
         found = [one for one in found if (one.where, one.field) in then]

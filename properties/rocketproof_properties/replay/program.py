@@ -34,6 +34,7 @@ from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
 from .orders import Arrived, Item
 from .readback import ReadBack
+from .registered import Registered
 
 _PATIENT: Final = 0.9
 """Of the time that a pull may be held, as clocks differ a little."""
@@ -59,6 +60,7 @@ class Reference:
 
     def __post_init__(self) -> None:
         self.followed = Follower(self.history, self.profile, self.until, self.last)
+        self.registered = Registered(self.followed.cluster.name_server)
         self.names = self.history.names
         self._of_others: set[int] = set()
         self._by_key: list[tuple[Asked, list[int]]] = []
@@ -86,7 +88,7 @@ class Reference:
                 continue
             elif item.closed != "fail":
                 found = self.followed.answer(item)
-                yield from self._compared(item, found)
+                yield from self._routed(item, list(self._compared(item, found)))
                 if self._is_unserved(item, found):
                     return
                 if is_doubled(item) or is_lost(item):
@@ -122,6 +124,21 @@ class Reference:
         """Whether the target has changed something by a request that the reference implementation does not serve."""
         refused = found is not None and found.code == codes.REQUEST_CODE_NOT_SUPPORTED
         return refused and asked.op in _CHANGING and asked.code == codes.SUCCESS
+
+    def _routed(self, asked: Asked, differing: list[Difference]) -> list[Difference]:
+        """The differences of an answer; those of a route may be by chance, as what the broker registers by itself leaves it."""
+        topic = asked.fields.get("topic")
+        if topic is None:
+            return differing
+        if asked.op != "route":
+            self.registered.note(topic, self.followed.broker)
+        elif differing and self.names.is_mine(topic):
+            broker = self.followed.broker
+            for other in self.registered.others(topic, broker):
+                with self.registered.knowing(topic, broker, other):
+                    if not any(self._compared(asked, self.followed.answer(asked))):
+                        return [replace(one, by_chance=True) for one in differing]
+        return differing
 
     def _compared(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
         if asked.closed == "ok":

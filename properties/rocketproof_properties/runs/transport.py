@@ -49,11 +49,20 @@ def faults(parsed: ParsedHistory) -> tuple[Fault, ...]:
     return (*_of_requests(parsed), *_of_nobody(parsed), *_of_looking(parsed))
 
 
-def _of_requests(parsed: ParsedHistory) -> Iterator[Fault]:
+def numbered(parsed: ParsedHistory) -> dict[int, str]:
+    """Which request of its client each is, by its event: the same whenever a program runs."""
     numbers: Counter[str] = Counter()
+    found = {}
     for asked in parsed.asked:
         numbers[asked.process] += 1
-        at = f"{asked.process}, request {numbers[asked.process]} ({asked.op})"
+        found[asked.seq] = f"{asked.process}, request {numbers[asked.process]} ({asked.op})"
+    return found
+
+
+def _of_requests(parsed: ParsedHistory) -> Iterator[Fault]:
+    at_of = numbered(parsed)
+    for asked in parsed.asked:
+        at = at_of[asked.seq]
         if asked.closed == "fail":
             yield Fault(REFUSED, at, asked.seq, str(asked.answer.get("error", "")), asked.op)
         elif asked.closed == "info" and "error" in asked.answer:

@@ -1,0 +1,183 @@
+"""What a broker registers by itself may leave a route as it was, or as a registration of all topics has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from performing import performed
+from spoilt import Spoilt
+
+from rocketproof_impl.broker.registration import Registration
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.nameserver import suggestion
+from rocketproof_impl.remoting.command import RESPONSE, Command
+from rocketproof_impl.route import QueueData
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import Judged, judge_file
+from rocketproof_properties.replay.registered import Registered
+from rocketproof_properties.replay.simulated import ReplayDeployment
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation.confirm import Confirmation
+from rocketproof_properties.validation.validate import mark
+from rocketproof_protocol import codes
+
+ROUTE: Step = ("route", {"topic": "A"})
+QUEUES, CODE = "route.queueDatas", "route.code"
+_REGISTERED, _ALONE = Registration._registered, Registration._register_alone
+_PERM_0: tuple[Step, ...] = (("topic", {"topic": "A", "perm": 2}), ROUTE)
+"""A topic of which a broker that may not write has nothing that it could do."""
+
+
+def numbers(number: int) -> Step:
+    return ("topic", {"topic": "A", "read": number, "write": number})
+
+
+def found(
+    folder: Path, profile: str, steps: tuple[Step, ...], monkeypatch: pytest.MonkeyPatch, changed: dict[str, Callable[..., Any]], perm: str
+) -> Judged:
+    """What is said of a broker whose registrations are `changed`."""
+    with InProcess(profile).open(Setup(settings={"brokerPermission": perm})) as running, monkeypatch.context() as patched:
+        for name, otherwise in changed.items():
+            patched.setattr(Registration, name, otherwise)
+        path = performed(running, folder, *steps)
+    return judge_file(path, profile)
+
+
+def as_all(self: Registration, table: Any, *, alone: bool) -> Any:
+    """Of one topic what a registration of all tells, as if one of these had come behind its own."""
+    del alone
+    return _REGISTERED(self, table, alone=False)
+
+
+def with_more(self: Registration, table: Any, *, alone: bool) -> Any:
+    """Queues that no topic has."""
+    sent = {name: config.copy() for name, config in _REGISTERED(self, table, alone=alone).items()}
+    for config in sent.values():
+        config.read_queue_nums += 1
+    return sent
+
+
+def all_but(*hidden: int) -> Callable[..., Any]:
+    """A topic is registered alone, but not where it has so many queues."""
+
+    async def register(self: Registration, config: Any) -> None:
+        if config.read_queue_nums not in hidden:
+            await _ALONE(self, config)
+
+    return register
+
+
+def no_route(request: Command) -> Command | None:
+    """What a name server answers that knows no topic."""
+    if request.code != codes.GET_ROUTEINFO_BY_TOPIC:
+        return None
+    topic, faq = (request.ext_fields or {})["topic"], suggestion(PROFILES["P494"].name_server_faq)
+    remark = f"No topic route info in name server for the topic: {topic}{faq}"
+    return Command(codes.TOPIC_NOT_EXIST, {}, remark=remark, flag=RESPONSE, opaque=request.opaque)
+
+
+@pytest.mark.behaviour("NS-11", "NS-10")
+@pytest.mark.parametrize(("profile", "changed", "findings"), [
+    ("P511", as_all, set()),
+    ("P511", with_more, {QUEUES}),
+    ("P494", with_more, {QUEUES}),
+])  # fmt: skip
+def test_a_limited_broker_may_have_registered_all_topics_behind_one(
+    profile: str, changed: Callable[..., Any], findings: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = found(tmp_path, profile, _PERM_0, monkeypatch, {"_registered": changed}, "4")
+    assert {one.property for one in judged.findings if one.judge == "reference"} == findings
+    assert {one.property for one in judged.unconfirmed} == {QUEUES} - findings
+
+
+@pytest.mark.behaviour("NS-11")
+def test_a_broker_that_may_all_tells_the_same_of_one_topic_and_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a limited one may say is no excuse for it."""
+
+    def limited(self: Registration, table: Any, *, alone: bool) -> Any:
+        sent = {name: config.copy() for name, config in _REGISTERED(self, table, alone=alone).items()}
+        for config in sent.values():
+            config.perm = 0
+        return sent
+
+    judged = found(tmp_path, "P511", _PERM_0, monkeypatch, {"_registered": limited}, "6")
+    assert {one.property for one in judged.findings if one.judge == "reference"} == {QUEUES} and not judged.unconfirmed
+
+
+@pytest.mark.behaviour("HAZ-37", "TCM-34")
+@pytest.mark.parametrize(
+    ("profile", "hidden", "property", "certain"),
+    [
+        ("P494", (2,), QUEUES, False),  # as it was before the last change
+        ("P494", (1, 2), CODE, True),  # as it was two changes before
+        ("P533", (2,), QUEUES, True),  # nothing is registered one way
+    ],
+)
+def test_a_route_may_be_as_it_was_before_its_topics_last_change(
+    profile: str, hidden: tuple[int, ...], property: str, certain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = (numbers(1), numbers(2), ROUTE)
+    judged = found(tmp_path, profile, steps, monkeypatch, {"_register_alone": all_but(*hidden)}, "6")
+    assert ({one.property for one in judged.findings if one.judge == "reference"} == {property}) is certain
+    assert ({one.property for one in judged.unconfirmed} == {property}) is not certain
+
+
+@pytest.mark.behaviour("HAZ-37")
+def test_a_topic_whose_first_registration_is_late_may_have_no_route(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = found(tmp_path, "P494", (numbers(1), ROUTE), monkeypatch, {"_register_alone": all_but(1)}, "6")
+    assert not judged.findings
+    assert [(one.property, one.at) for one in judged.unconfirmed] == [(CODE, "client 0, request 5 (route)")]
+
+
+@pytest.mark.behaviour("HAZ-37")
+def test_what_else_is_wrong_behind_such_a_route_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = (numbers(1), numbers(2), ROUTE, numbers(3), numbers(4), ROUTE)
+    judged = found(tmp_path, "P494", steps, monkeypatch, {"_register_alone": all_but(2, 3, 4)}, "6")
+    assert [one.property for one in judged.unconfirmed] == [QUEUES]
+    assert QUEUES in {one.property for one in judged.findings}
+
+
+@pytest.mark.behaviour("HAZ-37", "TCM-30")
+@pytest.mark.parametrize("always", [True, False])
+def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_path: Path) -> None:
+    """The program is repeated: what another's registration does by chance does not come again."""
+    hides = [True]
+    with Spoilt(lambda request: no_route(request) if hides[0] else None).open() as running:
+        runner = Runner(running, tmp_path, {"profile": "P494"}, Bounds(1), mark())
+        try:
+            program = Program(1, "", (numbers(1), ROUTE))
+            path = runner.perform(program)
+            judged = judge_file(path, "P494")
+            assert not judged.findings and {one.property for one in judged.unconfirmed} == {CODE}
+            hides[0] = always
+            Confirmation(runner, tmp_path / "again", "P494", (), lambda: False).confirm([judged], {path: program})
+        finally:
+            runner.close()
+    assert {one.property for one in judged.findings} == ({CODE} if always else set())
+
+
+@pytest.mark.parametrize(("profile", "topic"), [("P494", "TBW102"), ("P511", "T")])
+def test_a_name_server_knows_what_it_did_when_all_was_tried(profile: str, topic: str) -> None:
+    deployment = ReplayDeployment(PROFILES[profile], BrokerSettings(broker_permission=4))
+    server, broker = deployment.cluster.name_server, deployment.broker
+    had = Registered(server)
+    broker.topics.table["T"] = TopicConfig("T", 4, 4, 2)
+
+    def known() -> dict[str, list[QueueData]]:
+        return {name: [one.copy() for one in rows] for name, rows in server.topic_queue_table.items()}
+
+    before = known()
+    others = had.others(topic, broker)
+    assert others
+    for other in others:
+        with had.knowing(topic, broker, other):
+            assert known().get(topic, [None]) == [other] != before.get(topic)
+        assert known() == before

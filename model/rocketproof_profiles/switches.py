@@ -502,6 +502,7 @@ class Profile:
     registers_created_alone: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: a restarted name server refuses the created topic"),
+        since("P511", False, "recorded: tests/data/releases"),
     )
     """So is a topic that a message creates or whose unit flag is set, and its thread waits for the answer; otherwise the whole table is
     registered one way (TCM-17, TCM-32, TCM-34)."""
@@ -691,7 +692,9 @@ class Profile:
     """A registration of the stored version adds the topics that the broker does not have there (NS-03)."""
 
     registers_topics: bool = switch(
-        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a name server of 4.9.4 has no route then")
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py: a name server of 4.9.4 has no route then"),
+        since("P511", False, "not recorded: 5.1.1's brokers have no such setting, by their code, and tell none"),
     )
     """A setting of brokers lets them register a single topic by a request of its own, without a version (TCM-34)."""
 

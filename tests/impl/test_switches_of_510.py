@@ -104,3 +104,17 @@ def test_a_limited_broker_registers_of_all_topics_and_of_one_alone_what_its_rele
         cluster.scheduler.complete(register(), "registration")
         seen.append(cluster.name_server.topic_queue_table["W"][0].perm)
     assert seen == [of_all, alone]
+
+
+@pytest.mark.parametrize(("profile", "alone", "behind"), [("P494", 2, 2), ("P511", 2, 0), ("P514", 0, 0)])
+@behaviour("NS-11", "TCM-17")
+def test_up_to_5_1_1_all_topics_are_registered_with_one_that_a_message_makes(profile: str, alone: int, behind: int) -> None:
+    cluster = Cluster(profile=PROFILES[profile], broker_permission=2)
+    registration, topics = cluster.broker().registration, cluster.broker().topics
+    seen = []
+    for topic, register in ((TopicConfig("R", perm=4), registration.register_updated), (TopicConfig("B"), registration.register_created)):
+        topics.update(topic)
+        cluster.scheduler.complete(register(topic), "registration")
+        cluster.scheduler.settle()
+        seen.append(cluster.name_server.topic_queue_table["R"][0].perm)
+    assert seen == [alone, behind]

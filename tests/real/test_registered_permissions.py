@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from rocketproof_impl.route import decode_route
 from rocketproof_properties.deployments.apache import Apache, profile_of
 from rocketproof_properties.deployments.connection import call
-from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.runs.waiting import until
 from rocketproof_properties.steps.vocabulary import plain
@@ -24,6 +26,8 @@ TOLD = {
     "5.3.3": [MASKED, MASKED],
 }
 """By the release, what is registered of all topics at a start, and of each when an administrator changes it."""
+BESIDE = {"4.9.4": [2, 2], "5.0.0": [2, 0], "5.1.1": [2, 0], "5.1.4": [0, 0]}
+"""By the release, what a broker that may not read registers of a topic: alone, and when a message makes another one."""
 SOON = 5.0
 
 
@@ -34,6 +38,25 @@ def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
         assert told(running) == TOLD[version]
     with InProcess(profile_of(version)).open() as ours:
         assert told(ours) == TOLD[version]
+
+
+@pytest.mark.parametrize("version", BESIDE)
+@pytest.mark.behaviour("NS-11", "TCM-17")
+def test_what_is_registered_of_a_topic_when_a_message_makes_another(version: str) -> None:
+    setup = Setup(settings={"brokerPermission": "2"})
+    with Apache(version).open(setup) as running:
+        assert beside_another(running) == BESIDE[version]
+    with InProcess(profile_of(version)).open(setup) as ours:
+        assert beside_another(ours) == BESIDE[version]
+
+
+def beside_another(running: Deployment) -> list[int]:
+    """The permission in the route of a topic that may only be read, before and behind a message that makes another topic."""
+    change(running, "R", 4, 4)
+    before = settled(running, 4, ("R",))
+    assert call(running.brokers[BROKER], plain("send", topic="B", default="TBW102", nums=4)).code == 0
+    behind = until(lambda: routes(running, ("R", "B")), lambda rows: rows["B"] != (-1, -1), SOON, 0.1)
+    return [before["R"], behind["R"][0]]
 
 
 def told(running: Deployment) -> list[dict[str, int]]:
@@ -52,16 +75,16 @@ def change(running: Deployment, topic: str, perm: int, read: int) -> None:
     assert call(running.brokers[BROKER], plain("topic", topic=topic, perm=perm, read=read, write=4)).code == 0
 
 
-def settled(running: Deployment, read: int) -> dict[str, int]:
+def settled(running: Deployment, read: int, topics: Iterable[str] = TOPICS) -> dict[str, int]:
     """The permissions of the topics' routes, once they are those of topics with so many queues to read."""
-    found = until(lambda: routes(running), lambda rows: all(row == (row[0], read) for row in rows.values()), SOON, 0.1)
+    found = until(lambda: routes(running, topics), lambda rows: all(row == (row[0], read) for row in rows.values()), SOON, 0.1)
     return {topic: perm for topic, (perm, _) in found.items()}
 
 
-def routes(running: Deployment) -> dict[str, tuple[int, int]]:
+def routes(running: Deployment, topics: Iterable[str]) -> dict[str, tuple[int, int]]:
     assert running.name_server is not None
     found = {}
-    for topic in TOPICS:
+    for topic in topics:
         answer = call(running.name_server, plain("route", topic=topic))
         queues = decode_route(answer.body or b"").queue_datas if answer.code == 0 else []
         found[topic] = (queues[0].perm, queues[0].read_queue_nums) if queues else (-1, -1)

@@ -24,6 +24,7 @@ from ..steps.names import is_anybodys
 from ..steps.vocabulary import Step
 from . import pool, requests, settings
 from .draws import examples
+from .phrase import WAITING, Phrase
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
 from .strategies import PROGRAMS
 from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
@@ -54,7 +55,7 @@ class Program:
 
     @property
     def waits(self) -> bool:
-        return any(name in pool.WAITING for name, _ in self.steps)
+        return any(name in WAITING for name, _ in self.steps)
 
     def without(self, names: Collection[str]) -> Program:
         """It without the steps of these names."""
@@ -178,7 +179,7 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     return made
 
 
-def _ending(seen: pool.Seen, parts: Sequence[pool.Phrase]) -> list[Step]:
+def _ending(seen: pool.Seen, parts: Sequence[Phrase]) -> list[Step]:
     """A program of which nothing comes later, and behind it the end of the process."""
     steps = pool.program(seen, parts)
     while pool.lasts(steps):

@@ -17,6 +17,7 @@ from rocketproof_impl.broker.hold import PullRequestHoldService
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.remoting import headers
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import batch
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
@@ -31,7 +32,7 @@ from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import Other, load
 from rocketproof_properties.runs.recording import KEPT
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.steps.vocabulary import EVERY, Step, plain
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
@@ -104,6 +105,32 @@ def test_a_record_too_large_to_be_written_down_is_pulled_and_found(asking_: Step
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
+LACKING = [one for one in PHRASES if any(EVERY in values.get("without", ()) for _, values in one.steps)]
+
+
+def without_any_field() -> list[Step]:
+    """Each request that a phrase asks without any of its fields."""
+    return [(kind, {**args, "without": EVERY}) for one in LACKING for kind, args in ordinary(one.name) if "without" in args]
+
+
+def test_what_lacks_all_fields_is_answered_as_the_reference_does(running: Deployment, tmp_path: Path) -> None:
+    assert plain("max_offset", without=EVERY).ext_fields is None
+    half = ("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
+    found = judged(running, tmp_path, half, *without_any_field())
+    assert {"end", "pull", "find", "delete"} <= {kind for kind, _ in without_any_field()}
+    assert "reference" in found.by and not found.findings and not found.unconfirmed
+
+
+def test_who_takes_what_is_missing_for_something_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def filled(kind: Any, names: headers.Layout) -> Any:
+        return kind(*(("" if parse is headers.text else 0) if headers.is_missing(absent) else absent for _, _, parse, absent in names))
+
+    with monkeypatch.context() as changed:
+        changed.setattr(headers, "_empty", filled)
+        path = performed(running, tmp_path, ("send", {}), ("max_offset", {"without": EVERY}))
+    assert [one.property for one in judge_file(path, running.name.partition(":")[2]).findings]
+
+
 @pytest.fixture(scope="module", params=["P494", "P533"])
 def asking(request: pytest.FixtureRequest) -> Iterator[Deployment]:
     with InProcess(request.param).open(Setup(settings=STARTED[ASKED])) as made:
@@ -141,6 +168,25 @@ def test_a_wrong_question_about_a_half_message_is_found(
         changed.setattr(owner, attribute, otherwise)
         path = performed(asking, tmp_path, *ordinary("a half message that is asked about"))
     assert [one.property for one in judge_file(path, asking.name.partition(":")[2]).findings]
+
+
+_COMMIT = HalfQueueRound._commit
+HOW_FAR: dict[str, Callable[..., None]] = {
+    "it does not say how far it is": lambda *_: None,
+    "it says that it is further": lambda self, topic, offset: _COMMIT(self, topic, offset + 100),
+}
+
+
+@pytest.mark.parametrize("what", HOW_FAR)
+def test_a_check_that_is_not_where_it_says_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that begins with all ends of transactions anew after each start, or passes over some."""
+    profile = asking.name.partition(":")[2]
+    steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("end", {"one_way": False}), ("checked", {})]
+    monkeypatch.setattr(client, "QUESTION", 2.0)
+    with monkeypatch.context() as changed, InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
+        changed.setattr(HalfQueueRound, "_commit", HOW_FAR[what])
+        path = performed(own, tmp_path, *steps)
+    assert "checked" in [one.property.rpartition(".")[2] for one in judge_file(path, profile).findings]
 
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")

@@ -34,6 +34,9 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no request of ours tells what a broker counts": (
         *("broker/statistics:", "broker/answering:count_", "broker/sendback:count_", "store/result:PutResult.ok"),
     ),
+    "no request of ours asks who the clients of a group are": (
+        "broker/heartbeat:ClientManageProcessor._heart_beat part data.get('clientID')",
+    ),
     "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
     "nobody holds the lock of topics for three seconds": (
         "broker/topics:TopicConfigManager._create part config is not None and create_new",
@@ -59,6 +62,7 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "files of the log are kept for an hour at least, which is longer than programs take": (
         "store/consumequeue:ConsumeQueue.correct_min",
+        "store/bytime:offset_at dropped return 0",
         "broker/progress:ConsumerManageProcessor._query boundary store.min_offset",
     ),
     "no buffer is written before the file": (

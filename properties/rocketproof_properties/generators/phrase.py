@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..steps.vocabulary import plain
+from ..steps.vocabulary import EVERY, plain
 
 Values = Mapping[str, Sequence[Any]]
-WAITING: Final = ("time", "question", "notified")
+WAITING: Final = ("time", "question", "notified", "checked")
 """Steps that take seconds."""
 
 
@@ -63,8 +63,9 @@ def many(
 
 
 def formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
-    """A request that lacks one of its fields, `but` none of these, and one that has no number where there should be one."""
+    """A request that lacks one of its fields, or all of them, but none of `but`, and one that has no number where there should be one."""
     fields = {name: text for name, text in (plain(kind).ext_fields or {}).items() if name not in but}
+    lacks = [name for name in (*fields, EVERY) if name not in but]
     texts = [(name, "x") for name, text in fields.items() if text.isdecimal()]
-    lacking = one(kind, {**values, "without": [*fields]}, name=f"{kind} without a field")
+    lacking = one(kind, {**values, "without": lacks}, name=f"{kind} without a field")
     return lacking, *([one(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])

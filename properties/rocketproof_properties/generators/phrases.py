@@ -9,6 +9,7 @@ from rocketproof_impl.java import LONG_MAX
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.topics import TEMPLATE
 
+from ..steps.vocabulary import EVERY
 from .phrase import Phrase, Values, formed, many, one
 from .settings import ASKED, READ_ONLY
 from .strategies import NAMES, ODD_NAMES
@@ -52,7 +53,7 @@ _SENT: Final[Values] = {
     "default": (TEMPLATE, "DefaultCluster", "SELF_TEST_TOPIC", "nowhere", "B"),
     "without": (
         None, "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
-        "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch",
+        "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", EVERY,
     ),
     "altered": (None, *_TEXTS),
 }  # fmt: skip
@@ -64,7 +65,7 @@ _BACK: Final[Values] = {
     "version": (399, 120),
     "unit": (False, True),
     "named": (True, False),
-    "without": (None, "group", "offset", "delayLevel", "unitMode"),
+    "without": (None, "group", "offset", "delayLevel", "unitMode", EVERY),
 }
 TOPIC: Final[Values] = {
     "topic": ("A", "B", "T", "%RETRY%g", "%DLQ%g", "a b", "täg", TEMPLATE),
@@ -192,7 +193,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     many(
         "a half message that is asked about", ("heartbeat", {"group": ("producers",)}),
         ("send", {**ANY, **HALF, "body": ("a", "täg"), "flag": (0, 7)}), ("question", {}),
-        ("end", {"commit": (True, False), "one_way": (False,)}),
+        ("end", {"commit": (True, False), "one_way": (False,)}), ("checked", {}),
         lasting=True, needs=ASKED,
     ),
     # topics and groups
@@ -211,7 +212,8 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         ("send", {**ANY, "default": ("T",), "nums": (4, 1, 9, 0)}),
     ),
     many(
-        "a topic with an order, of a broker that may not write", ("topic", {"topic": ("A",), "order": (True,), "perm": (6, 4, 7)}),
+        "a topic with an order, of a broker that may not write",
+        ("topic", {"topic": ("A",), "order": (True,), "sys_flag": (1, 2, 3, 0), "perm": (6, 4, 7)}),
         ("send", {**ANY, "code": _SENT["code"]}), ("send", {**_BATCH, "topic": ("A",)}), needs=READ_ONLY,
     ),
     one("group", _GROUP),
@@ -241,6 +243,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     one("search", {"topic": _NAMED, "queue": (0, 1, 8, -1), "time": (0, LONG_MAX, -1), "upper": (None, True, False)}),
     many("messages by a time", ("send", {**_BATCH, "topic": ("A",)}), ("search", {**OF_A, "time": (LONG_MAX, 0), "upper": (None, True)})),
     one("pull", {"topic": _NAMED, "queue": (0, 1, 4, -1), "offset": (0, 1, 100, -1), "most": (32, 1, 0)}),
+    many(
+        "a pull of several tags", ("send", {"topic": ("A",), "queue": (0,), "properties": ({}, {"TAGS": "t"})}),
+        ("send", {"topic": ("A",), "queue": (0,), "properties": ({"TAGS": "t"}, {"TAGS": "u"}, {})}),
+        ("pull", {"topic": ("A",), "tags": ("t||", "t || u", "||t", " t ", "||", " ", "u|| ||t", "t|u", "t||*")}), lasting=True,
+    ),
     many("a pull behind the end", ("send", _PLAIN), ("pull", {"topic": ("A",), "offset": (2, 1, 3)}), lasting=True),
     many(
         "a pull that is held", ("send", {"topic": ("W",)}), ("meet", {}),
@@ -285,9 +292,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         ("pull", {"topic": ("A",), "group": ("g", "h")}),
     ),
     many(
-        "what a consumer has subscribed to", ("send", {**ANY, "queue": (0,)}),
+        "what a consumer has subscribed to", ("send", {**ANY, "queue": (0,)}), ("send", {"topic": ("B",), "queue": (0,)}),
         ("consumer", {"topic": ("A", "B"), "version": (1, 2), "tag": ("", "t"), "model": ("CLUSTERING", "BROADCASTING")}),
-        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,), "version": (0, 1, 2)}), lasting=True,
+        ("pull", {"topic": ("A",), "group": ("g",), "tags": (None,), "version": (0, 1, 2)}),
+        ("pull", {"topic": ("B",), "group": ("g",), "tags": (None,)}), lasting=True,
     ),
     many(
         "a subscription that changes", ("send", {**ANY, "queue": (0,)}), ("consumer", {"topic": ("A",), "version": (2,)}),
@@ -319,7 +327,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     # requests that lack something
     # 5.3.3 fails at other places: where it counts creations, compares an equal topic, or looks for a topic's mapping
-    *formed("topic", OF_A, but=("topic", "topicFilterType")),
+    *formed("topic", OF_A, but=("topic", "topicFilterType", EVERY)),
     *(phrase for kind in ("delete", "max_offset", "stats") for phrase in formed(kind, OF_A)),
     *(phrase for kind in ("pull", "commit") for phrase in formed(kind, {**OF_A, "group": ("g",)})),
     *formed("progress", {**OF_A, "group": ("g",)}, but=("topic",)),
@@ -327,6 +335,15 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     *formed("search", {**OF_A, "time": (0,)}),
     *formed("view", {"place": (-1,)}),
     *formed("find", {**OF_A, "key": ("k",)}),
+    many(
+        "an end that lacks something", _HALF_ONE,
+        ("end", {
+            "commit": (True, False), "one_way": (False,),
+            "without": (
+                "commitLogOffset", "commitOrRollback", "tranStateTableOffset", "producerGroup", "fromTransactionCheck", "msgId", EVERY,
+            ),
+        }), lasting=True, switch=("half_messages", True),
+    ),
     one("heartbeat", {"group": (None, "g")}),
     one("unknown", {"code": (9999, 38), "one_way": (False, True)}, lasting=True),
 )  # fmt: skip

@@ -245,7 +245,7 @@ class Follower:
             fields["sysFlag"] = str(int(fields["sysFlag"]) & ~PULL_SUSPENDS)
         if is_by_key(asked):
             fields = keys.at_any_time(fields)
-        if asked.op == "end_transaction":
+        if asked.op == "end_transaction" and "tranStateTableOffset" in fields:
             offset, place = fields["tranStateTableOffset"], asked.fields.get("commitLogOffset", "")
             fields["tranStateTableOffset"] = self.halves.get((place, offset)) or self.halves.get(("", offset), offset)
         return fields

@@ -80,6 +80,8 @@ class Reference:
                 self.followed.pass_to(item.millis)
             if isinstance(item, Other) and item.op == "question":
                 yield from self._questioned(item)
+            elif isinstance(item, Other) and item.op == "checked":
+                yield from _checked(item)
             elif isinstance(item, Other) and item.op == "notified":
                 yield from self._notified(item)
             elif isinstance(item, Other):
@@ -258,6 +260,15 @@ class Reference:
         """Whether the same client asks for the same route next."""
         later = next((one for one in self.history.asked if one.seq > asked.seq and one.process == asked.process), None)
         return later is not None and later.op == "route" and later.fields == asked.fields
+
+
+def _checked(item: Other) -> Iterator[Difference]:
+    """How far the check of half messages is, which has had the time to come as far as its queues were long, and can be no further than they
+    are long now (TRX-05)."""
+    for topic, far in item.value.get("reached", {}).items():
+        least, most = item.value["before"][topic], item.value["after"][topic]
+        if least is not None and most is not None and not least <= (far or 0) <= most:
+            yield Difference("checked", far, f"at least {least}, at most {most}", f"{topic}, event {item.seq} (checked)", item.seq)
 
 
 def _in_queue(data: bytes | None) -> list[int]:

@@ -15,7 +15,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
-from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.operations import STRAY
 
 from ..deployments.comeback import come_back
@@ -52,6 +52,10 @@ DISPATCHING: Final = 0.05
 BEHIND: Final = 5.0
 """Seconds that a busy broker may need for that."""
 ASKED_AGAIN: Final = 4
+CHECKED: Final = (HALF_TOPIC, OP_HALF_TOPIC)
+"""The topics of the two queues that the check of half messages goes through."""
+CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
+"""The group under which a broker notes how far that is."""
 MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 """Of a broker: its address, and the place in the log."""
 
@@ -95,6 +99,8 @@ class Client:
             self._hang_up()
         elif name == "question":
             self._wait_for_question()
+        elif name == "checked":
+            self._wait_for_check()
         elif name == "notified":
             self._write_notifications()
         elif name == "crash":
@@ -137,6 +143,28 @@ class Client:
             line.strays.remove(found)
             told = answer_data(found)
         self._recording.add("info", self.process, "question", {**told, "client": self.process})
+
+    def _wait_for_check(self) -> None:
+        """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, and how long
+        they were before and are behind that."""
+        broker, told = self._context.broker, dict[str, Any](at=wall())
+        time.sleep(DISPATCHING)
+        try:
+            with self._deployment.connect(broker) as line:
+
+                def read(step: str, **given: Any) -> dict[str, int | None]:
+                    answers = {topic: line.ask(plain(step, topic=topic, **given), PATIENCE) for topic in CHECKED}
+                    return {topic: offset_of(answer) for topic, answer in answers.items()}
+
+                def far() -> dict[str, int | None]:
+                    return read("progress", group=CHECK_GROUP)
+
+                before = read("max_offset")
+                reached = until(far, lambda found: all((found[topic] or 0) >= (before[topic] or 0) for topic in CHECKED), QUESTION, LATE)
+                told |= {"before": before, "reached": reached, "after": read("max_offset")}
+        except RemotingError as error:
+            told["error"] = worded(error)
+        self._recording.add("info", self.process, "checked", {**told, "client": self.process})
 
     def _write_notifications(self) -> None:
         """Write down of which groups the broker has said by now that their consumers are others."""
@@ -325,6 +353,12 @@ def _wait_for_change(line: Connection, change: Call) -> None:
     answers to another. That names no topic, and is refused."""
     with suppress(RemotingError):
         line.ask(replace(change, fields={}).command(), PATIENCE)
+
+
+def offset_of(answer: Command) -> int | None:
+    """The offset that an answer tells; None where it tells none."""
+    told = (answer.ext_fields or {}).get("offset", "")
+    return int(told) if answer.code in OK and told.removeprefix("-").isdecimal() else None
 
 
 def _is_placed(call: Call, properties: Mapping[str, str]) -> bool:

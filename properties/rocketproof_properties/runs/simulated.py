@@ -125,6 +125,8 @@ class SimulatedRun:
                 self._lines.pop(address).close()
         elif name == "question":
             self._wait_for_question()
+        elif name == "checked":
+            self._check()
         elif name == "notified":
             self._write_notifications()
         elif name != "meet":
@@ -176,13 +178,17 @@ class SimulatedRun:
     def _wait_for_question(self) -> None:
         """Let time pass, and the brokers look for half messages of which nobody says anything; the producer is who said last that it is
         there."""
-        self.deployment.act("time", millis=PATIENCE)
-        for node in self.cluster.nodes.values():
-            self.cluster.scheduler.complete(node.running.transaction_check.check())
+        self._check()
         there = [asked.event.process for asked in self._asked if asked.event.op == "heartbeat"]
         heard = next(iter(self._questions), {"code": None, "client": there[-1] if there else ""})
         self._questions.clear()
         self._add("info", str(heard["client"]), "question", heard)
+
+    def _check(self) -> None:
+        """Let time pass, and the brokers go through their half messages once."""
+        self.deployment.act("time", millis=PATIENCE)
+        for node in self.cluster.nodes.values():
+            self.cluster.scheduler.complete(node.running.transaction_check.check())
 
     def _write_notifications(self) -> None:
         """Each consumer that was told something has a connection of its own."""

@@ -39,9 +39,11 @@ class Call:
 
 
 def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version: int = VERSION) -> Command:
-    """What goes over the wire: the send requests with short names have them here (REM-04)."""
+    """What goes over the wire: the send requests with short names have them here (REM-04). A request without any field has no table of
+    them, as those that Java's clients make without a header."""
     short = code in (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)
-    return Command(code, {SHORT_NAMES.get(n, n): v for n, v in fields.items()} if short else dict(fields), body, version=version)
+    named = {SHORT_NAMES.get(n, n): v for n, v in fields.items()} if short else dict(fields)
+    return Command(code, named or None, body, version=version)
 
 
 def may_be_held(op: str, fields: Mapping[str, str]) -> bool:

@@ -32,6 +32,8 @@ ADDRESSED: Final = ("client", "broker")
 """Arguments of any step: who does it, and to which broker it goes."""
 FORMED: Final = ("without", "altered")
 """Arguments of any request: the name of a field that is left out, and that of one with the text that it gets instead."""
+EVERY: Final = "*"
+"""The name of a field that stands for all of them: such a request has no table of fields at all."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
     "hang_up": _does("a client closes its connections, whatever it waits for"),
     "question": _does("a producer waits until the broker asks it what became of a half message"),
+    "checked": _does(
+        "somebody waits until the check of half messages is as far as its two queues are long by now, and writes down how far"
+    ),
     "notified": _does("a consumer writes down what its broker has told it of its groups by now, and waits for one such message"),
     "meet": _does("all clients wait for each other"),
     "produce": _does("a producer sends a message, whatever comes of it", Capability.PRODUCERS, topic="A", producer=0),
@@ -156,7 +161,7 @@ def request_of(step: Step, context: Context) -> Call | None:
 
 def _formed(call: Call, without: str | None, altered: tuple[str, str] | None) -> Call:
     """The request with its fields as the step wants them."""
-    fields = {name: value for name, value in call.fields.items() if name != without}
+    fields = {name: value for name, value in call.fields.items() if without not in (name, EVERY)}
     return replace(call, fields=fields if altered is None else {**fields, altered[0]: altered[1]})
 
 

@@ -17,7 +17,7 @@ from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_model.specification.committing import UNTOLD as UNTOLD_OFFSET
 from rocketproof_profiles import classify, java_length
-from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
@@ -56,6 +56,8 @@ COMMON = (SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC)
 """Topics whose queues all clients of a broker fill, and the check of half messages."""
 UNTOLD = "ends of transactions that nobody recorded"
 OTHERS = "offsets of groups of which others may have told"
+_OF_AN_END = frozenset({"producerGroup", "tranStateTableOffset", "commitLogOffset", "commitOrRollback", "msgId"})
+"""The fields that the end of a transaction needs."""
 
 
 @dataclass
@@ -217,8 +219,8 @@ class PlacedChecker(PartChecker):
         return (one for one in self.part.asked if one.op in SENDS)
 
     def _record(self, one: Operation) -> Record | None:
-        """The record that a request names by its place in the log, None if no answer told of it before."""
-        seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset"), (0, None))
+        """The record that a request names by its place in the log, None if no answer told of it before, or the request names no place."""
+        seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset", -1), (0, None))
         return record if seq < one.opened else None
 
     # What is asked
@@ -276,12 +278,16 @@ class PlacedChecker(PartChecker):
 
     def _ended_transaction(self, one: Operation, ended: Ended | None, claims: Claims) -> Request | None:
         """The end of a transaction; of an unknown kind it is none, and nobody hears of it."""
+        if not self.profile.half_messages:
+            return Refused(self.machine, REQUEST_CODE_NOT_SUPPORTED, "there are no half messages", one.code if ended else None)
+        if not one.fields.keys() >= _OF_AN_END and not self.profile.null_fields:
+            return Refused(self.machine, SYSTEM_ERROR, "the end of a transaction names its half message", one.code if ended else None)
         if self._slave:
             return Refused(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", one.code)
         record, kind = self._record(one), ended_kind(one)
         if not kind:
             return None
-        meant = one.fields.get("producerGroup"), one.number("tranStateTableOffset")
+        meant = one.fields.get("producerGroup"), one.number("tranStateTableOffset", -1)
         fitting = record is not None and (record.group, record.offset) == meant
         name, queue = record.real if record is not None and record.real is not None else (HALF_TOPIC, 0)
         way = self._codes_of_way({"step": "end", "found": record is not None, "fitting": fitting})

@@ -100,7 +100,7 @@ def measured(profile: str, step: Step) -> Sent:
 
 
 def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> None:
-    programs = [one for one in generate(Choice("P494", 900, 4, configure=True, start=True, end=True)) if one.source == POOL]
+    programs = [one for one in generate(Choice("P494", 1000, 4, configure=True, start=True, end=True)) if one.source == POOL]
     steps = [step for one in programs for step in one.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
     offered = {

@@ -34,6 +34,9 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no request of ours tells what a broker counts": (
         *("broker/statistics:", "broker/answering:count_", "broker/sendback:count_", "store/result:PutResult.ok"),
     ),
+    "a record of ends that one round of checks leaves is closed by the next": (
+        "broker/transactioncheck:_Operations.take dropped self._close",
+    ),
     "no request of ours asks who the clients of a group are": (
         "broker/heartbeat:ClientManageProcessor._heart_beat part data.get('clientID')",
     ),

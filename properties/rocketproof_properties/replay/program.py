@@ -268,7 +268,7 @@ def _checked(item: Other) -> Iterator[Difference]:
     for topic, far in item.value.get("reached", {}).items():
         least, most = item.value["before"][topic], item.value["after"][topic]
         if least is not None and most is not None and not least <= (far or 0) <= most:
-            yield Difference("checked", far, f"at least {least}, at most {most}", f"{topic}, event {item.seq} (checked)", item.seq)
+            yield Difference("checked", [topic, far], f"at least {least}, at most {most}", f"event {item.seq} (checked)", item.seq)
 
 
 def _in_queue(data: bytes | None) -> list[int]:

@@ -539,7 +539,7 @@ class Profile:
     )
     """Properties are too long by their bytes, when the message is encoded; otherwise first by their characters, before (STO-02)."""
 
-    encode_first: bool = switch(False, since("P49", True), since("P490", False, "not recorded: 4.9.0 encodes in its lock, by its source"))
+    encode_first: bool = switch(False, since("P49", True), since("P490", False, "recorded: tests/data/releases"))
     """A message is encoded, and its sizes are tested, before the lock and before its queue has an offset (APP-06)."""
 
     limits_name_bytes: bool = switch(False, since("P510", True, "recorded: tests/data/releases"))
@@ -622,9 +622,7 @@ class Profile:
     )
     """A start moves what delayOffset.json says into the queues as they are now (REC-05)."""
 
-    discards_delayed_halves: bool = switch(
-        False, since("P49", True), since("P460", False, "not recorded: 4.6.1 is the first that looks at the topic, by its code")
-    )
+    discards_delayed_halves: bool = switch(False, since("P49", True), since("P460", False, "recorded: tests/data/releases"))
     """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
     trusts_failed_force: bool = switch(
         True, since("P540", False, "not recorded: taken from a description of 5.4.0's sources, as no client sees it")

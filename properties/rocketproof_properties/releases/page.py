@@ -28,6 +28,8 @@ from .switching import Recorded
 SUFFIX: Final = ".ndjson.gz"
 _PLACE: Final = re.compile(r", \w+\(\w+\.py:\d+\)")
 """Where the implementation has thrown."""
+_LONGEST, _BEFORE = 200, 40
+"""Characters of a value, and of what two long values begin with alike."""
 _HEAD: Final = """# What changed from release to release
 
 What a client of Apache RocketMQ sees of a broker and a name server, where two releases do otherwise. Each entry is a rule of the model
@@ -107,8 +109,8 @@ def _shown(profile: Profile, change: Change, path: Path) -> str:
     lines = [
         f"\nRecorded of {release}{needs}:\n\n{steps}\n",
         f"\n| {told} | |\n| --- | --- |",
-        f"| {release} | {_cell(first.recorded, names)} |",
-        f"| as before | {_cell(first.found, names)} |\n",
+        *(f"| {who} | `{text}` |" for who, text in zip((release, "as before"), _cells(first.recorded, first.found, names), strict=True)),
+        "",
     ]
     return "\n".join(lines)
 
@@ -118,9 +120,20 @@ def _cut(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _cell(value: Any, names: Names) -> str:
+def _cells(recorded: Any, found: Any, names: Names) -> list[str]:
+    """Two values as the page has them; of those that have no words what they begin with alike is left out, but for its end."""
+    texts = [_text(one, names) for one in (recorded, found)]
+    short = [textwrap.shorten(one, _LONGEST, placeholder="…") for one in texts]
+    if "…" not in short:
+        return short
+    other = (at for at, (one, two) in enumerate(zip(*texts, strict=False)) if one != two)
+    alike = max(0, next(other, min(map(len, texts))) - _BEFORE)
+    return [f"…{one[alike : alike + _LONGEST]}" for one in texts]
+
+
+def _text(value: Any, names: Names) -> str:
     text = _PLACE.sub("", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
-    return "`" + textwrap.shorten(names.bare(text).replace("|", "¦").replace("`", "'"), 200, placeholder="…") + "`"
+    return names.bare(text).replace("|", "¦").replace("`", "'")
 
 
 def main() -> None:

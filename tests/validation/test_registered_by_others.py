@@ -94,7 +94,7 @@ def test_a_limited_broker_may_have_registered_all_topics_behind_one(
     profile: str, changed: Callable[..., Any], findings: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = found(tmp_path, profile, _PERM_0, monkeypatch, {"_registered": changed}, "4")
-    assert {one.property for one in judged.findings if one.judge == "reference"} == findings
+    assert {one.property for one in judged.findings if one.judge == "reference" or not findings} == findings
     assert {one.property for one in judged.unconfirmed} == {QUEUES} - findings
 
 
@@ -126,7 +126,7 @@ def test_a_route_may_be_as_it_was_before_its_topics_last_change(
 ) -> None:
     steps = (numbers(1), numbers(2), ROUTE)
     judged = found(tmp_path, profile, steps, monkeypatch, {"_register_alone": all_but(*hidden)}, "6")
-    assert ({one.property for one in judged.findings if one.judge == "reference"} == {property}) is certain
+    assert {one.property for one in judged.findings if one.judge == "reference" or not certain} == ({property} if certain else set())
     assert ({one.property for one in judged.unconfirmed} == {property}) is not certain
 
 

@@ -167,6 +167,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     one("send", _RETRIED, name="a retry by a send", lasting=True),
     one("back", _BACK, lasting=True),
     many("a record given up", ("send", ANY), ("back", {**_BACK, "level": (-1,), "record": (0, 1)})),
+    many("a record given up without its topic", ("send", ANY), ("back", {"level": (-1,), "named": (False,), "group": ("g", "h")})),
     many("a record given back", ("send", ANY), ("back", {**_BACK, "level": (0, 1, 3)}), lasting=True),
     many("a record given back to who may not write", ("send", ANY), ("back", {**_BACK, "level": (-1, 0)}), needs=READ_ONLY),
     one("back", {"offset": (-1, 10**9, 2**40), "group": ("g",)}, name="a place given back"),

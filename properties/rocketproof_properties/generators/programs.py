@@ -25,7 +25,7 @@ from ..steps.vocabulary import Step
 from . import pool, requests, settings
 from .draws import examples
 from .phrase import WAITING, Phrase
-from .settings import ALONE, ASKED, CONFIGURED, ENDED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
+from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
 from .strategies import PROGRAMS
 from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
@@ -138,7 +138,7 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
     rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
     rows += [(about.REGISTERED, "")] if choice.name_server else []
     for needs in choice.needs[1:]:
-        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ASKED: [], ENDED: [], LARGE: []}.get(
+        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ASKED: [], ENDED: [], LARGE: [], FLUSHED: []}.get(
             needs, [(about.SENT if needs in STARTED else REQUESTS, needs)]
         )
     rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in choice.needs]
@@ -160,19 +160,19 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     safe = [one for one in parts if not one.unread and not one.large]
     large = [one for one in parts if not one.unread and one.large]
     ended = [one for one in parts if not one.lasting]
-    named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE)]
+    named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
     turns = [each for needs in (*named, *_drawn_settings(choice)) for each in ("", needs)] or [""]
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
     rare = {every // 4: ASKED} if own.get(ASKED) and profile.half_messages else {}
-    rare |= {every // 2: LARGE, 0: ENDED}
+    rare |= {every // 2: FLUSHED if profile.rechecks_after_flush else LARGE, 0: ENDED}
     made = []
     for number in range(count):
         checked = own.get(ENDED, []) if number % _EVERY_CHECK == _EVERY_CHECK - 1 else []
         needs = ENDED if checked else one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
-        own_first = {LARGE: (large, safe), ASKED: (own.get(ASKED, []), ends), ENDED: (checked, [])}
+        own_first = {LARGE: (large, safe), FLUSHED: (large, safe), ASKED: (own.get(ASKED, []), ends), ENDED: (checked, [])}
         first, behind = own_first.get(needs, (own.get(needs, []), safe))
         if first:
-            steps = pool.filling(seen, first, behind)
+            steps = [*pool.filling(seen, first, behind), *([_LAST] if needs in (LARGE, FLUSHED) else [])]
         else:
             steps = _ending(seen, ended) if needs == ENDED else pool.program(seen, safe)
         made.append(Program(0, POOL, tuple(steps), needs))
@@ -198,7 +198,9 @@ _EVERY_END, _FEWEST_ENDS = 50, 5
 """One program of the pool in so many ends a process, and one has large messages, as both take long; but not fewer than these in a run."""
 _EVERY_CHECK: Final = 200
 """One program of the pool in so many lets a producer wait for a question on a broker that may ask nobody any more."""
-_END: Final[tuple[Step, ...]] = (("send", {"topic": "B"}), ("crash", {}))
+_LAST: Final[Step] = ("send", {"topic": "B"})
+"""Once it is in its queue, so is a dead letter before it that no answer tells of, however large it is."""
+_END: Final[tuple[Step, ...]] = (_LAST, ("crash", {}))
 _SOMETHING: Final[tuple[Step, ...]] = (("send", {}),)
 _MOST_ROUTES: Final = 3
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..generators import settings
 from ..generators.programs import Program
-from ..generators.settings import ENDED, LARGE
+from ..generators.settings import ENDED, FLUSHED, LARGE
 
 EARLY: Final = 4
 """One in so many programs behind which a process ends comes before all others, and each that waits for a question on such a broker."""
@@ -16,7 +16,8 @@ EARLY: Final = 4
 def stages_of(groups: Mapping[str, Sequence[Program]]) -> list[dict[str, Sequence[Program]]]:
     """What is performed on one target after the other: the programs of each configuration. Some of those that have a broker for themselves
     come first, and those with the largest messages behind them: they take long, and what they show nobody should have to wait for."""
-    found = sorted(({needs: groups[needs] for needs in stage} for stage in settings.stages(groups)), key=lambda stage: LARGE not in stage)
+    found = [{needs: groups[needs] for needs in stage} for stage in settings.stages(groups)]
+    found.sort(key=lambda stage: not {LARGE, FLUSHED} & stage.keys())
     ending = [one for one in groups.get(ENDED, ()) if not one.waits]
     asking = [one for one in groups.get(ENDED, ()) if one.waits]
     early = len(ending) // EARLY

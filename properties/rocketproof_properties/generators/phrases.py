@@ -146,6 +146,8 @@ _LATER: Final = ("time", {"millis": (LONGEST_WAIT,)})
 _DELETED: Final = ("delete", {"topic": ("A",)})
 OF_A: Final[Values] = {"topic": ("A",)}
 _OF_GROUP: Final[Values] = {"topic": ("A",), "queue": (0,), "group": ("g",)}
+_GROUP_G: Final = ("group", {"group": ("g", "h")})
+"""Later releases take no progress of a group that they do not know."""
 _BEGINS: Final = (None, ("setZeroIfNotFound", "false"), ("setZeroIfNotFound", "true"))
 
 OF_BROKERS: Final[tuple[Phrase, ...]] = (
@@ -160,6 +162,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     many(
         "a delayed half message", ("send", {**ANY, "properties": ({"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"},)}), _LATER,
         ("end", {"commit": (True, False)}), lasting=True,
+    ),
+    many(
+        "a delayed half message that ends at once",
+        ("send", {**ANY, "properties": ({"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "3"},)}),
+        ("end", {"commit": (True, False), "one_way": (False, True)}), lasting=True,
     ),
     many("a retry comes", ("send", ANY), ("back", {**_BACK, "level": (1,)}), _LATER, ("pull", {"topic": ("%RETRY%g",)}), lasting=True),
     many("a message again", ("send", ANY), ("send", ANY), ("earliest", _PLAIN)),
@@ -227,7 +234,8 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     many("a deleted topic", ("send", _PLAIN), _DELETED, ("max_offset", {"topic": ("A",)}), ("pull", {"topic": ("A",)})),
     many("a topic made anew", ("send", _PLAIN), _DELETED, ("topic", {**TOPIC, "topic": ("A",)})),
     many(
-        "progress in a topic made anew", ("send", {"topic": ("A",), "queue": (0,)}), ("commit", {**_OF_GROUP, "offset": (1, 100)}),
+        "progress in a topic made anew", _GROUP_G, ("send", {"topic": ("A",), "queue": (0,)}),
+        ("commit", {**_OF_GROUP, "offset": (1, 100)}),
         _DELETED, ("topic", OF_A), ("progress", _OF_GROUP), lasting=True,
     ),
     one("delete", {"topic": ("nowhere", "T", "%RETRY%g", "B")}),
@@ -266,6 +274,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         ("send", {"topic": ("W",), "properties": ({"TAGS": "t"},)}), ("meet", {}), lasting=True,
     ),
     many(
+        "a held pull that wants no answer", ("send", {"topic": ("W",)}),
+        ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "one_way": (True,)}), ("time", {"millis": (300,)}),
+        ("send", {"topic": ("W",), "queue": (0, 1)}), lasting=True,
+    ),
+    many(
         "a pull whose client is gone", ("send", {"topic": ("W",)}), ("meet", {}),
         ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "one_way": (True,), "client": (1,)}),
         ("pull", {"topic": ("W",), "offset": (1,), "hold": (1000,), "client": (2,)}),
@@ -282,7 +295,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         ("delete_group", {"group": ("g",), "altered": (None, ("removeOffset", "false"))}), ("progress", _OF_GROUP),
     ),
     many("progress not told", ("send", _PLAIN), ("progress", {**_OF_GROUP, "altered": _BEGINS, "topic": ("A", "nowhere")}), lasting=True),
-    many("progress told", ("send", _PLAIN), ("commit", {**_OF_GROUP, "offset": (1, 0, 100)}), ("progress", _OF_GROUP), lasting=True),
+    many(
+        "progress told", _GROUP_G, ("send", _PLAIN), ("commit", {**_OF_GROUP, "offset": (1, 0, 100)}), ("progress", _OF_GROUP),
+        lasting=True,
+    ),
     one("view", {"place": (-1, 2**40)}),
     one("find", {"topic": _NAMED, "key": ("k", "", "täg"), "most": (32, 0, -1), "begin": (0, -1), "unique": (False, True)}),
     many("messages by a key", ("send", _KEYED), ("send", _KEYED), ("find", _SOUGHT), lasting=True),

@@ -49,6 +49,7 @@ ROUTED: Final[tuple[Phrase, ...]] = (
     ),
     many(
         "a topic that a name server forgets", ("register", {"topics": ({"R": (4, 4, 6), "S": (4, 4, 6)},), "cluster": _CLUSTERS}),
+        ("forget_topic", {"topic": ("R",), "cluster": ("nobody", "other")}), ("route", {"topic": ("R", "S")}),
         ("forget_topic", {"topic": ("R",), "cluster": (None, "cluster", "nobody")}), ("route", {"topic": ("R", "S")}),
         lasting=True, server=True,
     ),

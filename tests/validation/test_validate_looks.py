@@ -264,6 +264,10 @@ LOST: dict[str, tuple[Patch, str]] = {
         [Text("rocketproof_impl.broker.offsets:ConsumerOffsetManager.persist", "persistence.persist(", "(lambda *a, **k: None)(")],
         "restart.progress",
     ),
+    "an index that is not read": (
+        [Text("rocketproof_impl.store.indexfile:IndexFile.load", "self.region.read(0, HEADER_SIZE)", "bytes(HEADER_SIZE)")],
+        "restart.keys",
+    ),
     "none": ([], ""),
 }
 
@@ -275,7 +279,7 @@ def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatc
     monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
     with changed(*patch) as running:
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
-        runner.perform(Program(1, "plain messages", (SEND, ("group", {"group": "g", "retries": 3}))))
+        runner.perform(Program(1, "plain messages", (SEND, KEYED, ("group", {"group": "g", "retries": 3}))))
         runner.close()
         written = Report(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (judged,) = restart_each(running, restarts.STOPPED, [], Names(PREFIX, 0), written)
@@ -336,6 +340,9 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
         ({"queues": {"q": [0, 2, ["0", "9"]]}}, {"queues": {"q": [0, 2, ["0", "8"]]}}, False, "q has records at"),
         ({"queues": {"q": [0, 2, ["0", "9"]]}}, {}, False, "q has no ends any more"),
         ({"queues": {"q": [0, 2, ["0", "9"]]}, "topics": {"T": {}}}, {}, False, "T is gone"),
+        ({"keys": {"key k of T": ["0"]}}, {"keys": {"key k of T": ["9"]}}, False, "key k of T does not find the record at 0 any more"),
+        ({"keys": {"key k of T": ["0"]}}, {"keys": {"key k of T": ["0", "9"]}}, False, ""),
+        ({"keys": {"key k of T": ["0"]}}, {"keys": {"key k of T": []}}, True, ""),
         ({"records": {"0": 1}}, {"records": {"0": 2}}, False, "the record at 0 is another one"),
         ({"topics": {"T": {"perm": 4}}}, {"topics": {"T": {"perm": 6}}}, False, "T: perm is 6, and was 4"),
         ({"progress": {"T": None}}, {"progress": {"T": 0}}, False, "T was not there, and is"),

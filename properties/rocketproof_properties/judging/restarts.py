@@ -26,6 +26,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "restart.records": "a record has the bytes that it had before its broker ended",
     "restart.progress": "a group is as far as it was before its broker ended",
     "restart.delayed": "a delayed message is in its queue when its time is over, once unless a kill came between",
+    "restart.keys": "a record is found by the keys by which it was found before its broker was stopped",
     "restart.unsized": STARTS_UNSIZED,
     ROUTES: "a name server knows each topic of a broker as the broker does, when either has started",
 }
@@ -34,7 +35,8 @@ ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
 """What a route has of a topic's entry."""
 View = Mapping[str, Any]
 """What is seen of a broker at a moment: for `topics` and `groups` their entries by name, for `queues` by topic and queue the first offset,
-the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `delayed` how many
+the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `keys` by topic and
+key the places of the records that are found, for `delayed` how many
 messages are due, were delayed, and have come, for `routes` the entries that a name server has; `others` are those of further name servers,
 each, and `missed` questions without an answer. Behind a start, `unsized` are files without which it was possible."""
 
@@ -62,6 +64,11 @@ def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tup
     for place, sum_ in before["records"].items():
         if after["records"].get(place, sum_) != sum_:
             yield "restart.records", f"the record at {place} is another one"
+    # after a kill an index file that is younger than the checkpoint is made anew, of no more than the last files of the log
+    for name, places in before.get("keys", {}).items() if not killed else ():
+        lost = [place for place in places if place not in after.get("keys", {}).get(name, places)]
+        if lost:
+            yield "restart.keys", f"{name} does not find the record at {lost[0]} any more"
     for name, due, times, came in (*before["delayed"], *after["delayed"]):
         if came < due or (came > times and not killed):
             yield "restart.delayed", f"{name}: {came} messages, {times} were delayed and {due} due"

@@ -273,7 +273,7 @@ def _looks(
             continue
         if names.is_mine(record.topic):
             times.setdefault((record.topic, record.queue_id), []).append(record.store_timestamp)
-            for key in _keys(record):
+            for key in keys_of(record):
                 keys.setdefault((record.topic, key), []).append(record.store_timestamp)
         tag = record.properties.get(TAGS)
         if tag and _SIMPLE.fullmatch(tag):
@@ -291,7 +291,7 @@ def _looks(
         yield "looks", {"looks": first, "twice": twice, "moved": moved, "changed": changed}
 
 
-def _keys(record: Record) -> list[str]:
+def keys_of(record: Record) -> list[str]:
     """What a record can be found by."""
     found = [record.properties.get(UNIQ_KEY, ""), *record.properties.get(KEYS, "").split(" ")]
     return [key for key in dict.fromkeys(found) if key]

@@ -28,9 +28,9 @@ from ..generators.programs import Program
 from ..judging import restarts
 from ..judging.judging import Judged
 from ..judging.wholelog import LOGS, judge_log
-from ..runs.looks import READER, born_of, place_of
+from ..runs.looks import READER, born_of, place_of, split
 from ..runs.parsed import load
-from ..runs.readback import SECONDS, Reader, width
+from ..runs.readback import SECONDS, Reader, keys_of, width
 from ..runs.recording import Recording, wall
 from ..runs.waiting import until
 from ..steps.names import Names
@@ -43,7 +43,8 @@ MOST_GROUPS: Final = 20
 MOST_QUEUES: Final = 8
 """Of a topic."""
 MOST_RECORDS: Final = 64
-"""Of a queue."""
+"""Of a queue, or under a key."""
+MOST_KEYS: Final = 40
 LATEST: Final = 5000
 """Milliseconds that a delayed message may come late."""
 STARTED: Final = 30.0
@@ -195,6 +196,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         groups = {name: entry for name, entry in (reader.groups() or {}).items() if names.is_mine(name)}
         queues: dict[str, Any] = {}
         records: dict[str, int] = {}
+        keys: dict[tuple[str, str], None] = {}
         for topic in sorted(topics)[-MOST_TOPICS:]:
             for queue in range(min(width(topics[topic]), MOST_QUEUES)):
                 ends = [_number(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
@@ -204,10 +206,13 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
                 places = [str(place_of(data)) for data in found]
                 queues[f"queue {queue} of {topic}"] = [*ends, places]
                 records |= dict(zip(places, map(zlib.crc32, found), strict=True))
+                decoded = (record_at(data, place_of(data)) for data in found)
+                keys |= {(topic, key): None for one in decoded if one is not None for key in keys_of(one)}
                 if len(found) == (ends[1] or 0) - (ends[0] or 0):
                     born[topic, queue] = Counter(map(born_of, found))
         told = {topic: _number(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
         progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
+        by_key = {f"key {key} of {topic}": _found(reader, topic, key) for topic, key in [*keys][:MOST_KEYS]}
         asked = sorted(topics)[-MOST_TOPICS:]
         routes = None if running.name_server is None else _routes(running.name_server, broker, asked)
         further = [_routes(server, broker, asked) for server in others]
@@ -226,11 +231,20 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         "queues": queues,
         "records": records,
         "progress": progress,
+        "keys": {name: places for name, places in by_key.items() if places is not None and len(places) < MOST_RECORDS},
         "routes": routes,
         "others": further,
         "delayed": came,
         "missed": missed,
     }
+
+
+def _found(reader: Reader, topic: str, key: str) -> list[str] | None:
+    """The places of the records that a broker finds under a key, None where it does not say."""
+    answer = reader.ask("find", topic=topic, key=key, most=MOST_RECORDS)
+    if answer is None or answer.code not in (codes.SUCCESS, codes.QUERY_NOT_FOUND):
+        return None
+    return [str(place_of(data)) for data in split(answer.body or b"")]
 
 
 def _number(answer: Command | None) -> int | None:

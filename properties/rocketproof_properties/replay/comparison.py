@@ -128,7 +128,7 @@ class Comparison:
 
     def _text(self, properties: str | None) -> Any:
         """A text of properties without what a broker makes up; from 5.x on in any order, since its maps have more slots."""
-        text = masks.without_ids(properties)
+        text = masks.without_own(properties)
         return text if text is None or not self.version.startswith("5.") else sorted(text.split(PROPERTY_END))
 
     def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode
 
-from rocketproof_protocol.properties import TIMER_OUT_MS
+from rocketproof_protocol.properties import NAME_END, TIMER_OUT_MS
 
 _PORT = re.compile(r"(Producer: [^\s:]+:|consumer:\[/[^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
@@ -17,6 +17,7 @@ _DISKS = re.compile(r"\[CL:.*?\]")
 _SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
 _ID = re.compile(r"[0-9A-F]{32}(,[0-9A-F]{32})*")
+_DUE = re.compile(rf"({TIMER_OUT_MS}{NAME_END})\d+(000)")
 _FOUND_AT = re.compile(r"(look message by offset failed to check the topic name)\d+")
 _BARE = re.compile(r"java(\.\w+)+")
 _NULL = "java.lang.NullPointerException"
@@ -67,6 +68,6 @@ def made_up(*values: str | None) -> bool:
     return all(value is not None and _ID.fullmatch(value) for value in values)
 
 
-def without_ids(text: str | None) -> str | None:
-    """A text without what looks like ids that a broker made up."""
-    return None if text is None else _ID.sub("*", text)
+def without_own(text: str | None) -> str | None:
+    """A text of properties without what a broker makes up itself: what looks like its ids, and the second in which a timer is due."""
+    return None if text is None else _DUE.sub(r"\1*\2", _ID.sub("*", text))

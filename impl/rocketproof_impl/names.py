@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocketproof_profiles import Profile
-from rocketproof_protocol.remarks import BLANK, ILLEGAL, ILLEGAL_NAMED, LONG, LONG_NAMED
+from rocketproof_protocol.remarks import BLANK, GROUP_BLANK, GROUP_ILLEGAL, GROUP_LONG, ILLEGAL, ILLEGAL_NAMED, LONG, LONG_NAMED
 from rocketproof_protocol.topics import LEGAL
 
 from .java import length
@@ -19,6 +19,15 @@ def is_blank(text: str | None) -> bool:
 def is_group_illegal(group: str, limit: int) -> bool:
     """Whether later profiles refuse to make a consumer group of this name: 5.x asks for fewer things than of a topic."""
     return length(group) > limit or (group != "" and LEGAL.fullmatch(group) is None)
+
+
+def group_problem(group: str, limit: int) -> str | None:
+    """Why a name is not legal for a group that an administrator makes: blank, characters, length, in this order (DLQ-02)."""
+    if is_blank(group):
+        return GROUP_BLANK
+    if LEGAL.fullmatch(group) is None:
+        return GROUP_ILLEGAL.format(group)
+    return GROUP_LONG.format(group, limit) if length(group) > limit else None
 
 
 def topic_problem(topic: str, profile: Profile) -> str | None:

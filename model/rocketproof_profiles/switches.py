@@ -97,8 +97,12 @@ class Profile:
     group_limit: int = switch(255, since("P540", 120, "recorded: tests/data/releases"))
     """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
 
+    tests_groups: bool = switch(False, since("P540", True, "not recorded, tests/real/test_groups_of_administrators.py"))
+    """An administrator makes or changes no group whose name is blank, has a character that a topic must not have, or is longer than
+    `group_limit`: 29, and what is wrong with it (DLQ-02)."""
+
     remakes_groups: bool = switch(False, since("P550", True, "recorded: tests/data/releases"))
-    """Whoever deletes a group looks it up behind that, which makes it again where look-ups make groups (DLQ-02)."""
+    """Whoever deletes a group and leaves its offsets looks it up behind that, which makes it again where look-ups make groups (DLQ-02)."""
 
     check_names: bool = switch(False, since("P49", True), since("P460", False, "recorded: tests/data/releases"))
     """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and

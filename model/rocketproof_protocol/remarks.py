@@ -6,6 +6,9 @@ from typing import Final
 
 BLANK: Final = "The specified topic is blank."
 ILLEGAL: Final = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+GROUP_BLANK: Final = "The specified group is blank."
+GROUP_ILLEGAL: Final = "The specified group: {}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+GROUP_LONG: Final = "The specified group: {}, is longer than group max length: {}"
 ILLEGAL_NAMED: Final = "The specified topic: {}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 LONG: Final = "The specified topic is longer than topic max length."
 LONG_NAMED: Final = "The specified topic: {}, is longer than topic max length: {}"

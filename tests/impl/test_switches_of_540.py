@@ -1,13 +1,16 @@
-"""What 5.4.0 does otherwise than 5.3.3, on the implementation: names of topics, their remarks, properties of batches."""
+"""What 5.4.0 does otherwise than 5.3.3, on the implementation: names of topics and groups, their remarks; and how 5.5.0 deletes a group."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from sending import Stand
 
 from rocketproof_impl.names import is_group_illegal, topic_problem
 from rocketproof_profiles import PROFILES, classify, lineage
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import INVALID_PARAMETER, SUCCESS
 
 P533, P540 = PROFILES["P533"], PROFILES["P540"]
 
@@ -38,11 +41,42 @@ def test_how_long_a_group_may_be_called() -> None:
     assert [is_group_illegal("g" * size, P540.group_limit) for size in (120, 121)] == [False, True]
 
 
+@pytest.mark.behaviour("DLQ-02")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (None, "The specified group is blank."),
+        (" ", "The specified group is blank."),
+        ("a b" * 60, "contains illegal characters, allowing only"),
+        ("x" * 121, f"The specified group: {'x' * 121}, is longer than group max length: 120"),
+        ("x" * 120, None),
+    ],
+)
+def test_what_a_group_may_be_called_that_an_administrator_makes(name: str | None, said: str | None) -> None:
+    for profile in ("P533", "P540"):
+        at = Stand(profile)
+        request = plain("group", group=name) if name is not None else plain("group", named=False)
+        answer = at.ask(request)
+        refused = profile == "P540" and said is not None
+        assert (answer.code == INVALID_PARAMETER and said in (answer.remark or "")) if refused else answer.code == (0 if name else 1)
+        assert (name in at.broker.groups.table) is (name is not None and not refused)
+
+
+@pytest.mark.behaviour("DLQ-02")
+@pytest.mark.parametrize(("profile", "offsets", "there"), [("P540", False, False), ("P550", False, True), ("P550", True, False)])
+def test_a_group_is_looked_up_behind_its_deletion_where_its_offsets_are_left(profile: str, offsets: bool, there: bool) -> None:
+    at = Stand(profile)
+    for _ in range(2):
+        assert at.ask(plain("delete_group", PROFILES[profile], group="g", offsets=offsets)).code == SUCCESS
+        assert ("g" in at.broker.groups.table) is there
+
+
 def test_a_profile_refines_the_one_before_it() -> None:
     assert lineage("P540") == ("P540", "P533", "P494", "P49", "P45", "P40")
     assert set(P540.reasons) == {
         "retry_limit",
         "group_limit",
+        "tests_groups",
         "names_illegal_topic",
         "batch_properties",
         "trusts_failed_force",

@@ -183,6 +183,23 @@ def test_a_deleted_group_leaves_its_offsets_unless_it_is_asked_for_them() -> Non
     assert told(removeOffset="true").progress(0).verdict("P494") == "ok"
 
 
+def test_a_deleted_group_is_looked_up_where_its_offsets_are_left() -> None:
+    def ungrouped(**fields: str) -> Recorded:
+        return Recorded().update().group().ungroup(**fields)
+
+    assert ungrouped().commit(7).verdict("P550") == "ok"
+    assert ungrouped().commit(7).verdict("P540") == "illegal"
+    assert ungrouped(cleanOffset="true").commit(7, 26).verdict("P550") == "ok"
+    assert ungrouped(cleanOffset="true").commit(7).verdict("P550") == "illegal"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 121])
+def test_a_group_of_a_strange_name_is_made_by_older_releases_alone(name: str) -> None:
+    for profile, code in (("P533", 0), ("P540", 29)):
+        assert Recorded().group(name, code).verdict(profile) == "ok"
+        assert Recorded().group(name, 29 - code).verdict(profile) == "illegal"
+
+
 def test_offsets_of_which_others_may_have_told_are_out_of_reach() -> None:
     found = Recorded().update().ask("other", 11, {}, {"code": 0}).commit(5).progress(0).judged()
     assert (found.verdict, found.out_of_reach) == ("ok", {"request code 11": 1, "offsets of groups of which others may have told": 2})

@@ -63,8 +63,8 @@ class Recorded:
     def forget(self, **fields: str) -> Recorded:
         return self.ask("forget_topic", 216, {"topic": "T", **fields}, {"code": 0}, to=NAME_SERVER)
 
-    def group(self, name: str = "g") -> Recorded:
-        return self.ask("update_group", 200, {}, {"code": 0}, json.dumps({"groupName": name, "retryMaxTimes": 16, "retryQueueNums": 1}))
+    def group(self, name: str = "g", code: int = 0) -> Recorded:
+        return self.ask("update_group", 200, {}, {"code": code}, json.dumps({"groupName": name, "retryMaxTimes": 16, "retryQueueNums": 1}))
 
     def ungroup(self, **fields: str) -> Recorded:
         return self.ask("delete_group", 207, {"groupName": "g", **fields}, {"code": 0})

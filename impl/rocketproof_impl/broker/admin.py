@@ -18,7 +18,7 @@ from rocketproof_protocol.remarks import RESERVED
 from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
 from ..java import null_pointer, parse_boolean
-from ..names import is_blank, topic_problem
+from ..names import group_problem, is_blank, topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import write
 from ..remoting.headers import CreateTopicRequestHeader, DeleteGroupRequestHeader, DeleteTopicRequestHeader, is_null, read
@@ -145,10 +145,14 @@ class AdminBrokerProcessor:
         """The body is the group as JSON. Raises JavaError if there is none."""
         if self._is_slave(response):
             return
-        data = None if request.body is None else loads(request.body)
-        if data is None or data.get("groupName") is None:
+        profile, data = self._broker.profile, None if request.body is None else loads(request.body)
+        group = None if data is None else data.get("groupName")
+        if data is not None and profile.tests_groups and (problem := group_problem(group or "", profile.group_limit)):
+            refuse(response, profile.illegal_code, problem)
+            return
+        if data is None or group is None:
             raise null_pointer()
-        self._broker.groups.update(group_from_data(data["groupName"], data))
+        self._broker.groups.update(group_from_data(group, data))
         response.code, response.remark = SUCCESS, None
 
     async def _delete_group(self, request: Command, response: Command) -> None:
@@ -163,7 +167,7 @@ class AdminBrokerProcessor:
         self._broker.groups.delete(header.group_name)
         if parse_boolean((request.ext_fields or {}).get(profile.clean_offsets)):
             self._broker.offsets.remove(header.group_name)
-        if profile.remakes_groups:
+        elif profile.remakes_groups:
             self._broker.groups.find(header.group_name)
         response.code, response.remark = SUCCESS, None
 

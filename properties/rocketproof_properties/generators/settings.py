@@ -57,7 +57,7 @@ STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
     NO_TEMPLATE: {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
-    NARROW: {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3", "traceTopicEnable": "true"},
+    NARROW: {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3"},
 }
 """Settings that some programs need a broker to be started with."""
 

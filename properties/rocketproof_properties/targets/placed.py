@@ -48,13 +48,12 @@ class PlacedTarget(SimulatedTarget):
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
         """What is narrower, too: topics of the broker's own that its release lets clients send to are left alone, and offsets go alone only
-        where their group can go and come back with nothing else changed."""
+        where they go with their group, which can come back with nothing else changed."""
         values, names = decoded(action, args), self.parts.names
         if action.name == "request" and self.s.scope.topics[values["t"]] == "forbidden" and self.cluster.profile.check_names:
             return names[values["t"]] in self.cluster.profile.forbidden
         if action.name == "forget_offset":
-            stays = GROUP in self.parts.broker(values["b"]).groups.table or not self.cluster.profile.remakes_groups
-            return bool(self.cluster.profile.clean_offsets) and stays
+            return bool(self.cluster.profile.clean_offsets)
         if action.name == "update_group" and not values["listed"] and values["known"]:
             return not self.cluster.profile.remakes_groups
         return super().can(action, args)

@@ -27,7 +27,7 @@ from .administered import Committed, Deleted, Refused, Regrouped
 from .left_out import BUSY, LONG_RETRIES, is_busy, is_refused_late, is_rejected, reason
 from .looks import Progressed
 from .part import Claim, PartChecker, last_of
-from .places import are_read, is_in, named, numbers, place_of
+from .places import are_read, forgets, is_in, named, numbers, place_of
 from .sends import COUNTED, Claims, Ended, Send
 from .steps import Local, Request
 from .unasked import Filled, Remembered
@@ -117,9 +117,12 @@ class PlacedChecker(PartChecker):
         """Whether a look-up finds or makes the group of this retry topic, with which limit and queues (DLQ-02), and whether the broker has
         it from the beginning."""
         name = topic.removeprefix(RETRY_PREFIX)
-        odd = classify(name, self.profile) in ("blank", "illegal") or java_length(name) > self.profile.group_limit
-        made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and odd)
+        made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and self._is_odd(name))
         return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1, int(name in SYSTEM_GROUPS)
+
+    def _is_odd(self, group: str) -> bool:
+        """Whether the name has something that later releases take for no group's."""
+        return classify(group, self.profile) in ("blank", "illegal") or java_length(group) > self.profile.group_limit
 
     @cached_property
     def _unsure(self) -> set[int]:
@@ -146,8 +149,11 @@ class PlacedChecker(PartChecker):
         topic, told = subject_of(one), one.group() if one.op == "update_group" else None
         if topic not in self.topics or topic is None:
             return Refused(self.machine, SUCCESS, "a group may always be changed", code)
+        if told is not None and self.profile.tests_groups and self._is_odd(told[0]):
+            return Refused(self.machine, self.profile.illegal_code, "a group of this name is not made", code)
         known, limit, queues, _ = self._found_group(topic)
-        group = (known, limit, queues, int(self.profile.remakes_groups and known)) if told is None else (1, *told[1:], 1)
+        remade = int(self.profile.remakes_groups and known and not forgets(one, self.profile))
+        group = (known, limit, queues, remade) if told is None else (1, *told[1:], 1)
         return Regrouped(self.machine, self.topics[topic], group, code, self._forgotten(one))
 
     def _forgotten(self, _one: Operation) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rocketproof_model.specification.scope import MOST_TOLD
+from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
 
 from ..history.operations import JUDGED, PROGRESS, Operation
@@ -53,6 +54,11 @@ TOLD_BY_FIELDS = ("pull", "delete_group", *PROGRESS)
 """Requests whose header says whether they do."""
 
 
+def forgets(one: Operation, profile: Profile) -> bool:
+    """Whether a request deletes a group and its offsets."""
+    return one.op == "delete_group" and str(one.fields.get(profile.clean_offsets, "")).lower() == "true"
+
+
 def tells_unheard(op: str, fields: Mapping[str, str]) -> bool:
     """Whether a request may change offsets of groups though no part of a concurrent history is judged with it: a pull that tells one, a
     group that is deleted with its offsets, whatever nobody knows, and what is kept under a name that may be another's, too."""
@@ -66,4 +72,4 @@ def tells_unheard(op: str, fields: Mapping[str, str]) -> bool:
     return op not in HEARD
 
 
-__all__ = ["PROGRESS", "TOLD_BY_FIELDS", "are_read", "is_in", "is_of", "named", "numbers", "place_of", "tells_unheard"]
+__all__ = ["PROGRESS", "TOLD_BY_FIELDS", "are_read", "forgets", "is_in", "is_of", "named", "numbers", "place_of", "tells_unheard"]

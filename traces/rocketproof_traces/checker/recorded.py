@@ -34,7 +34,7 @@ from .left_out import SLAVE, reason
 from .looks import Routed
 from .part import Finding
 from .placed import OTHERS, PlacedChecker
-from .places import PROGRESS, is_of, named
+from .places import PROGRESS, forgets, is_of, named
 from .sends import COUNTED, Claims, Ended, Send
 from .steps import Bound, Point, Request
 from .unasked import Adopted, Registering
@@ -196,7 +196,7 @@ class RecordedChecker(PlacedChecker):
         return self._unread(one)
 
     def _forgotten(self, one: Operation) -> tuple[int, ...]:
-        if one.op != "delete_group" or str(one.fields.get(self.profile.clean_offsets, "")).lower() != "true":
+        if not forgets(one, self.profile):
             return ()
         return tuple(number for place, number in self._places.items() if is_of(place, str(one.fields.get("groupName"))))
 

@@ -97,6 +97,13 @@ class Profile:
     group_limit: int = switch(255, since("P540", 120, "recorded: tests/data/releases"))
     """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
 
+    resets_far_pulls: bool = switch(
+        True,
+        since("P494", False, "not recorded, tests/real/test_pulls_behind_the_end.py"),
+        since("P493", True, "not recorded, tests/real/test_pulls_behind_the_end.py"),
+    )
+    """A pull from behind the end of a queue whose first offset is 0 is told to go on there; otherwise, and of other queues, at the end."""
+
     tests_groups: bool = switch(False, since("P540", True, "not recorded, tests/real/test_groups_of_administrators.py"))
     """An administrator makes or changes no group whose name is blank, has a character that a topic must not have, or is longer than
     `group_limit`: 29, and what is wrong with it (DLQ-02)."""

@@ -44,11 +44,19 @@ class QueryMessageResult(NamedTuple):
 
 
 def get_message(
-    queue: ConsumeQueue | None, log: CommitLog, offset: int, most: int, matches: Callable[[int], bool], *, corrects: bool = True
+    queue: ConsumeQueue | None,
+    log: CommitLog,
+    offset: int,
+    most: int,
+    matches: Callable[[int], bool],
+    *,
+    corrects: bool = True,
+    resets: bool = False,
 ) -> GetMessageResult:
     """At most so many records whose hash of tags matches; at least one if there is one, however large it is.
 
     A queue that nobody knows is an empty one. `corrects`: whether an offset outside the queue is moved into it, which a slave does not.
+    `resets`: one behind the end is moved to the first one, if that is 0.
     """
     first, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
     if queue is None or end == 0:
@@ -58,7 +66,7 @@ def get_message(
     elif offset == end:
         status, right = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
     elif offset > end:
-        status, right = GetMessageStatus.OFFSET_OVERFLOW_BADLY, end
+        status, right = GetMessageStatus.OFFSET_OVERFLOW_BADLY, first if resets and first == 0 else end
     else:
         return _read(queue, log, GetMessageResult(GetMessageStatus.NO_MATCHED_MESSAGE, offset, first, end), most, matches)
     return GetMessageResult(status, right if corrects else offset, first, end)

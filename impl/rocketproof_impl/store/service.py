@@ -266,7 +266,8 @@ class MessageStore:
         if self.shutdown:
             return None
         queue = self.queues.find(topic, queue_id)
-        return get_message(queue, self.commit_log, offset, most, matches, corrects=self._settings.broker_role != "SLAVE")
+        corrects, resets = self._settings.broker_role != "SLAVE", self._profile.resets_far_pulls
+        return get_message(queue, self.commit_log, offset, most, matches, corrects=corrects, resets=resets)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """The first entry that a consume queue still has."""

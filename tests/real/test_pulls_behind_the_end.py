@@ -1,0 +1,38 @@
+"""Where a release tells a consumer to go on that pulls from behind the end of a queue: beside ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.runs.waiting import until
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import PULL_OFFSET_MOVED
+
+COMMANDS = ("java", "mvn")
+SECONDS, SOON, LOOK = 10.0, 5.0, 0.05
+
+
+def seen(deployment: Setup) -> list[tuple[int, str]]:
+    """The codes and the next offsets of pulls at the end of a queue of two messages, behind it, and far behind it."""
+    with deployment as running, running.connect("broker-a") as line:
+
+        def ask(name: str, **args: object) -> Command:
+            return line.ask(plain(name, **args), SECONDS)
+
+        for _ in range(2):
+            ask("send", topic="A", queue=0)
+        until(lambda: (ask("max_offset", topic="A").ext_fields or {})["offset"], lambda end: end == "2", SOON, LOOK)
+        answers = [ask("pull", topic="A", offset=offset) for offset in (2, 3, 100)]
+        return [(answer.code, (answer.ext_fields or {})["nextBeginOffset"]) for answer in answers]
+
+
+@pytest.mark.parametrize(("version", "profile", "there"), [("4.9.3", "P493", "0"), ("4.9.4", "P494", "2"), ("5.5.0", "P550", "2")])
+@pytest.mark.behaviour("CL-06")
+def test_who_pulls_from_behind_the_end_begins_again_up_to_493(version: str, profile: str, there: str) -> None:
+    found = seen(Apache(version).open())
+    assert found[1:] == [(PULL_OFFSET_MOVED, there)] * 2
+    assert found == seen(InProcess(profile).open())

@@ -104,6 +104,13 @@ class Profile:
     )
     """A pull from behind the end of a queue whose first offset is 0 is told to go on there; otherwise, and of other queues, at the end."""
 
+    hears_unknown_groups: bool = switch(
+        True,
+        since("P533", False, "not recorded, tests/real/test_unknown_groups.py"),
+        since("P510", True, "not recorded, tests/real/test_unknown_groups.py"),
+    )
+    """A heartbeat of a group that the broker neither knows nor makes makes its client one of the group's consumers, and tells them so."""
+
     tests_groups: bool = switch(False, since("P540", True, "not recorded, tests/real/test_groups_of_administrators.py"))
     """An administrator makes or changes no group whose name is blank, has a character that a topic must not have, or is longer than
     `group_limit`: 29, and what is wrong with it (DLQ-02)."""

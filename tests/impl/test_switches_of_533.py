@@ -18,7 +18,8 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.codes import DELETE_TOPIC_IN_BROKER, GET_ROUTEINFO_BY_TOPIC, UPDATE_AND_CREATE_TOPIC
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import DELETE_TOPIC_IN_BROKER, GET_ROUTEINFO_BY_TOPIC, SUCCESS, UPDATE_AND_CREATE_TOPIC
 
 EARLIER, LATER = "P494", "P533"
 BOTH = (EARLIER, LATER)
@@ -263,3 +264,15 @@ def test_an_offset_of_a_group_that_there_is_not(profile: str, named: str | None,
     answer = Stand(profile).call(15, None, consumerGroup="G", **topic, queueId=0, commitOffset=0)
     assert answer.code == code
     assert code != 1 or str(answer.remark).startswith(NULL)
+
+
+@pytest.mark.parametrize(("profile", "heard"), [(EARLIER, True), ("P510", True), ("P511", False), (LATER, False)])
+@behaviour("DLQ-02")
+def test_a_group_that_is_not_made_is_heard_of(profile: str, heard: bool) -> None:
+    at = Stand(profile)
+    for made in (True, False):
+        at.broker.settings.auto_create_subscription_group = made
+        at.broker.receive(at.channel, plain("consumer", group=f"g{made}"))
+        at.scheduler.advance(10_000)
+    assert sum(one.code == SUCCESS for one in at.channel.written) == 2
+    assert list(at.broker.consumers.groups) == ["gTrue", *(["gFalse"] if heard else [])]

@@ -10,7 +10,7 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment, Setup
+from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol.codes import INVALID_PARAMETER, SUCCESS
@@ -22,7 +22,7 @@ NAMES = ("", " ", "a b", "a.b", "täg", "a b" * 60, "x" * 120, "x" * 121, "x" * 
 LONGEST = 120
 
 
-def seen(deployment: Setup, profile: str) -> Mapping[str, Any]:
+def seen(deployment: Deployment, profile: str) -> Mapping[str, Any]:
     """The answers to an administrator by name and whether there is such a group then, and which groups are there when they are deleted."""
     with deployment as running:
         return _seen(running, profile)

@@ -6,7 +6,7 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.runs.waiting import until
 from rocketproof_properties.steps.vocabulary import plain
@@ -16,7 +16,7 @@ COMMANDS = ("java", "mvn")
 SECONDS, SOON, LOOK = 10.0, 5.0, 0.05
 
 
-def seen(deployment: Setup) -> list[tuple[int, str]]:
+def seen(deployment: Deployment) -> list[tuple[int, str]]:
     """The codes and the next offsets of pulls at the end of a queue of two messages, behind it, and far behind it."""
     with deployment as running, running.connect("broker-a") as line:
 

@@ -56,10 +56,12 @@ class ClientManageProcessor:
             self._broker.producers.register(text_of(producer["groupName"]), client)
 
     async def _consumer(self, client: ClientChannelInfo, data: Any) -> None:
-        """A group that the broker knows or makes has its retry topic from the first heart beat on. Whether one of its topics is ordered
-        counts in later profiles."""
+        """A group that the broker knows or makes has its retry topic from the first heart beat on; later profiles do not hear another one.
+        Whether one of its topics is ordered counts in later profiles."""
         group = text_of(data["groupName"])
         config = self._broker.groups.find(group)
+        if config is None and not self._broker.profile.hears_unknown_groups:
+            return
         if config is not None:
             flag = UNIT_SUB if data.get("unitMode") else 0
             topics = self._broker.topics

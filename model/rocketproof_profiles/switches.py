@@ -98,8 +98,8 @@ class Profile:
     """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
 
     resets_far_pulls: bool = switch(
-        True,
-        since("P494", False, "not recorded, tests/real/test_pulls_behind_the_end.py"),
+        False,
+        since("P452", True, "not recorded: 4.5.1 and 4.3.2 were asked"),
         since("P493", True, "not recorded, tests/real/test_pulls_behind_the_end.py"),
     )
     """A pull from behind the end of a queue whose first offset is 0 is told to go on there; otherwise, and of other queues, at the end."""

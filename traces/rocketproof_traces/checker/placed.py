@@ -55,8 +55,6 @@ NOT_THERE = "not exist"
 COMMON = (SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC)
 """Topics whose queues all clients of a broker fill, and the check of half messages."""
 UNTOLD = "ends of transactions that nobody recorded"
-DELAYED_HALF = "ends of half messages with a delay"
-"""Where the message is put then that the end makes depends on the delay again, and on the release (HAZ-39)."""
 OTHERS = "offsets of groups of which others may have told"
 _OF_AN_END = frozenset({"producerGroup", "tranStateTableOffset", "commitLogOffset", "commitOrRollback", "msgId"})
 """The fields that the end of a transaction needs."""
@@ -109,11 +107,8 @@ class PlacedChecker(PartChecker):
         return len(name.encode("utf-8", "surrogatepass")) if self.profile.limits_name_bytes else len(name)
 
     def _untold(self, one: Operation) -> str:
-        """Why the end of a transaction is not judged, if nobody told of its half message, or of where the message of that is put."""
-        record = self._record(one)
-        if record is not None and record.level > 0 and not self._slave:
-            return DELAYED_HALF
-        known = self._slave or (ended_kind(one) and (record or one.code == SYSTEM_ERROR))
+        """Why the end of a transaction is not judged, if nobody told of its half message."""
+        known = self._slave or (ended_kind(one) and (self._record(one) or one.code == SYSTEM_ERROR))
         return "" if known else UNTOLD
 
     # Groups
@@ -313,7 +308,7 @@ class PlacedChecker(PartChecker):
         halves: list[tuple[int, tuple[str, int]]] = []
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             reals: list[tuple[str, int]] = []
-            if one.op == "end_transaction" and why in (UNTOLD, DELAYED_HALF):
+            if one.op == "end_transaction" and why == UNTOLD:
                 reals = [real for opened, real in halves if one.closed is None or opened < one.closed]
             elif one.code in (None, SUCCESS, *STATUSES) and one.op == "send_back":
                 reals = self._retried(one)

@@ -56,14 +56,6 @@ class Story:
         self._add("ok", "client 0", op, {"code": code, "fields": answer | (told or {})})
         return self
 
-    def end(self, code: int) -> Story:
-        """The half message at place 0 is committed."""
-        fields = {"producerGroup": "p", "tranStateTableOffset": "0", "commitLogOffset": "0", "commitOrRollback": "8"}
-        asked = {"to": "broker-a", "code": 37, "fields": fields | {"fromTransactionCheck": "false", "msgId": "0" * 32}, "version": 399}
-        self._add("invoke", "client 0", "end_transaction", asked)
-        self._add("ok", "client 0", "end_transaction", {"code": code, "fields": {}})
-        return self
-
     def back(self, code: int, *, without: str = "", **fields: Any) -> Story:
         """The record at place 0 is given back by group g, which retries it twice."""
         asked = {"offset": "0", "group": "g", "delayLevel": "0", "originTopic": "A", "maxReconsumeTimes": "2"} | fields
@@ -140,18 +132,6 @@ def test_the_trace_that_an_answer_tells_of_counts_as_long_as_it_is() -> None:
 
     assert [verdict(code, "true") for code in (0, 13)] == ["ok", "illegal"]
     assert [verdict(code, "false") for code in (0, 13)] == ["illegal", "ok"]
-
-
-@pytest.mark.behaviour("TRX-05", "HAZ-39")
-@pytest.mark.parametrize("profile", ["P452", "P494", "P533"])
-def test_the_message_of_a_half_message_that_ends_is_in_its_queue_unless_that_has_a_delay(profile: str) -> None:
-    def verdicts(more: str) -> list[str]:
-        half = "TRAN_MSG\x01true\x02PGROUP\x01p" + more
-        behind = {"msgId": "0" * 28 + "1000"}
-        return [Story().send(0, 0, properties=half).end(0).send(0, offset, told=behind).judged(profile).verdict for offset in (0, 1, 2)]
-
-    assert verdicts("") == ["illegal", "ok", "illegal"]
-    assert verdicts("\x02DELAY\x013") == ["ok", "ok", "illegal"]
 
 
 @pytest.mark.behaviour("BACK-01", "REM-04")

@@ -70,6 +70,13 @@ class Profile:
     )
     """The same of a number of a pull (REM-04)."""
 
+    resets_far_pulls: bool = switch(
+        False,
+        since("P452", True, "not recorded: 4.5.1 and 4.3.2 were asked"),
+        since("P493", True, "not recorded, tests/real/test_pulls_behind_the_end.py"),
+    )
+    """A pull from behind the end of a queue whose first offset is 0 is told to go on there; otherwise, and of other queues, at the end."""
+
     wants_short: bool = switch(
         False, since("P493", True, "recorded: tests/data/releases"), since("P490", False, "recorded: tests/data/releases")
     )
@@ -96,13 +103,6 @@ class Profile:
 
     group_limit: int = switch(255, since("P540", 120, "recorded: tests/data/releases"))
     """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
-
-    resets_far_pulls: bool = switch(
-        False,
-        since("P452", True, "not recorded: 4.5.1 and 4.3.2 were asked"),
-        since("P493", True, "not recorded, tests/real/test_pulls_behind_the_end.py"),
-    )
-    """A pull from behind the end of a queue whose first offset is 0 is told to go on there; otherwise, and of other queues, at the end."""
 
     hears_unknown_groups: bool = switch(
         True,

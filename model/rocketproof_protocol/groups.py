@@ -14,6 +14,8 @@ SYSTEM_GROUPS: Final = (
     "CID_ONSAPI_OWNER",
 )
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
+CHECK_GROUP: Final = f"{SYSTEM_GROUP_PREFIX}TRANS"
+"""The group under which a broker notes how far the check of half messages is."""
 
 RETRY_MAX_TIMES: Final = 16
 """How often a group retries a message by default."""

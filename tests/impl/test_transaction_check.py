@@ -8,11 +8,12 @@ import pytest
 from sending import FakeChannel, Stand
 from simulated import present
 
-from rocketproof_impl.broker.transactioncheck import GROUP, behind
+from rocketproof_impl.broker.transactioncheck import behind
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
 COMMIT, ROLLBACK = 8, 12
@@ -55,7 +56,7 @@ class Checked(Stand):
     def offsets(self) -> tuple[int | None, int | None]:
         """How far the half queue and the operation queue are."""
         query = self.broker.offsets.query
-        return query(GROUP, HALF_TOPIC, 0), query(GROUP, OP_HALF_TOPIC, 0)
+        return query(CHECK_GROUP, HALF_TOPIC, 0), query(CHECK_GROUP, OP_HALF_TOPIC, 0)
 
 
 def known(request: Command) -> Message:
@@ -118,7 +119,7 @@ def test_an_operation_record_waits_for_its_half_message() -> None:
     stand.half(b"a")
     stand.half(b"b")
     stand.end(COMMIT, stand.halves()[1])
-    stand.broker.offsets.commit(GROUP, OP_HALF_TOPIC, 0, 0)
+    stand.broker.offsets.commit(CHECK_GROUP, OP_HALF_TOPIC, 0, 0)
     assert stand.clock.now() - stand.halves()[0].born_timestamp == 30_000
     stand.settings.transaction_time_out = 40_000
     assert stand.round() == []
@@ -249,7 +250,7 @@ def test_many_operation_records_are_read_in_turns() -> None:
 def test_an_offset_that_is_not_there_any_more_is_corrected() -> None:
     stand = Checked()
     stand.half()
-    stand.broker.offsets.commit(GROUP, HALF_TOPIC, 0, 50)
+    stand.broker.offsets.commit(CHECK_GROUP, HALF_TOPIC, 0, 50)
     assert stand.round() == []
     assert stand.offsets()[0] == 1
 

@@ -150,7 +150,7 @@ class AdminBrokerProcessor:
         if data is not None and profile.tests_groups and (problem := group_problem(group or "", profile.group_limit)):
             refuse(response, profile.illegal_code, problem)
             return
-        if data is None or group is None:
+        if group is None:
             raise null_pointer()
         self._broker.groups.update(group_from_data(group, data))
         response.code, response.remark = SUCCESS, None

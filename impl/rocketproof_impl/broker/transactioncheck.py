@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     CHECK_TIMES,
@@ -38,7 +39,6 @@ from .operations import SEPARATOR
 from .parts import BrokerParts
 from .transaction import REMOVE_TAG
 
-GROUP = "CID_RMQ_SYS_TRANS"
 MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 LONGEST_ROUND = 60_000
 PAUSE = 100  # where the described system asks again without any
@@ -321,11 +321,11 @@ class HalfQueueRound:
 
     def _committed(self, topic: str) -> int:
         """How far an earlier round came; the start of the queue if there was none."""
-        offset = self._broker.offsets.query(GROUP, topic, self._queue_id)
+        offset = self._broker.offsets.query(CHECK_GROUP, topic, self._queue_id)
         return self._broker.store.min_offset(topic, self._queue_id) if offset is None else offset
 
     def _commit(self, topic: str, offset: int) -> None:
-        self._broker.offsets.commit(GROUP, topic, self._queue_id, offset)
+        self._broker.offsets.commit(CHECK_GROUP, topic, self._queue_id, offset)
 
     def _text(self, properties: dict[str, str]) -> str:
         return properties_text(properties, trailing=self._broker.profile.ends_properties)

@@ -243,7 +243,9 @@ def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: 
         differing = [one for one in differing if one.seq >= 0 and not _asks_queue(one, parsed)]
     if not differing and not found.in_doubt:
         found.kept |= kept(parsed, {record.topic for log in rebuilt.whole.logs.values() for record in log.records})
-    found.unconfirmed += [replace(of_difference(one, parsed), at=numbered(parsed)[one.seq]) for one in differing if one.by_chance]
+    chance = [one for one in differing if one.by_chance]
+    at_of = numbered(parsed) if chance else {}
+    found.unconfirmed += [replace(of_difference(one, parsed), at=at_of[one.seq]) for one in chance]
     for difference in [one for one in differing if not one.by_chance][:1]:  # what follows a first difference follows from it
         verdict = of_difference(difference, parsed)
         fault = next((one for one in found.faults if difference.field == ANSWER and one.seq == difference.seq), None)

@@ -15,6 +15,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
+from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.operations import STRAY
 
@@ -25,6 +26,7 @@ from ..histories.history import OK
 from ..steps.call import Call, Context, Stored, may_be_held
 from ..steps.parts import NAME_SERVER
 from ..steps.vocabulary import Step, arguments, is_request, plain, request_of
+from .looks import offset_of
 from .recording import Recording, answer_data, call_data, wall, worded
 from .waiting import until
 
@@ -54,8 +56,6 @@ BEHIND: Final = 5.0
 ASKED_AGAIN: Final = 4
 CHECKED: Final = (HALF_TOPIC, OP_HALF_TOPIC)
 """The topics of the two queues that the check of half messages goes through."""
-CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
-"""The group under which a broker notes how far that is."""
 MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 """Of a broker: its address, and the place in the log."""
 
@@ -148,7 +148,7 @@ class Client:
         """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, and how long
         they were before and are behind that."""
         broker, told = self._context.broker, dict[str, Any](at=wall())
-        time.sleep(DISPATCHING)
+        time.sleep(DISPATCHING)  # what was stored last is in its queue then, and the check has to come to it
         try:
             with self._deployment.connect(broker) as line:
 
@@ -353,12 +353,6 @@ def _wait_for_change(line: Connection, change: Call) -> None:
     answers to another. That names no topic, and is refused."""
     with suppress(RemotingError):
         line.ask(replace(change, fields={}).command(), PATIENCE)
-
-
-def offset_of(answer: Command) -> int | None:
-    """The offset that an answer tells; None where it tells none."""
-    told = (answer.ext_fields or {}).get("offset", "")
-    return int(told) if answer.code in OK and told.removeprefix("-").isdecimal() else None
 
 
 def _is_placed(call: Call, properties: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any, Final, Protocol
 
 from rocketproof_impl.remoting.command import Command
+from rocketproof_protocol.codes import SUCCESS
 from rocketproof_protocol.groups import SYSTEM_GROUPS
 from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT, QUEUE_OFFSET_AT
 
@@ -140,6 +141,15 @@ def _ends(text: str) -> dict[str, Any]:
     with suppress(ValueError):
         return dict(json.loads(text))
     return {}
+
+
+def offset_of(answer: Command | None) -> int | None:
+    """The offset that an answer tells; None where there is no answer, or it tells none."""
+    if answer is None or answer.code != SUCCESS:
+        return None
+    with suppress(KeyError, ValueError):
+        return int((answer.ext_fields or {})["offset"])
+    return None
 
 
 def split(data: bytes) -> Iterator[bytes]:

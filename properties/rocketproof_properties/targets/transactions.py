@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_impl.broker.transactioncheck import GROUP, MAX_TIME_TOPIC
+from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_model import Instance
@@ -16,6 +16,7 @@ from rocketproof_model.specification.transactions import Transactions
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED
+from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
@@ -155,7 +156,7 @@ class TransactionsTarget(ModelTarget):
         return [message for message in found if message is not None]
 
     def _looked(self) -> int:
-        return self.node.running.offsets.query(GROUP, HALF_TOPIC, 0) or 0
+        return self.node.running.offsets.query(CHECK_GROUP, HALF_TOPIC, 0) or 0
 
     def _ended(self) -> set[int]:
         """The copies that operation records name."""

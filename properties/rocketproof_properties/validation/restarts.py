@@ -7,13 +7,11 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAYS
 from rocketproof_protocol import codes, fastjson
@@ -28,7 +26,7 @@ from ..generators.programs import Program
 from ..judging import restarts
 from ..judging.judging import Judged
 from ..judging.wholelog import LOGS, judge_log
-from ..runs.looks import READER, born_of, place_of, split
+from ..runs.looks import READER, born_of, offset_of, place_of, said
 from ..runs.parsed import load
 from ..runs.readback import SECONDS, Reader, keys_of, width
 from ..runs.recording import Recording, wall
@@ -199,7 +197,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
         keys: dict[tuple[str, str], None] = {}
         for topic in sorted(topics)[-MOST_TOPICS:]:
             for queue in range(min(width(topics[topic]), MOST_QUEUES)):
-                ends = [_number(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
+                ends = [offset_of(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
                 if None in ends:
                     continue
                 found = list(reader.pull(topic, queue, ends[0] or 0, min(ends[1] or 0, MOST_RECORDS))) if ends[1] else []
@@ -210,7 +208,7 @@ def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = 
                 keys |= {(topic, key): None for one in decoded if one is not None for key in keys_of(one)}
                 if len(found) == (ends[1] or 0) - (ends[0] or 0):
                     born[topic, queue] = Counter(map(born_of, found))
-        told = {topic: _number(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
+        told = {topic: offset_of(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
         progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
         by_key = {f"key {key} of {topic}": _found(reader, topic, key) for topic, key in [*keys][:MOST_KEYS]}
         asked = sorted(topics)[-MOST_TOPICS:]
@@ -244,15 +242,7 @@ def _found(reader: Reader, topic: str, key: str) -> list[str] | None:
     answer = reader.ask("find", topic=topic, key=key, most=MOST_RECORDS)
     if answer is None or answer.code not in (codes.SUCCESS, codes.QUERY_NOT_FOUND):
         return None
-    return [str(place_of(data)) for data in split(answer.body or b"")]
-
-
-def _number(answer: Command | None) -> int | None:
-    if answer is None or answer.code != codes.SUCCESS:
-        return None
-    with suppress(KeyError, ValueError):
-        return int((answer.ext_fields or {})["offset"])
-    return None
+    return list(map(str, said(answer).get("places", ())))
 
 
 def _routes(server: str, broker: str, topics: list[str]) -> dict[str, Any] | None:

@@ -42,8 +42,9 @@ LARGE: Final = "large files"
 """Programs whose messages are as large as they may be: files of other programs hold none of these."""
 _LARGE_FILE: Final = 16_777_216
 FLUSHED: Final = "large messages that are flushed"
-"""The same where each such message begins a file of its own, and is answered when that is on the device: only for releases whose group
-commit looks again when it has flushed the file before, as the others say of many such messages that they are late (HAZ-21)."""
+"""The same where each is answered when it is on the device: only for releases whose group commit looks again when it has flushed the file
+before, as the others say of many such messages that they are late (HAZ-21). A file holds several: the two looks of a group commit reach no
+further than the next file, and what several programs send at once must not lie behind it."""
 ASKED: Final = "half messages that are asked about"
 """Programs whose half messages are asked about at once and not for long, though they were born years ago. None of them ends with a
 deletion, which takes the half queue away as long as its topic is in no table."""
@@ -51,7 +52,7 @@ _ASKING: Final = {"transactionCheckInterval": "500", "transactionCheckMax": "2",
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE), **_ASKING},
     LARGE: {"mappedFileSizeCommitLog": str(_LARGE_FILE)},
-    FLUSHED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": "5242880"},
+    FLUSHED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE)},
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
     ASKED: _ASKING,
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},

@@ -192,7 +192,9 @@ class Whole:
                 none = {"job__topic": HALF, "way__step": "end", "way__found": False, "job__kind": wish.how}
                 return [self.handling(state, number, **begun | none)]
             queue, _ = record
-            real = {"job__topic": self.wishes[wish.of].topic, "job__queue": queue} if self.is_half(wish.of) else {"job__topic": HALF}
+            half, level = self.is_half(wish.of), self.wishes[wish.of].level
+            waits = {"job__topic": HALF, "way__level": level if half else 0}  # and its own topic is lost (HAZ-39)
+            real = {"job__topic": self.wishes[wish.of].topic, "job__queue": queue} if half and not level else waits
             fits = wish.fits and self.is_half(wish.of)
             begun |= real | {"way__step": "end", "way__found": True, "way__fitting": fits, "job__kind": wish.how}
             return [self.handling(state, number, **begun)]
@@ -237,7 +239,7 @@ class Whole:
 
     def steps(self, whole: Any, furthest: Mapping[int, int]) -> Iterator[Any]:
         """What may happen next. Beside the state are the administrator's requests that are open, and what the broker may store by itself;
-        others fill queues up to the offset that is the `furthest` an answer names."""
+        others fill queues up to the offset that is the `furthest` an answer names, and may take the half queue away by any deletion."""
         state, open_, own = whole
         for after in self.within(state):
             yield after, open_, own
@@ -253,6 +255,8 @@ class Whole:
         for slot, offset in furthest.items():
             if state[slot] < offset:
                 yield self._with(state, {slot: state[slot] + 1}), open_, own
+            if slot == self._slot("offset", 0, HALF, 0) and state[slot] > 0:
+                yield self._with(state, {slot: 0}), open_, own
 
     def _drawn(self, state: State, p: int) -> int:
         """Of a message that waits the queue that was drawn for it when it was stored; -1 where each record has its own."""
@@ -299,7 +303,7 @@ class Whole:
             return [(state, open_ | {number} | cleaner, own)]
         places: list[tuple[int, int]] = []
         if self.unjudged(number, told, answer):
-            places = [(self.wishes[k].topic, self.queue_of(k)) for k in before if self.is_half(k) and self.wishes[k].op == "send"]
+            places = [(self.wishes[k].topic, self.queue_of(k)) for k in before if self.is_half(k) and not self.wishes[k].level]
         elif answer is None or answer[0] == 0:
             places = self._later(wish, number, told, answer)
         if len(places) > 2:

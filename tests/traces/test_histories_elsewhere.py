@@ -46,13 +46,14 @@ class Story:
         told: dict[str, str] | None = None,
         body: bytes = b"\0\0\0\x16" + bytes(18),
         size: int = 1,
+        place: int = 0,
         **fields: Any,
     ) -> Story:
         asked = {name: value for name, value in (SEND | {"topic": "A"} | fields).items() if name != without}
         body = body if op == "batch" else bytes(size)
         value = {"to": "broker-a", "code": 320 if op == "batch" else 310, "fields": asked, "version": 399, "oneWay": False}
         self._add("invoke", "client 0", op, value | {"bodySize": len(body), "body": b64encode(body).decode()})
-        answer = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": "0" * 32}
+        answer = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": f"{place:032X}"}
         self._add("ok", "client 0", op, {"code": code, "fields": answer | (told or {})})
         return self
 
@@ -62,6 +63,19 @@ class Story:
         asked = {name: value for name, value in asked.items() if name != without}
         self._add("invoke", "client 0", "send_back", {"to": "broker-a", "code": 36, "fields": asked, "version": 399, "oneWay": False})
         self._add("ok", "client 0", "send_back", {"code": code, "fields": {}})
+        return self
+
+    def end(self, code: int, offset: int, how: int = 8) -> Story:
+        """The half message at place 0 is committed, or rolled back (12): it has this offset in its queue."""
+        asked = {
+            "producerGroup": "p",
+            "tranStateTableOffset": str(offset),
+            "commitLogOffset": "0",
+            "commitOrRollback": str(how),
+            "msgId": "",
+        }
+        self._add("invoke", "client 0", "end_transaction", {"to": "broker-a", "code": 37, "fields": asked, "version": 399, "oneWay": False})
+        self._add("ok", "client 0", "end_transaction", {"code": code, "fields": {}})
         return self
 
     def delete(self, topic: str, code: int = 0) -> Story:
@@ -266,6 +280,33 @@ def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> No
         for offset in offsets:
             story.send(0, offset, properties=half)
         assert story.topics(A=4).judged().verdict == "ok"
+
+
+@pytest.mark.behaviour("HAZ-39", "TRX-04", "CL-02")
+@pytest.mark.parametrize("profile", ["P452", "P494", "P533"])
+def test_what_a_commit_stores_of_a_delayed_half_message_waits_again(profile: str) -> None:
+    """It takes an offset of its level, and none in the topic that it was sent to, which is lost. Without a level it is otherwise."""
+
+    def verdict(waits: str, end: int, offset: int, level: int) -> str:
+        """Where the half message `waits` or not, is committed or rolled back, and a message and a delayed one have these offsets then."""
+        story = Story().send(0, 0, properties=f"TRAN_MSG\x01true\x02PGROUP\x01p\x02{waits}").end(0, 0, end)
+        story.send(0, offset, place=1).send(0, level, properties="DELAY\x013\x02", place=2)
+        return story.judged(profile).verdict
+
+    late = "DELAY\x013\x02"
+    assert verdict(late, 8, 0, 2) == "ok"
+    assert verdict(late, 8, 1, 2) == verdict(late, 8, 0, 1) == "illegal"
+    assert verdict(late, 12, 0, 1) == "ok"
+    assert verdict("", 8, 1, 0) == "ok"
+    assert verdict("", 8, 0, 0) == "illegal"
+
+
+@pytest.mark.behaviour("HAZ-39", "TRX-04")
+def test_what_a_commit_stores_of_a_half_message_with_a_time_of_its_own_comes_among_half_messages() -> None:
+    timed = "TRAN_MSG\x01true\x02PGROUP\x01p\x02TIMER_DELAY_SEC\x01100\x02"
+    for offset, expected in ((0, "ok"), (1, "illegal")):
+        story = Story().send(0, 0, properties=timed).end(0, 0).send(0, offset, place=1)
+        assert story.judged("P533").verdict == expected
 
 
 @pytest.mark.behaviour("TCM-31", "BACK-06", "BACK-07")

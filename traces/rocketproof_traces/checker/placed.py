@@ -36,6 +36,7 @@ from .ways import (
     Record,
     Values,
     back_of,
+    committed_to,
     destination_of,
     ended_kind,
     flaws_of_back,
@@ -295,11 +296,13 @@ class PlacedChecker(PartChecker):
             return None
         meant = one.fields.get("producerGroup"), one.number("tranStateTableOffset", -1)
         fitting = record is not None and (record.group, record.offset) == meant
-        name, queue = record.real if record is not None and record.real is not None else (HALF_TOPIC, 0)
-        way = self._codes_of_way({"step": "end", "found": record is not None, "fitting": fitting})
-        topic = self.topics.get(name, 0)
-        start = self.machine.arrived(topic, 0, 0, queue, kind, "append", way)
-        return Send(self.machine, start, topic, 0, 1, ended, frozenset() if ended is not None else claims)
+        way = {"step": "end", "found": record is not None, "fitting": fitting}
+        start, *others = (
+            self.machine.arrived(self.topics.get(name, 0), 0, 0, queue, kind, "append", self._codes_of_way(way | {"level": level}))
+            for name, queue, level in committed_to(record)
+        )
+        claims = frozenset() if ended is not None else claims
+        return Send(self.machine, start, self.topics.get(HALF_TOPIC, 0), 0, 1, ended, claims, others=tuple(others))
 
     # What the broker stores by itself
 
@@ -321,7 +324,8 @@ class PlacedChecker(PartChecker):
         way, queue = way_of(one, self.profile, self.cluster), one.answered("queueId")
         place = one.topic, one.number("queueId") if queue is None else queue
         if way["half"]:
-            halves.append((one.opened, place))
+            if way["level"] <= 0:  # else the topic that it was meant for is lost
+                halves.append((one.opened, place))
             return []
         dead = is_letter(way, self.profile, sure=one.topic not in self._regroups) if way.get("step") == "retry" else False
         letters = [(way["dead"], 0)] if dead is not False and not self.profile.dlq_keeps_delay else []

@@ -300,6 +300,18 @@ def destination_of(one: Operation, way: Values, profile: Profile, *, sure: bool)
     return (HALF_TOPIC, 0) if way["half"] else (topic, queue), dead is not None and way["timed"] is not None
 
 
+def committed_to(record: Record | None) -> list[tuple[str, int, int]]:
+    """Where a commit of this record may store its message: topic, queue and delay level. One that waits, for its level or for its time, was
+    meant for the half topic when it was put there: so is its message, which waits on the same level again (HAZ-39)."""
+    if record is None or record.real is None:
+        return [(HALF_TOPIC, 0, 0)]
+    meant = (*record.real, 0)
+    waited = (HALF_TOPIC, 0, 0 if record.topic == WHEEL_TIMER_TOPIC else record.level)
+    if record.topic is None:
+        return [*dict.fromkeys((meant, waited))]
+    return [waited if record.topic in (SCHEDULE, WHEEL_TIMER_TOPIC) else meant]
+
+
 def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]:
     """The records that the answer to a send tells of, by their places in the log."""
     places = str(one.told.get("msgId") or "").split(",")
@@ -426,6 +438,7 @@ __all__ = [
     "REGROUPS",
     "Record",
     "back_of",
+    "committed_to",
     "destination_of",
     "ended_kind",
     "flaws_of_back",

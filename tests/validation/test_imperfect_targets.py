@@ -96,6 +96,15 @@ def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: F
     assert "INV-34.records" not in judged.claims, "nobody knows what the queue holds"
 
 
+@pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.CLOSE_AFTER, Fault.CLOSE_BEFORE], ids=lambda fault: fault.name)
+def test_messages_behind_a_lost_connection_come_from_another_port(performed: Perform, fault: Fault) -> None:
+    """The second or the third one-way send finds out that the connection has ended, and nobody waits for its answer."""
+    alone: Step = ("send", {"topic": "A", "one_way": True})
+    judged, _ = performed((SEND, alone, alone, alone, SEND), at={2: fault})
+    assert [str(one) for one in judged.findings] == []
+    assert (transport.CLOSED, "send") in [(one.kind, one.op) for one in judged.faults]
+
+
 @pytest.mark.parametrize("name", ["delete", "topic"])
 def test_a_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
     judged, _ = performed((SEND, (name, {"topic": "A", "without": "topic"}), SEND), at={3 if name == "delete" else 2: Fault.SILENT})

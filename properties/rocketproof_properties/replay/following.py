@@ -75,6 +75,7 @@ class Follower:
         self.deployment = ReplayDeployment(self.profile, self._settings())
         self.cluster = self.deployment.cluster
         self._lines: dict[str, SimulatedConnection] = {}
+        self._lost = sorted((one.seq, self._line_of(one)) for one in self.history.asked if "error" in one.answer)
         self._addresses = count()
         self.first = {name: config.copy() for name, config in self.broker.topics.table.items()}
         for name, value in self._configured().items():
@@ -159,8 +160,10 @@ class Follower:
 
     def answer(self, asked: Asked) -> Command | None:
         """What is answered here, None if nothing is in time or nothing is wanted."""
-        part = NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
-        line = f"{asked.value.get('line') or part} of {asked.process}"
+        part, line = self._part_of(asked), self._line_of(asked)
+        while self._lost and self._lost[0][0] < asked.seq:  # the client went on over another connection
+            if (other := self._lines.pop(self._lost.pop(0)[1], None)) is not None:
+                other.close()
         if line not in self._lines:
             self._lines[line] = self.deployment.connect(part)
             host, port = self._lines[line].remote
@@ -177,6 +180,12 @@ class Follower:
         finally:
             self.dispatch()
         return None
+
+    def _part_of(self, asked: Asked) -> str:
+        return NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
+
+    def _line_of(self, asked: Asked) -> str:
+        return f"{asked.value.get('line') or self._part_of(asked)} of {asked.process}"
 
     def questions(self, client: str) -> list[Command]:
         """What the broker has asked a producer about half messages when it has looked for them (TRX-05)."""

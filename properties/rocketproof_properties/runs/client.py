@@ -98,11 +98,11 @@ class Client:
         elif name == "hang_up":
             self._hang_up()
         elif name == "question":
-            self._wait_for_question()
+            self._write_heard(name, _question, code=None)
         elif name == "checked":
             self._wait_for_check()
         elif name == "notified":
-            self._write_notifications()
+            self._write_heard(name, _notified)
         elif name == "crash":
             self._end_process()
         elif not is_request(name):
@@ -123,26 +123,18 @@ class Client:
         self._recording.add("info", self.process, "hang_up", {"client": self.process, "at": wall()})
         time.sleep(LATE)
 
-    def _wait_for_question(self) -> None:
-        """Wait for what a broker asks a producer about a half message, and write the first such question down; or that none comes."""
+    def _write_heard(self, event: str, hear: Callable[[Connection], Mapping[str, Any]], **told: Any) -> None:
+        """Write down what a broker asks or tells this client by itself, or `told` alone where nothing can be heard any more."""
         line = self._lines.get(self._context.broker)
         if line is None:
             return
-
-        def heard() -> Command | None:
-            line.listen(LATE)
-            return next(filter(_is_question, line.strays), None)
-
-        told: dict[str, Any] = {"code": None, "at": wall()}
+        told |= {"client": self.process, "at": wall()}
         try:
-            found = until(heard, lambda one: one is not None, QUESTION, 0)
+            told |= hear(line)
         except RemotingError as error:
             self._drop(self._context.broker)
-            found, told = None, told | {"error": worded(error)}
-        if found is not None:
-            line.strays.remove(found)
-            told = answer_data(found)
-        self._recording.add("info", self.process, "question", {**told, "client": self.process})
+            told["error"] = worded(error)
+        self._recording.add("info", self.process, event, told)
 
     def _wait_for_check(self) -> None:
         """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, and how long
@@ -165,26 +157,6 @@ class Client:
         except RemotingError as error:
             told["error"] = worded(error)
         self._recording.add("info", self.process, "checked", {**told, "client": self.process})
-
-    def _write_notifications(self) -> None:
-        """Write down of which groups the broker has said by now that their consumers are others."""
-        line = self._lines.get(self._context.broker)
-        if line is None:
-            return
-
-        def heard() -> list[str]:
-            line.listen(LATE)
-            return notified(line.strays)
-
-        told: dict[str, Any] = {"client": self.process, "at": wall()}
-        try:
-            until(heard, bool, NOTIFIED, 0)
-            heard()
-            told["groups"] = take_notified(line.strays)
-        except RemotingError as error:
-            self._drop(self._context.broker)
-            told["error"] = worded(error)
-        self._recording.add("info", self.process, "notified", told)
 
     def _end_process(self) -> None:
         """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""
@@ -359,6 +331,32 @@ def _is_placed(call: Call, properties: Mapping[str, str]) -> bool:
     """Whether the answer to a message that waits for nothing says where it is: what goes to a retry topic may be a dead letter (HAZ-15)."""
     prepared = call.fields.get("sysFlag", "0") not in (str(NOT), str(COMPRESSED))
     return not (prepared or call.fields.get("topic", "").startswith(RETRY_PREFIX) or any(name.startswith("TIMER_") for name in properties))
+
+
+def _question(line: Connection) -> Mapping[str, Any]:
+    """The first question about a half message that a broker asks a producer, as soon as it comes; nothing if none comes in time."""
+
+    def heard() -> Command | None:
+        line.listen(LATE)
+        return next(filter(_is_question, line.strays), None)
+
+    found = until(heard, lambda one: one is not None, QUESTION, 0)
+    if found is None:
+        return {}
+    line.strays.remove(found)
+    return answer_data(found)
+
+
+def _notified(line: Connection) -> Mapping[str, Any]:
+    """Of which groups the broker has told a consumer by now that their consumers are others."""
+
+    def heard() -> list[str]:
+        line.listen(LATE)
+        return notified(line.strays)
+
+    until(heard, bool, NOTIFIED, 0)
+    heard()
+    return {"groups": take_notified(line.strays)}
 
 
 def notified(strays: Iterable[Command]) -> list[str]:

@@ -1,0 +1,32 @@
+"""Releases that do not look again say of a message that begins a file that its flush is late (HAZ-21), and no program decides where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from performing import judged
+
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.steps.vocabulary import Step, plain
+from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, SUCCESS
+
+BROKER = "broker-a"
+SETUP = Setup(settings={"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": "65536"})
+LARGE: Step = ("send", {"topic": "T", "body": "a" * 20_000, "queue": 0})
+
+
+@pytest.mark.behaviour("FLU-03", "HAZ-21")
+@pytest.mark.parametrize("profile", ["P45", "P452"])
+def test_a_message_that_begins_a_file_may_be_late(profile: str, tmp_path: Path) -> None:
+    with InProcess(profile).open(SETUP) as running:
+        with running.connect(BROKER) as line:
+            line.ask(plain("send", topic="other", body="a" * 30_000))
+        found = judged(running, tmp_path, LARGE, LARGE, LARGE, ("back", {"record": 0, "level": 1}))
+    asked = [one for one in load(found.path).asked if one.op == "send"]
+    assert [one.code for one in asked] == [SUCCESS, FLUSH_DISK_TIMEOUT, SUCCESS]
+    assert not found.verdicts
+    assert [one.property for one in judge_file(found.path, "P494").verdicts if one.text.count("[10, null]")] == ["send.code"]

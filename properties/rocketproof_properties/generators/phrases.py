@@ -7,6 +7,7 @@ from typing import Final
 
 from rocketproof_impl.java import LONG_MAX
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.vocabulary import EVERY
@@ -51,12 +52,9 @@ _SENT: Final[Values] = {
     "code": (SEND_MESSAGE_V2, SEND_MESSAGE),
     "version": (399, 121, 120),
     "default": (TEMPLATE, "DefaultCluster", "SELF_TEST_TOPIC", "nowhere", "B"),
-    "without": (
-        None, "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
-        "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", EVERY,
-    ),
+    "without": (None, *SHORT_NAMES, EVERY),
     "altered": (None, *_TEXTS),
-}  # fmt: skip
+}
 _BACK: Final[Values] = {
     "record": (0, 1, 2, 3),
     "group": ("g", "h"),

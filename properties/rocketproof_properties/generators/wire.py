@@ -7,6 +7,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..catalogue import conditions as about
@@ -56,7 +57,7 @@ _to_retry = step(
 _odd = step(
     "send",
     topic=("A", "A", "%RETRY%g", "%DLQ%g", "a" * 120, "ä", "a.b", "a\n", "%a|b", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "BenchmarkTest"),
-    without=(None, None, None, "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "properties"),
+    without=(None, None, None, None, *SHORT_NAMES),
     altered=(None, None, None, ("queueId", "x"), ("queueId", "2147483648"), ("batch", "TRUE"), ("unitMode", "1"), ("flag", "")),
     code=(310, 10),
     most=(16, None, 3),

@@ -51,6 +51,12 @@ def test_a_description_is_read(tmp_path: Path) -> None:
     assert found.without == {Capability.KILL}
 
 
+def test_a_name_server_may_have_settings_too(tmp_path: Path) -> None:
+    text = '[name-server]\nstart = ["x", "{settings}"]\n[name-server.settings]\nlistenPort = "{port}"\n[broker]\nstart = ["y"]\n'
+    server = read(written(tmp_path, text)).name_server
+    assert server is not None and server.settings == {"listenPort": "{port}"}
+
+
 def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
     assert CommandTarget(written(tmp_path, GOOD)).offers == OF_TARGETS - {Capability.KILL}
     bare = CommandTarget(written(tmp_path, '[broker]\nstart = ["run", "{port}"]\n'))
@@ -94,6 +100,17 @@ def test_brokers_of_others_are_known_by_name(tmp_path: Path, monkeypatch: pytest
         target.open()
 
 
+def test_a_file_that_is_needed_is_asked_for_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = choose(None, "alibaba", None, configure=False)
+    assert (target.name, target.profile, target.offers) == ("alibaba", "P420", OF_TARGETS - {Capability.CONFIGURE})
+    monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
+    with pytest.raises(TargetError) as caught:
+        target.open()
+    where = f"{tmp_path}/alibaba"
+    assert str(caught.value).startswith(f"alibaba: there is no {where}/rocketmq-namesrv-3.2.6.jar; mvn -f ")
+    assert str(caught.value).endswith(f" -DoutputDirectory={where}")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -118,7 +135,7 @@ def test_brokers_of_others_are_known_by_name(tmp_path: Path, monkeypatch: pytest
         ('without = ["kil"]\n[broker]\nstart = ["x"]\n', 1, "unknown capability 'kil'; use kill"),
         ('[broker]\nstart = ["x"]\n[limits]\nstop = -1\n', 4, "stop is not a number of seconds above 0 but -1"),
         ('limits = 3\n[broker]\nstart = ["x"]\n', 1, "limits is not a table but 3"),
-        ('[name-server]\nstart = ["x"]\nsettings = { a = 1 }\n[broker]\nstart = ["x"]\n', 3, "unknown key 'settings' in [name-server]"),
+        ('[name-server]\nstart = ["x"]\nlimits = { ready = 1 }\n[broker]\nstart = ["x"]\n', 3, "unknown key 'limits' in [name-server]"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:

@@ -34,6 +34,7 @@ class CommandTarget(Target):
         if setup.stores and not self.description.broker.uses("store"):
             raise NotOffered(f"{self.name} (its start command has no {{store}})", Capability.STORE)
         limits = self.description
+        _complete(limits)
         for commands in filter(None, (limits.name_server, limits.broker)):
             program(limits, commands)
         builder = _Builder(self)
@@ -53,13 +54,27 @@ def program(description: Description, commands: Commands) -> str:
     name = commands.start[0]
     if "/" in name:
         return name
-    always = {"folder": str(description.path.parent.absolute()), "cache": str(cache())}
+    always = _always(description)
     folders = [*(str(Path(fill(one, always)).expanduser()) for one in description.programs), os.environ.get("PATH", os.defpath)]
     found = shutil.which(name, path=os.pathsep.join(folders))
     if found is None:
         how = fill(description.install, always) or "install it or give its path"
         raise TargetError(f"{description.name}: there is no {name} in {', '.join([*folders[:-1], 'PATH'])}; {how}")
     return found
+
+
+def _complete(description: Description) -> None:
+    """Raises TargetError for the first file that is needed and not there."""
+    always = _always(description)
+    for needed in (Path(fill(one, always)).expanduser() for one in description.needs):
+        if not needed.is_file():
+            how = fill(description.install, always) or "put it there"
+            raise TargetError(f"{description.name}: there is no {needed}; {how}")
+
+
+def _always(description: Description) -> dict[str, str]:
+    """What the placeholders mean that are the same for all parts."""
+    return {"folder": str(description.path.parent.absolute()), "cache": str(cache())}
 
 
 class _Builder:
@@ -87,8 +102,7 @@ class _Builder:
             "store": str(running.store_folder(part)),
             "settings": str(home / "settings.properties"),
             "home": str(home),
-            "folder": str(self._description.path.parent.absolute()),
-            "cache": str(cache()),
+            **_always(self._description),
         }
         settings = {name: fill(text, values) for name, text in commands.settings.items()} | running.settings.get(part, {})
         (home / "settings.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")

@@ -32,9 +32,8 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
 }
 
 _BESIDE = re.compile(r"port([+-][1-9]\d{0,2})")
-_TOP = ("name", "version", "profile", "note", "install", "programs", "name-server", "broker", "limits", "without")
-_SERVER = ("start", "stop", "kill", "ready", "env", "around")
-_BROKER = (*_SERVER, "settings")
+_TOP = ("name", "version", "profile", "note", "install", "needs", "programs", "name-server", "broker", "limits", "without")
+_PART = ("start", "stop", "kill", "ready", "env", "around", "settings")
 _LIMITS = ("ready", "stop")
 
 
@@ -73,7 +72,8 @@ class Commands:
 @dataclass(frozen=True)
 class Description:
     """What a file says of a target. Limits are seconds. `programs` are folders in which its programs are looked for before those of PATH,
-    `install` says how to get them; `note` is what a reader of its reports has to know."""
+    `needs` are files without which it does not start, `install` says how to get both; `note` is what a reader of its reports has to
+    know."""
 
     path: Path
     name: str
@@ -81,6 +81,7 @@ class Description:
     profile: str
     note: str
     install: str
+    needs: tuple[str, ...]
     programs: tuple[str, ...]
     name_server: Commands | None
     broker: Commands
@@ -116,9 +117,10 @@ def _description(path: Path, top: Table) -> Description:
         profile=_profile(top),
         note=top.text("note", ""),
         install=_template(top, "install", top.text("install", "")),
+        needs=_command(top, "needs", 'give needs = ["file"]'),
         programs=_command(top, "programs", 'give programs = ["folder"]'),
-        name_server=_commands(top.inner("name-server", _SERVER)) if "name-server" in top else None,
-        broker=_commands(top.inner("broker", _BROKER)),
+        name_server=_commands(top.inner("name-server", _PART)) if "name-server" in top else None,
+        broker=_commands(top.inner("broker", _PART)),
         ready_seconds=_seconds(limits, "ready", 60.0),
         stop_seconds=_seconds(limits, "stop", 30.0),
         without=_capabilities(top),

@@ -9,7 +9,7 @@ from rocketproof_profiles import PAIR
 
 KNOWN: Final = Path(__file__).with_name("known")
 """The folder of descriptions of other people's brokers: each file's name is a target's."""
-KINDS: Final = ("apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inprocess", "rust", "FILE.toml")
+KINDS: Final = ("apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inprocess", "rust", "alibaba", "FILE.toml")
 """What can be started, by examples."""
 _PORTS: Final = 65_536
 

@@ -23,6 +23,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "properties/docs/changes.md",
         "properties/docs/validated/other-releases.md",
         "properties/docs/validated/rocketmq-rust.md",
+        "properties/docs/validated/alibaba-3.md",
     ),
     "To write a model": (
         "model/docs/tutorial.md",

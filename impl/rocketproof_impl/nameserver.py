@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeAlias
 
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import (
@@ -58,6 +58,9 @@ from .topic import DataVersion, TopicConfig, table_from_data, version_from_data,
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 EXPIRED_MILLIS = 120_000
 
+Registrant: TypeAlias = str | tuple[str, str]
+"""Whose life a registration prolongs: an address's, in later profiles an address's in a cluster."""
+
 
 @dataclass(slots=True)
 class BrokerLiveInfo:
@@ -81,8 +84,8 @@ class NameServer:
     """The tables, and the requests that read and change them (NS-01).
 
     `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
-    its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: address to its last
-    registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value.
+    its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: who registered, to the last
+    registration. `filter_server_table`: the same, to filter servers. `kv_config`: namespace to key to value.
     """
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
@@ -100,8 +103,8 @@ class NameServer:
         self.topic_queue_table: dict[str, list[QueueData]] = {}
         self.broker_addr_table: dict[str, BrokerData] = {}
         self.cluster_addr_table: dict[str, set[str]] = {}
-        self.broker_live_table: dict[str, BrokerLiveInfo] = {}
-        self.filter_server_table: dict[str, list[str]] = {}
+        self.broker_live_table: dict[Registrant, BrokerLiveInfo] = {}
+        self.filter_server_table: dict[Registrant, list[str]] = {}
         self.kv_config: dict[str, dict[str, str]] = {}
 
     # Registration
@@ -125,6 +128,7 @@ class NameServer:
         profiles also those that are not known of it. These take one topic alone for news of a broker that is known, and refuse it,
         with None, of any other; where it was under another id, it is not there any more.
         """
+        who = self._registrant(cluster_name, broker_addr)
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
         broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
         register_first = broker_id not in broker.broker_addrs
@@ -132,17 +136,17 @@ class NameServer:
             return None
         broker.broker_addrs[broker_id] = broker_addr
         if broker_id == MASTER_ID:
-            changed = register_first or self.is_topic_config_changed(broker_addr, version)
+            changed = register_first or self.is_topic_config_changed(who, version)
             for config in table.values():
                 if changed or (self.profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
                     nums = config.read_queue_nums, config.write_queue_nums
                     self._update_queue_data(config.topic_name, QueueData(broker_name, *nums, config.perm, config.topic_sys_flag))
-        self.broker_live_table[broker_addr] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
+        self.broker_live_table[who] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
         if filter_servers:
-            self.filter_server_table[broker_addr] = filter_servers
+            self.filter_server_table[who] = filter_servers
         elif filter_servers is not None:
-            self.filter_server_table.pop(broker_addr, None)
-        return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(broker_name)
+            self.filter_server_table.pop(who, None)
+        return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(cluster_name, broker_name)
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
         """The broker of this name, made where missing, in most profiles without the address under any other id (NS-02)."""
@@ -156,9 +160,16 @@ class NameServer:
     def _knows(self, broker_name: str, topic: str) -> bool:
         return any(entry.broker_name == broker_name for entry in self.topic_queue_table.get(topic, ()))
 
-    def is_topic_config_changed(self, broker_addr: str, version: DataVersion) -> bool:
+    def _registrant(self, cluster_name: str, broker_addr: str) -> Registrant:
+        return (cluster_name, broker_addr) if self.profile.lives_in_cluster else broker_addr
+
+    def live_info(self, cluster_name: str, broker_addr: str) -> BrokerLiveInfo | None:
+        """What the last registration from an address said; in later profiles the last one as a broker of this cluster."""
+        return self.broker_live_table.get(self._registrant(cluster_name, broker_addr))
+
+    def is_topic_config_changed(self, who: Registrant, version: DataVersion) -> bool:
         """Whether the version is not the stored one: inequality, so an older one counts too (NS-03, HAZ-37)."""
-        live = self.broker_live_table.get(broker_addr)
+        live = self.broker_live_table.get(who)
         return live is None or live.data_version != version
 
     def _update_queue_data(self, topic: str, new: QueueData) -> None:
@@ -182,25 +193,27 @@ class NameServer:
         for entry in known:
             self._update_queue_data(topic, entry)
 
-    def _master_of(self, broker_name: str) -> RegisterBrokerResult:
+    def _master_of(self, cluster_name: str, broker_name: str) -> RegisterBrokerResult:
+        """Of a slave that registers as a broker of this cluster."""
         master_addr = self.broker_addr_table[broker_name].broker_addrs.get(MASTER_ID)
-        live = self.broker_live_table.get(master_addr) if master_addr is not None else None
+        live = self.live_info(cluster_name, master_addr) if master_addr is not None else None
         return RegisterBrokerResult() if live is None else RegisterBrokerResult(master_addr, live.ha_server_addr)
 
-    def query_version(self, broker_addr: str, version: DataVersion) -> tuple[bool, DataVersion | None]:
+    def query_version(self, cluster_name: str, broker_addr: str, version: DataVersion) -> tuple[bool, DataVersion | None]:
         """Whether the broker has to register, and the stored version; if it has not, its life is prolonged (NS-09)."""
-        changed = self.is_topic_config_changed(broker_addr, version)
-        live = self.broker_live_table.get(broker_addr)
+        who = self._registrant(cluster_name, broker_addr)
+        changed = self.is_topic_config_changed(who, version)
+        live = self.broker_live_table.get(who)
         if live is not None and not changed:
             live.last_update_timestamp = self._clock.now()
         return changed, None if live is None else live.data_version
 
     # Leaving
 
-    def unregister_broker(self, broker_addr: str, broker_name: str, broker_id: int) -> None:
+    def unregister_broker(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
         """A broker says that it stops (104): its id leaves, whatever its address, or in later profiles its address, whatever its id;
         and NS-08 follows."""
-        self._forget_address(broker_addr)
+        self._forget(self._registrant(cluster_name, broker_addr))
         broker = self.broker_addr_table.get(broker_name)
         if broker is None:
             return
@@ -216,29 +229,33 @@ class NameServer:
         A driver calls it every 10 s, first after 5 s.
         """
         now = self._clock.now()
-        silent = {address: live for address, live in self.broker_live_table.items() if live.last_update_timestamp + EXPIRED_MILLIS < now}
-        for address in silent:
-            self.remove_address(address)
+        silent = {who: live for who, live in self.broker_live_table.items() if live.last_update_timestamp + EXPIRED_MILLIS < now}
+        for who in silent:
+            self.remove(who)
         return [live.channel for live in silent.values() if live.channel is not None]
 
     def channel_closed(self, channel: Channel) -> None:
         """A connection is lost: the broker that registered last over it is removed (NS-08), if there is one."""
-        for address in [address for address, live in self.broker_live_table.items() if live.channel is channel]:
-            self.remove_address(address)
+        for who in [who for who, live in self.broker_live_table.items() if live.channel is channel]:
+            self.remove(who)
 
-    def remove_address(self, broker_addr: str) -> None:
-        """Forget an address, and what is left without one (NS-08)."""
-        self._forget_address(broker_addr)
+    def remove(self, who: Registrant) -> None:
+        """Forget who registered, and what is left without an address (NS-08); in later profiles nobody whose address no broker of that
+        cluster has."""
+        cluster, broker_addr = (None, who) if isinstance(who, str) else who
+        if cluster is None:
+            self._forget(who)
         for broker in self.broker_addr_table.values():
             ids = [broker_id for broker_id, address in broker.broker_addrs.items() if address == broker_addr]
-            if ids:
+            if ids and cluster in {None, broker.cluster}:
+                self._forget(who)
                 del broker.broker_addrs[ids[0]]
                 self._clean(broker)
                 return
 
-    def _forget_address(self, broker_addr: str) -> None:
-        self.broker_live_table.pop(broker_addr, None)
-        self.filter_server_table.pop(broker_addr, None)
+    def _forget(self, who: Registrant) -> None:
+        self.broker_live_table.pop(who, None)
+        self.filter_server_table.pop(who, None)
 
     def _clean(self, broker: BrokerData) -> None:
         """A broker name without an address leaves its cluster and all topics, and so do topics without a broker (NS-08).
@@ -269,8 +286,9 @@ class NameServer:
         if not brokers:
             return None
         order = self.kv_config.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.order_message_enable else None
-        addresses = [address for broker in brokers for address in broker.broker_addrs.values()]
-        filters = {address: list(self.filter_server_table[address]) for address in addresses if address in self.filter_server_table}
+        places = [(broker.cluster, address) for broker in brokers for address in broker.broker_addrs.values()]
+        found = ((address, self.filter_server_table.get(self._registrant(cluster, address))) for cluster, address in places)
+        filters = {address: list(servers) for address, servers in found if servers is not None}
         return TopicRouteData([entry.copy() for entry in entries], brokers, order, filters)
 
     def wipe_write_perm(self, broker_name: str) -> int:
@@ -321,6 +339,11 @@ class NameServer:
                 response = system_error(command, error)
         if not command.is_one_way:
             write(channel, response)
+
+
+def _cluster(server: NameServer, request: Command) -> str:
+    """The cluster of who asks, where it is looked at; raises JavaError if it is absent then."""
+    return _field(request, "clusterName") if server.profile.lives_in_cluster else ""
 
 
 def _field(request: Command, name: str) -> str:
@@ -378,7 +401,8 @@ def _register_topic(server: NameServer, _: Channel, request: Command, __: Comman
 
 def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
     """Request 104."""
-    server.unregister_broker(_field(request, "brokerAddr"), _field(request, "brokerName"), parse_long(_field(request, "brokerId")))
+    address, name, broker_id = (_field(request, field) for field in ("brokerAddr", "brokerName", "brokerId"))
+    server.unregister_broker(_cluster(server, request), address, name, parse_long(broker_id))
 
 
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:
@@ -395,7 +419,8 @@ def _get_route(server: NameServer, _: Channel, request: Command, response: Comma
 
 def _query_version(server: NameServer, _: Channel, request: Command, response: Command) -> None:
     """Request 322 (NS-09)."""
-    changed, stored = server.query_version(_field(request, "brokerAddr"), version_from_data(loads(request.body or b"")))
+    address, version = _field(request, "brokerAddr"), version_from_data(loads(request.body or b""))
+    changed, stored = server.query_version(_cluster(server, request), address, version)
     response.ext_fields = {"changed": boolean_text(changed)}
     if stored is not None:
         response.body = encode_json(version_to_data(stored))

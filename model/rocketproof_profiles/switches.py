@@ -746,6 +746,12 @@ class Profile:
     )
     """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
 
+    lives_in_cluster: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a slave of another cluster is told of no master")
+    )
+    """A name server keeps what an address registered last for each cluster that it named, so that a slave is told of no master of another
+    cluster; otherwise for the address alone (NS-01, NS-02)."""
+
     tells_more: bool = switch(False, since("P533", True, "not recorded: pulls of 5.3.3 are answered with these fields"))
     """A pull is answered with the flags of group and topic, or with who forbids it."""
 
@@ -784,6 +790,7 @@ OF_NAME_SERVERS: Final = (
     "compares_versions",
     "moves_addresses",
     "leaves_by_address",
+    "lives_in_cluster",
 )
 """The switches that a name server decides, whatever its brokers' release; all others are a broker's."""
 

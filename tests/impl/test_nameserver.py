@@ -228,13 +228,13 @@ def test_a_slave_learns_of_its_master_and_a_master_of_nobody(server: NameServer)
 def test_a_query_of_the_stored_version_prolongs_life(server: NameServer, clock: SimulatedClock) -> None:
     register(server, "broker-a", T, version=3)
     clock.time += 500
-    assert server.query_version(A, DataVersion(1000, 3)) == (False, DataVersion(1000, 3))
+    assert server.query_version("DefaultCluster", A, DataVersion(1000, 3)) == (False, DataVersion(1000, 3))
     assert server.broker_live_table[A].last_update_timestamp == clock.now()
     clock.time += 500
     for other in (DataVersion(1000, 4), DataVersion(1001, 3)):
-        assert server.query_version(A, other) == (True, DataVersion(1000, 3))
+        assert server.query_version("DefaultCluster", A, other) == (True, DataVersion(1000, 3))
     assert server.broker_live_table[A].last_update_timestamp == clock.now() - 500
-    assert server.query_version(B, DataVersion(1000, 3)) == (True, None)
+    assert server.query_version("DefaultCluster", B, DataVersion(1000, 3)) == (True, None)
     assert B not in server.broker_live_table
 
 
@@ -313,7 +313,7 @@ def test_a_broker_that_unregisters_leaves(server: NameServer) -> None:
     assert answer.code == codes.SUCCESS
     assert brokers_of(server) == ["broker-b"]
     assert set(server.broker_live_table) == {B}
-    server.unregister_broker("nowhere", "broker-x", 0)
+    server.unregister_broker("DefaultCluster", "nowhere", "broker-x", 0)
     check_tables(server)
 
 

@@ -35,8 +35,10 @@ def name_server(profile: str) -> NameServer:
     return NameServer(SimulatedClock(), profile=PROFILES[profile])
 
 
-def register(server: NameServer, *topics: str, broker_id: int = 0, address: str = "A", version: int = 1) -> RegisterBrokerResult | None:
-    return server.register_broker("c", address, "x", broker_id, "", table(*topics), DataVersion(0, version))
+def register(
+    server: NameServer, *topics: str, broker_id: int = 0, address: str = "A", version: int = 1, cluster: str = "c", **more: Any
+) -> RegisterBrokerResult | None:
+    return server.register_broker(cluster, address, "x", broker_id, "", table(*topics), DataVersion(0, version), **more)
 
 
 @pytest.mark.parametrize(("profile", "said"), [(EARLIER, "The specified topic is blank."), (LATER, NULL)])
@@ -202,9 +204,60 @@ def test_a_broker_leaves_by_its_id_or_by_its_address(profile: str, left: dict[in
     server = name_server(profile)
     register(server, "A", "B", address="M")
     register(server, "A", "B", address="S", broker_id=1)
-    server.unregister_broker("S", "x", 0)
+    server.unregister_broker("c", "S", "x", 0)
     assert server.broker_addr_table["x"].broker_addrs == left
     assert server.route("A") is not None
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@behaviour("NS-02")
+def test_a_slave_of_another_cluster_than_its_master(profile: str) -> None:
+    server = name_server(profile)
+    register(server, address="M")
+    assert register(server, address="S", broker_id=1) == RegisterBrokerResult("M", "")
+    alone = register(server, address="S", broker_id=1, cluster="d")
+    assert alone == (RegisterBrokerResult() if profile == LATER else RegisterBrokerResult("M", ""))
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@behaviour("NS-03", "NS-09")
+def test_a_version_is_stored_of_an_address_in_a_cluster(profile: str) -> None:
+    """So who comes with the same version for another cluster is heard again."""
+    server, later = name_server(profile), profile == LATER
+    register(server, "A", "B", version=3)
+    assert server.query_version("d", "A", DataVersion(0, 3)) == ((True, None) if later else (False, DataVersion(0, 3)))
+    server.topic_queue_table["A"][0].perm = 0
+    register(server, "A", "B", version=3, cluster="d")
+    assert server.topic_queue_table["A"][0].perm == (6 if later else 0)
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@behaviour("NS-07", "NS-08")
+def test_who_leaves_another_cluster_is_still_known_of_his_own(profile: str) -> None:
+    """Only what it leaves of the broker counts: its address goes by its name, whatever the cluster."""
+    server, later = name_server(profile), profile == LATER
+    register(server, "A", "B")
+    server.unregister_broker("d", "A", "x", 0)
+    assert (server.route("A"), server.live_info("c", "A") is not None) == (None, later)
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@behaviour("NS-07", "NS-08")
+def test_a_silent_address_stays_where_no_broker_of_its_cluster_has_it(profile: str) -> None:
+    """It has the cluster of whoever registered first under its name."""
+    server, later = name_server(profile), profile == LATER
+    register(server, address="S", broker_id=1)
+    register(server, "A", "B", address="M", cluster="d", filter_servers=["F"])
+    route = server.route("A")
+    assert route is not None and route.filter_server_table == ({} if later else {"M": ["F"]})
+    live = server.live_info("d", "M")
+    assert live is not None
+    live.last_update_timestamp -= 120_001
+    server.scan()
+    assert (server.live_info("d", "M") is not None, server.broker_addr_table["x"].broker_addrs) == (
+        later,
+        {1: "S"} | ({0: "M"} if later else {}),
+    )
 
 
 @pytest.mark.parametrize(("profile", "code"), [("P49", 1), (EARLIER, 17), (LATER, 17)])

@@ -41,6 +41,7 @@ EARLIER: Mapping[str, Any] = {
     "refuses_single_topic": 0,
     "takes_unknown_topics": 17,
     "leaves_by_address": ["1"],
+    "lives_in_cluster": [True, True],
     "registers_updated_alone": [17, 0],
     "registers_created_alone": [0, 0],
     "retries_are_ordinary": ["the half topic", "the half topic"],
@@ -59,6 +60,7 @@ LATER: Mapping[str, Any] = {
     "refuses_single_topic": 1,
     "takes_unknown_topics": 0,
     "leaves_by_address": ["0"],
+    "lives_in_cluster": [True, False],
     "registers_updated_alone": [17, 17],
     "registers_created_alone": [17, 17],
     "retries_are_ordinary": ["its own", "the half topic"],
@@ -140,6 +142,9 @@ def seen(running: Deployment) -> dict[str, Any]:
         ask("register", name="z", address=THERE, broker_id=1)
         ask("unregister", name="z", address=THERE, broker_id=0)
         found["leaves_by_address"] = left(ask)
+        ask("register", name="v", address=HERE)
+        slaves = [ask("register", name="v", address=THERE, broker_id=1, cluster=cluster) for cluster in ("cluster", "other")]
+        found["lives_in_cluster"] = ["masterAddr" in (answer.ext_fields or {}) for answer in slaves]
         first = Command(codes.GET_MIN_OFFSET, {"topic": "T", "queueId": "0"})
         found["min_offset_remark"] = ask.line(BROKER, BROKER).ask(first, SECONDS).remark
         found["null_fields"] = ask.line("other", NAME_SERVER).ask(Command(codes.GET_ROUTEINFO_BY_TOPIC, {}), SECONDS).code

@@ -28,8 +28,8 @@ PATCHES: dict[str, Patch] = {
     "M-115": [
         Text(
             f"{_SERVER}.register_broker",
-            "changed = register_first or self.is_topic_config_changed(broker_addr, version)\n",
-            "changed = register_first or self.is_topic_config_changed(broker_addr, version)\n"
+            "changed = register_first or self.is_topic_config_changed(who, version)\n",
+            "changed = register_first or self.is_topic_config_changed(who, version)\n"
             "for topic in self.topic_queue_table.keys() - table.keys() if changed else ():\n"
             "    entries = self.topic_queue_table[topic]\n"
             "    entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n"

@@ -135,10 +135,11 @@ class Follower:
         elif item.op == "disconnect":
             address = str(item.value["address"])
             server = self.cluster.name_server
-            if address in server.broker_live_table:  # else nobody registered over this connection (NS-08)
+            known = [who for who in server.broker_live_table if address in (who, who[-1])]
+            if known:  # else nobody registered over this connection (NS-08)
                 if self.last:
                     server.broker_addr_table = dict(reversed(server.broker_addr_table.items()))
-                server.remove_address(address)
+                server.remove(known[-1 if self.last else 0])
 
     def pass_to(self, millis: int) -> None:
         """Let time pass up to a moment of the history."""

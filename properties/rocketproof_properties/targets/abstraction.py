@@ -178,7 +178,7 @@ def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
     packet = cluster.packet(b)
     carried, registration_version = _carried(cluster, packet)
     server = cluster.simulated.name_server
-    live = server.broker_live_table.get(node.settings.address)
+    live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
     _put(found, "up", (b,), running is not None)
     _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
     _put(found, "file_version", (b,), file_version)

@@ -478,9 +478,9 @@ class SimulatedTarget(ModelTarget):
         server, node = self.cluster.name_server, self.parts.node(b)
         if node.broker is not None:
             raise Deviation(f"{node.name} runs, and its channel is open: the specification says that it is gone")
-        channel = server.broker_live_table[node.settings.address].channel
-        assert channel is not None, "the broker registered over one"
-        server.channel_closed(channel)
+        live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
+        assert live is not None and live.channel is not None, "the broker registered over one"
+        server.channel_closed(live.channel)
 
     def _do_dispatch(self, b: int, t: int, q: int) -> None:
         store = self.parts.broker(b).store

@@ -65,7 +65,7 @@ class ExpiryTarget(ModelTarget):
 
     def seen(self) -> Seen:
         node, server = self.cluster.node(), self.cluster.name_server
-        live = server.broker_live_table.get(node.settings.address)
+        live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
         if live is not None:
             self.heard = live.last_update_timestamp
         found: Seen = {

@@ -179,7 +179,7 @@ class RegistrationsTarget(ModelTarget):
             for n in self.s.Server.codes():
                 self._see_letter(n, s, found)
         for n, server in enumerate(self.servers):
-            live = server.broker_live_table.get(self.broker.settings.address)
+            live = server.live_info(self.broker.settings.broker_cluster_name, self.broker.settings.address)
             found["live", n] = live is not None
             found["stored", n] = live.data_version.counter if live else 0
             for t, topic in enumerate(TOPICS):

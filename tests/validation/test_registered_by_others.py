@@ -12,7 +12,7 @@ from spoilt import Spoilt
 
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.nameserver import suggestion
+from rocketproof_impl.nameserver import NameServer, Registrant, suggestion
 from rocketproof_impl.remoting.command import RESPONSE, Command
 from rocketproof_impl.route import QueueData
 from rocketproof_impl.topic import TopicConfig
@@ -23,6 +23,7 @@ from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, judge_file
 from rocketproof_properties.replay.registered import Registered
 from rocketproof_properties.replay.simulated import ReplayDeployment
+from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation.confirm import Confirmation
@@ -162,6 +163,37 @@ def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_pat
         finally:
             runner.close()
     assert {one.property for one in judged.findings} == ({CODE} if always else set())
+
+
+@pytest.mark.behaviour("NS-08")
+@pytest.mark.parametrize("profile", ["P494", "P540"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_of_two_brokers_with_a_lost_address_either_may_leave(
+    profile: str, backwards: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name server has them in no order, which stays the same over all its losses. A real 5.4.0 was accused behind an even number."""
+    remove, known, both = NameServer.remove, {"address": "10.0.0.1:1"}, {"A": (4, 4, 6), "B": (4, 4, 6)}
+
+    def last(self: NameServer, who: Registrant) -> None:
+        self.broker_addr_table = dict(reversed(self.broker_addr_table.items()))
+        remove(self, who)
+        self.broker_addr_table = dict(reversed(self.broker_addr_table.items()))
+
+    steps: tuple[Step, ...] = (
+        ("register", {"name": "broker-x", "broker_id": 1, "address": "10.0.0.2:1"}),
+        ("register", {"name": "broker-x", "broker_id": 1, **known}),
+        ("register", {"name": "broker-y", "topics": both, **known}),
+        ("lose", {"address": "10.0.0.2:1"}),
+        ("lose", known),
+        ROUTE,
+    )
+    with InProcess(profile).open() as running, monkeypatch.context() as patched:
+        if backwards:
+            patched.setattr(NameServer, "remove", last)
+        path = performed(running, tmp_path, *steps)
+    told = [one.answer.get("code") for one in load(path).asked if one.op == "route"]
+    assert told[-1] == (codes.TOPIC_NOT_EXIST if backwards else codes.SUCCESS)
+    assert not judge_file(path, profile).findings
 
 
 @pytest.mark.parametrize(("profile", "topic"), [("P494", "TBW102"), ("P511", "T")])

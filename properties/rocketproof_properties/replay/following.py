@@ -22,6 +22,7 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import parse_request_header
+from rocketproof_impl.route import BrokerData
 from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
@@ -137,9 +138,13 @@ class Follower:
             server = self.cluster.name_server
             known = [who for who in server.broker_live_table if address in (who, who[-1])]
             if known:  # else nobody registered over this connection (NS-08)
-                if self.last:
-                    server.broker_addr_table = dict(reversed(server.broker_addr_table.items()))
+                server.broker_addr_table = self._ordered(server.broker_addr_table)
                 server.remove(known[-1 if self.last else 0])
+                server.broker_addr_table = self._ordered(server.broker_addr_table)
+
+    def _ordered(self, table: dict[str, BrokerData]) -> dict[str, BrokerData]:
+        """In the order in which a name server may go over it; twice is as before."""
+        return dict(reversed(table.items())) if self.last else table
 
     def pass_to(self, millis: int) -> None:
         """Let time pass up to a moment of the history."""

@@ -239,6 +239,29 @@ def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases(
     assert verdicts("P533", 1) == verdicts("P494", 0) == ["ok", "illegal"]
 
 
+@pytest.mark.behaviour("BAT-04", "BACK-12")
+@pytest.mark.parametrize(
+    ("profile", "properties", "code"),
+    [
+        ("P491", b"DELAY\x013", 1),
+        ("P491", b"DELAY\x013\x02", 0),
+        ("P492", b"DELAY\x013", 0),
+        ("P452", b"DELAY\x013", 0),
+        ("P491", b"a\x01b", 0),
+    ],
+)
+def test_a_dead_letter_keeps_a_level_that_goes_on_with_what_is_put_behind_it(profile: str, properties: bytes, code: int) -> None:
+    """The level is "3CLUSTER" where nothing separates a message's properties from its batch's, and is not read where it is taken away. A
+    retry has a level of its own."""
+    item = (23 + len(properties)).to_bytes(4, "big") + bytes(12) + b"\0\0\0\1a" + len(properties).to_bytes(2, "big") + properties
+
+    def verdict(answered: int, level: str) -> str:
+        return Story().send(0, 0, op="batch", body=item).back(answered, delayLevel=level).judged(profile).verdict
+
+    assert [verdict(answered, "-1") for answered in (code, 1 - code)] == ["ok", "illegal"]
+    assert [verdict(answered, "1") for answered in (0, 1)] == ["ok", "illegal"]
+
+
 @pytest.mark.behaviour("BACK-16", "APP-05")
 def test_a_message_that_nobody_told_of_may_be_too_long_to_be_given_back() -> None:
     """It is found and not stored: its retry topic is there by then, and that of dead letters where it is one."""

@@ -269,7 +269,9 @@ class PlacedChecker(PartChecker):
             named = one.fields.get("originTopic") if self.profile.checks_origin else None
             other = (False, True) if named and record.topic is None else (named is not None and named != record.topic,)
             ways: list[Values] = [
-                way | {"found": found, "times": record.times, "kept": record.level, "elsewhere": each} for found in there for each in other
+                way | {"found": found, "times": record.times, "kept": record.level or 0, "elsewhere": each}
+                for found in there
+                for each in other
             ]
             if one.opened in self._unsure:
                 ways = [each | side for each in ways for side in SIDES]
@@ -277,7 +279,11 @@ class PlacedChecker(PartChecker):
             levels = range(1 if self.profile.dlq_clears_delay else DELAY_LEVELS + 1)
             there = (False,) if missing else (False, True)
             ways = [way | {"found": found, "kept": kept} | side for found in there for side in SIDES for kept in levels]
-        ways = [each | {"flaw": flaw} for each in ways for flaw in flaws_of_back(record, self.profile, origin=way["fitting"])]
+        sure = subject_of(one) not in self._regroups
+        deaths = ((each, None if record is None else is_letter(each, self.profile, sure=sure)) for each in ways)
+        ways = [
+            each | {"flaw": flaw} for each, dead in deaths for flaw in flaws_of_back(record, self.profile, origin=way["fitting"], dead=dead)
+        ]
         kind = "not" if record is None else record.kind
         start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._codes_of_way(each)) for each in ways)
         claims = frozenset() if ended is not None else claims
@@ -335,7 +341,7 @@ class PlacedChecker(PartChecker):
         """Where a message may come to that is given back and waits."""
         record, way, topic = self._record(one), back_of(one), subject_of(one) or ""
         dead = None if record is None else is_letter(way | {"times": record.times}, self.profile, sure=topic not in self._regroups)
-        waits = not self.profile.dlq_clears_delay and (record is None or record.level > 0)
+        waits = not self.profile.dlq_clears_delay and (record is None or (record.level or 0) > 0)
         return [*([] if dead else [(topic, -1)]), *([(way["dead"], 0)] if dead is not False and waits else [])]
 
     def _own_records(self) -> Iterator[tuple[int, str, int]]:

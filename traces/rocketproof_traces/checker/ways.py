@@ -32,7 +32,9 @@ from rocketproof_protocol.properties import (
     DELAY,
     INNER_NUM,
     MSG_REGION,
+    NAME_END,
     PGROUP,
+    PROPERTY_END,
     REAL_QID,
     REAL_TOPIC,
     TIMER_DEL_UNIQKEY,
@@ -77,15 +79,15 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Record:
-    """A record that an answer tells of: its kind and offset, how often it was retried, its delay level, and the topic that it lies in, None
-    if nobody knows; of a half message its group, and the topic and the queue that it is for. `long`: with what a send-back adds, its
-    properties may be too long, or the record where a release limits that. `bodiless`: it is a message of a batch, and has no body.
-    `garbled`: its bytes may be read as another record's, or as none."""
+    """A record that an answer tells of: its kind and offset, how often it was retried, its delay level, None if that is no number, and the
+    topic that it lies in, None if nobody knows; of a half message its group, and the topic and the queue that it is for. `long`: with what
+    a send-back adds, its properties may be too long, or the record where a release limits that. `bodiless`: it is a message of a batch, and
+    has no body. `garbled`: its bytes may be read as another record's, or as none."""
 
     kind: str
     offset: int
     times: int
-    level: int
+    level: int | None
     group: str | None
     real: tuple[str, int] | None
     long: bool = False
@@ -197,13 +199,16 @@ def back_of(one: Operation) -> Values:
     return {**limit_of(one), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
 
 
-def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool) -> tuple[str, ...]:
-    """What a send-back may fail for when its message is put: properties that are too long now (APP-05, BACK-16), or no body (STO-02).
-    Without the topic of its `origin` nobody knows what was sent there."""
+def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool, dead: bool | None) -> tuple[str, ...]:
+    """What a send-back may fail for when its message is put: properties that are too long now (APP-05, BACK-16), no body (STO-02), or the
+    level of a `dead` letter that keeps one which is no number (BACK-12). Without the topic of its `origin` nobody knows what was sent
+    there."""
     if record is None:
         return ("none",) if origin else ("none", "error")
     if record.bodiless and profile.wants_body:
         return ("error",)
+    if record.level is None and record.kind in ("not", "commit") and not profile.dlq_clears_delay and dead is not False:
+        return ("error",) if dead else ("none", "error")
     return ("none", "encoding") if record.long else ("none",)
 
 
@@ -306,7 +311,7 @@ def committed_to(record: Record | None) -> list[tuple[str, int, int]]:
     if record is None or record.real is None:
         return [(HALF_TOPIC, 0, 0)]
     meant = (*record.real, 0)
-    waited = (HALF_TOPIC, 0, 0 if record.topic == WHEEL_TIMER_TOPIC else record.level)
+    waited = (HALF_TOPIC, 0, 0 if record.topic == WHEEL_TIMER_TOPIC else record.level or 0)
     if record.topic is None:
         return [*dict.fromkeys((meant, waited))]
     return [waited if record.topic in (SCHEDULE, WHEEL_TIMER_TOPIC) else meant]
@@ -326,17 +331,29 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
     around = FIXED + _NAME + written + _ADDED
     fits = one.op == "batch" or _holds(body_fits, _size(one), around, MAX_MESSAGE, int(profile.limits_record))
     long = not (_holds(properties_fit, written + _ADDED) and fits)
-    sizes = one.body_sizes()
+    batched = one.batched()
     longer, name = bool(one.number("sysFlag") & HOSTS_IPV6), len(one.topic.encode("utf-8", "replace"))
     garbled = is_read_as_another(name, longer=longer, by_flag=profile.hosts_by_flag)
     (topic, _), sure = destination_of(one, way_of(one, profile, ""), profile, sure=False)
     for k, place in enumerate(places):
-        level = min(max(level_asked(one) or 0, 0), DELAY_LEVELS)
-        bodiless = sizes[k : k + 1] == [0]
+        size, written_in_batch = batched[k] if k < len(batched) else (None, None)
+        level = level_asked(one) if written_in_batch is None else _level_in_batch(written_in_batch, one, profile)
+        level, bodiless = None if level is None else min(max(level, 0), DELAY_LEVELS), size == 0
         yield (
             int(place[16:], 16),
             Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled, topic if sure else None),
         )
+
+
+def _level_in_batch(text: str, one: Operation, profile: Profile) -> int | None:
+    """BAT-04: the delay level of a message of a batch that has these properties, None if it is no number. What is put behind them counts
+    before, and where nothing separates the two, the last one goes on with it."""
+    level = properties_of(text).get(DELAY)
+    if profile.batch_properties and DELAY in one.properties:
+        level = one.properties[DELAY]
+    elif profile.batch_properties and not profile.separates_batch and text.rpartition(PROPERTY_END)[2].startswith(f"{DELAY}{NAME_END}"):
+        return None
+    return 0 if level is None else _number(level, JAVA_INT)
 
 
 # What is refused

@@ -124,12 +124,13 @@ class Operation:
         body = _body(self.asked)
         if body is None and self.asked.get("bodySize"):
             return self._told()
-        lengths = _lengths(body or b"")
-        return len(lengths) if lengths is not None else 0 if self.code == 1 else None
+        found = _batched(body or b"")
+        return len(found) if found is not None else 0 if self.code == 1 else None
 
-    def body_sizes(self) -> list[int]:
-        """How long the body of each message of a batch is; none where the history does not have them."""
-        return (_lengths(_body(self.asked) or b"") or []) if self.op == "batch" else []
+    def batched(self) -> list[tuple[int, str]]:
+        """How long the body of each message of a batch is, and its properties as they are written; none where the history does not have
+        them."""
+        return (_batched(_body(self.asked) or b"") or []) if self.op == "batch" else []
 
     def _told(self) -> int | None:
         """How many messages the answer names, None if it names none."""
@@ -390,20 +391,20 @@ def _known(entry: Mapping[str, Any]) -> Config:
     return Config(int(entry["readQueueNums"]), int(entry["writeQueueNums"]), int(entry["perm"]), order)
 
 
-def _lengths(body: bytes) -> list[int] | None:
-    """How long the body of each message in a batch is, as a broker reads it: by the lengths of bodies and properties, whatever
-    the messages' own sizes say (BAT-04). None if it does not end where a message does."""
+def _batched(body: bytes) -> list[tuple[int, str]] | None:
+    """How long the body of each message in a batch is, and its properties, as a broker reads it: by the lengths of both, whatever the
+    messages' own sizes say (BAT-04). None if it does not end where a message does."""
     at, found = 0, []
     while at < len(body):
         length = int.from_bytes(body[at + _HEAD - 4 : at + _HEAD], "big", signed=True)
         at += _HEAD
         if not 0 <= length <= len(body) - at - _SHORT:
             return None
-        found.append(length)
         at += length + _SHORT
         properties = int.from_bytes(body[at - _SHORT : at], "big", signed=True)
         if not 0 <= properties <= len(body) - at:
             return None
+        found.append((length, body[at : at + properties].decode("utf-8", "replace")))
         at += properties
     return found
 

@@ -65,6 +65,8 @@ def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: 
     assert failed["request"] == "PULL_MESSAGE (11)" and "request type 11 not supported" in failed["answer"]
     shown = capsys.readouterr().out
     assert "young reaches level 2 of 6: takes a send" in shown and "Next step, level 3, keeps queues" in shown
+    (opens,) = [line for line in shown.splitlines() if "rocketproof explore" in line]
+    assert opens.endswith(f"{found['levels'][-1]['history']} --profile P494")
     assert len(shown.splitlines()) < 60
     wanted = {one["code"]: one["level"] for one in found["unserved"]}
     assert wanted[codes.PULL_MESSAGE] == 3 and wanted[codes.CONSUMER_SEND_MSG_BACK] == 4 and codes.SEND_MESSAGE_V2 not in wanted

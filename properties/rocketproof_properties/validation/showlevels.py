@@ -25,7 +25,7 @@ def render(found: Climb, folder: Path) -> None:
     )
     page.line(f"\n{_closing(found)}", "bold")
     if found.next is not None:
-        _print_next(found.next, folder, page)
+        _print_next(found.next, folder / found.next.history, found.profile, page)
     if found.unserved:
         page.line("\nRequests that are not served, and what is lost without each:")
         rows = sorted(found.unserved, key=lambda one: (one.level or len(LEVELS) + 1, one.code))
@@ -66,7 +66,7 @@ def _closing(found: Climb) -> str:
     return f"{found.target} reaches {found.short}, in {found.seconds:.1f} s" if found.level else f"{found.target} reaches no level yet"
 
 
-def _print_next(rung: Rung, folder: Path, page: Page) -> None:
+def _print_next(rung: Rung, history: Path, profile: str, page: Page) -> None:
     failed = rung.failed
     assert failed is not None
     page.line()
@@ -74,7 +74,7 @@ def _print_next(rung: Rung, folder: Path, page: Page) -> None:
     for name, text in _parts(failed):
         page.wrapped(" ".join(text.split()), first=f"  {name:<10}", indent=12)
     if rung.history:
-        page.line(f"  all that was asked and answered: rocketproof explore {shlex.quote(str(folder / rung.history))}", "dim")
+        page.line(f"  all that was asked and answered: rocketproof explore {shlex.quote(str(history))} --profile {profile}", "dim")
 
 
 def _parts(failed: Failed) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from rocketproof_properties.faults.store import Store
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
 from rocketproof_properties.runs import client, readback, runner, transport
-from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.parsed import Other, load
 from rocketproof_properties.runs.readback import LATE, Reader, late_ends, read_back
 from rocketproof_properties.runs.recording import answer_data
 from rocketproof_properties.runs.runner import Bounds, Gone, Runner
@@ -103,6 +103,16 @@ def test_messages_behind_a_lost_connection_come_from_another_port(performed: Per
     judged, _ = performed((SEND, alone, alone, alone, SEND), at={2: fault})
     assert [str(one) for one in judged.findings] == []
     assert (transport.CLOSED, "send") in [(one.kind, one.op) for one in judged.faults]
+
+
+def test_messages_behind_a_lost_wait_come_from_another_port(performed: Perform) -> None:
+    """All connections end by a request of another client, and who waits to be told of other consumers finds that out."""
+    meet: Step = ("meet", {})
+    other: Step = ("send", {"topic": "A", "one_way": True, "client": 1})
+    judged, _ = performed((SEND, meet, other, meet, ("notified", {}), meet, SEND), at={2: Fault.REFUSED})
+    (told,) = (one.value for one in load(judged.path).items if isinstance(one, Other) and one.op == "notified")
+    assert "ConnectionLost" in told["error"]
+    assert [str(one) for one in judged.findings] == []
 
 
 @pytest.mark.parametrize("name", ["delete", "topic"])

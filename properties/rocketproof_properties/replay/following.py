@@ -45,6 +45,8 @@ from .middle import begin_log_at
 from .simulated import ReplayDeployment
 
 DELAY_STEP: Final = 100
+_HEARD: Final = ("question", "notified")
+"""What a client waits for on the connection over which it asks, and finds out by that the connection is lost."""
 _LARGEST_FILE: Final = 1 << 24
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 
@@ -76,7 +78,11 @@ class Follower:
         self.deployment = ReplayDeployment(self.profile, self._settings())
         self.cluster = self.deployment.cluster
         self._lines: dict[str, SimulatedConnection] = {}
-        self._lost = sorted((one.seq, self._line_of(one)) for one in self.history.asked if "error" in one.answer)
+        self._lost = sorted(
+            (one.seq, self._line_of(one) if isinstance(one, Asked) else self._line(one.value["client"]))
+            for one in self.history.items
+            if "error" in (one.answer if isinstance(one, Asked) else one.value if one.op in _HEARD else {})
+        )
         self._addresses = count()
         self.first = {name: config.copy() for name, config in self.broker.topics.table.items()}
         for name, value in self._configured().items():
@@ -193,16 +199,20 @@ class Follower:
     def _line_of(self, asked: Asked) -> str:
         return f"{asked.value.get('line') or self._part_of(asked)} of {asked.process}"
 
+    def _line(self, client: str) -> str:
+        """The connection over which a client asks the broker, and is asked and told."""
+        return f"{self.deployment.part} of {client}"
+
     def questions(self, client: str) -> list[Command]:
         """What the broker has asked a producer about half messages when it has looked for them (TRX-05)."""
         self.wait(DELAY_STEP)
-        line = self._lines.get(f"{self.deployment.part} of {client}")
+        line = self._lines.get(self._line(client))
         self.cluster.scheduler.complete(self.broker.transaction_check.check())
         return [one for one in (line.strays if line is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
 
     def notified(self, client: str) -> list[str]:
         """The groups of which the broker has told a consumer since the last time that their consumers are others."""
-        line = self._lines.get(f"{self.deployment.part} of {client}")
+        line = self._lines.get(self._line(client))
         return take_notified(line.strays) if line is not None else []
 
     def arrive(self, asked: Asked) -> None:

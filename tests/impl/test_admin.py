@@ -152,6 +152,12 @@ def test_settings_change_at_run_time() -> None:
     assert stand.call(25).code == 0
 
 
+def test_settings_that_are_no_utf_8_are_passed_over() -> None:
+    stand = Stand()
+    assert stand.call(25, b"\xff=1\nslaveTimeout=8\n").code == 0
+    assert stand.settings.slave_timeout == 8
+
+
 @behaviour("NS-11")
 def test_a_changed_permission_is_registered_under_a_new_version() -> None:
     stand = Stand()

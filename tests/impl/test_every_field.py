@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pytest
-from simulated import Simulated
+from simulated import Simulated, present
 
 from rocketproof_impl.broker.answering import failure
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig, group_from_data
 from rocketproof_impl.broker.subscription import SubscriptionData, subscription_from_data
+from rocketproof_impl.route import decode_queues
 from rocketproof_impl.store.checkpoint import StoreCheckpoint
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.topic import TopicConfig, table_from_data
@@ -90,3 +92,15 @@ def test_a_checkpoint_maps_its_file_once(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(3):
         checkpoint.flush()
     assert mapped == ["checkpoint"]
+
+
+def test_a_checkpoint_has_each_time_at_its_own_place() -> None:
+    stand = Simulated("P494")
+    checkpoint = StoreCheckpoint(stand.disk, "checkpoint")
+    checkpoint.physic_msg_timestamp, checkpoint.logics_msg_timestamp, checkpoint.index_msg_timestamp = 1, 2, 3
+    checkpoint.flush()
+    assert struct.unpack(">3q", present(stand.disk.read("checkpoint"))[:24]) == (1, 2, 3)
+
+
+def test_a_route_may_have_no_list_of_queues() -> None:
+    assert decode_queues({"queueDatas": None}) == decode_queues({}) == []

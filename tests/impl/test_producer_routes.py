@@ -331,7 +331,7 @@ def test_an_order_configuration_lists_the_queues() -> None:
     for semicolons in ("", ";", ";;"):
         info = publish_info("T", route(("broker-a", 1, 1, 4), order=f"broker-b:2;broker-a:1{semicolons}"))
         assert queues(info) == [("broker-b", 0), ("broker-b", 1), ("broker-a", 0)]
-        assert info.order_topic and info.have_topic_router_info
+        assert info.order_topic and info.have_topic_router_info and info.route is not None
     assert not publish_info("T", route(("broker-a", 1, 1, 6), order="")).order_topic
     with pytest.raises(JavaError, match="NumberFormatException"):
         publish_info("T", route(("broker-a", 1, 1, 6), order="broker-a:x"))

@@ -192,6 +192,16 @@ def test_the_better_half_is_picked_from() -> None:
 
 
 @behaviour("CLI-25")
+def test_of_two_that_are_as_slow_the_one_that_comes_back_sooner_is_picked() -> None:
+    faults = Faults()
+    for name in ("a", "b"):
+        faults.mode.update(name, 5, isolation=True)
+    faults.clock.time += 1
+    faults.mode.update("a", 5, isolation=True)
+    assert [faults.mode._pick_one_at_least() for _ in range(2)] == ["b", "b"]
+
+
+@behaviour("CLI-25")
 def test_a_broker_that_has_left_the_route_is_forgotten() -> None:
     faults = Faults()
     info = info_of(a=2)

@@ -177,6 +177,17 @@ def test_the_number_of_retries_is_a_setting(field: Field, retries: int) -> None:
     assert sum(requests(field)) == retries + 1
 
 
+@behaviour("CLI-27", "CLI-35")
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_batch_is_tried_as_often(field: Field, retries: int) -> None:
+    producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=retries))
+    for broker in field.brokers.values():
+        broker.script.extend([codes.SYSTEM_ERROR] * 9)
+    with pytest.raises(ClientError, match=rf"^Send \[{retries + 1}\] times"):
+        field.run(producer.send_batch([Message("T", body=b"a")]))
+    assert sum(requests(field)) == retries + 1
+
+
 @behaviour("CLI-30", "M-112")
 @pytest.mark.parametrize("code", [17, 14, 1, 16, 204, 205])
 def test_these_codes_are_retried(field: Field, code: int) -> None:

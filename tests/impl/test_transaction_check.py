@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import pytest
@@ -95,6 +96,14 @@ def test_the_flag_of_a_message_is_lost_by_asking() -> None:
     assert (first.flag, again.flag) == (7, 0)
     stand.end(COMMIT, again)
     assert next(message for message in stand.stored() if message.topic == "T").flag == 0
+
+
+def test_a_half_message_that_is_put_once_more_is_as_compressed_as_before() -> None:
+    stand = Checked()
+    born = stand.clock.now() - 10_000
+    stand.send(body=zlib.compress(b"t"), properties=TRANSACTION, sys_flag=5, born_timestamp=born)
+    stand.round()
+    assert [half.sys_flag & 1 for half in stand.halves()] == [1, 1]
 
 
 def test_a_half_message_whose_outcome_is_known_is_passed_over() -> None:

@@ -528,6 +528,7 @@ class Profile:
     deletes_any_name: bool = switch(
         False,
         since("P533", True, "not recorded: asked of 5.3.3, a delete of 'a b' or of 200 characters is not refused"),
+        since("P514", False, "not recorded, tests/real/test_later_than_510.py"),
     )
     """A topic is deleted under any name that is not blank and not the system's; otherwise the name has to be legal (TCM-31)."""
 
@@ -654,6 +655,9 @@ class Profile:
     """A message may name the time at which it is delivered (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS): until then it is in a topic
     of the broker's own (HAZ-54, HAZ-58)."""
 
+    names_no_wheel: bool = switch(True, since("P510", False, "not recorded, tests/real/test_later_than_510.py"))
+    """Without a timer wheel the sender of a message with a time is told of that; otherwise that the service is not available (SEND-41)."""
+
     # Name server
     name_server_faq: str = switch(
         "http://rocketmq.apache.org/docs/faq/",
@@ -754,6 +758,9 @@ class Profile:
 
     tells_more: bool = switch(False, since("P533", True, "not recorded: pulls of 5.3.3 are answered with these fields"))
     """A pull is answered with the flags of group and topic, or with who forbids it."""
+
+    tells_broker_forbids: bool = switch(True, since("P510", False, "not recorded, tests/real/test_later_than_510.py"))
+    """Who forbids a pull (forbiddenType) is also told where it is the broker; otherwise only where it is a group or a topic."""
 
     tells_second_heartbeat: bool = switch(
         False,

@@ -14,7 +14,15 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.codes import HEART_BEAT, MESSAGE_ILLEGAL, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.codes import (
+    HEART_BEAT,
+    MESSAGE_ILLEGAL,
+    NO_PERMISSION,
+    SERVICE_NOT_AVAILABLE,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    SYSTEM_ERROR,
+)
 
 TOO_MUCH = {"p": "v" * 40_000}
 
@@ -118,3 +126,33 @@ def test_up_to_5_1_1_all_topics_are_registered_with_one_that_a_message_makes(pro
         cluster.scheduler.settle()
         seen.append(cluster.name_server.topic_queue_table["R"][0].perm)
     assert seen == [alone, behind]
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P533", SUCCESS), ("P520", SUCCESS), ("P514", SYSTEM_ERROR), ("P510", SYSTEM_ERROR)])
+@behaviour("TCM-31")
+def test_under_which_names_topics_are_deleted(profile: str, code: int) -> None:
+    stand = Stand(profile, timer_wheel_enable=True)
+    assert [stand.call(215, topic=name).code for name in ("a b", "a" * 200, "a")] == [code, code, SUCCESS]
+
+
+@pytest.mark.parametrize(("profile", "told"), [("P511", ["1", "3"]), ("P510", [None, "3"])])
+def test_who_forbids_a_pull(profile: str, told: list[str | None]) -> None:
+    found = []
+    for permission, perm in ((2, 6), (6, 2)):
+        stand = Stand(profile)
+        stand.send("W")
+        stand.broker.topics.table["W"].perm = perm
+        stand.settings.broker_permission = permission
+        asked = {"sysFlag": 0, "commitOffset": 0, "suspendTimeoutMillis": 0, "subVersion": 0, "subscription": "*"}
+        answer = stand.call(11, consumerGroup="TOOLS_CONSUMER", topic="W", queueId=0, queueOffset=0, maxMsgNums=1, **asked)
+        assert answer.code == NO_PERMISSION
+        found.append((answer.ext_fields or {}).get("forbiddenType"))
+    assert found == told
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P511", SYSTEM_ERROR), ("P510", SERVICE_NOT_AVAILABLE)])
+@behaviour("SEND-41")
+def test_what_a_message_with_a_time_is_told_where_there_is_no_wheel(profile: str, code: int) -> None:
+    answer = Stand(profile, timer_wheel_enable=False).send(properties={"TIMER_DELAY_SEC": "100"})
+    assert answer.code == code
+    assert ("timerWheelEnable is false" in (answer.remark or "")) == (code == SYSTEM_ERROR)

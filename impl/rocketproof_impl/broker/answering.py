@@ -67,9 +67,9 @@ def failure(status: PutMessageStatus, profile: Profile, settings: StoreSettings)
             f"timer message illegal, the delay time should not be bigger than the max delay {settings.timer_max_delay_sec * 1000}ms; "
             "or if set del msg, the delay time should be bigger than the current time"
         )
-    if status is status_of.WHEEL_TIMER_NOT_ENABLE:
+    if status is status_of.WHEEL_TIMER_NOT_ENABLE and profile.names_no_wheel:
         return SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
-    if status is status_of.SERVICE_NOT_AVAILABLE:
+    if status in (status_of.SERVICE_NOT_AVAILABLE, status_of.WHEEL_TIMER_NOT_ENABLE):
         return SERVICE_NOT_AVAILABLE, service_remark(profile)
     if status is status_of.OS_PAGECACHE_BUSY:
         return SYSTEM_ERROR, "[PC_SYNCHRONIZED]broker busy, start flow control for a while"

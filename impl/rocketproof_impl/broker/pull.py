@@ -121,7 +121,8 @@ class PullMessageProcessor:
     def _forbid(self, response: Command, by: int, remark: str) -> None:
         """Refuse, and tell who forbids it where a release tells that."""
         refuse(response, NO_PERMISSION, remark)
-        if self._broker.profile.tells_more:
+        profile = self._broker.profile
+        if profile.tells_more and (by != BY_BROKER or profile.tells_broker_forbids):
             response.ext_fields = {"forbiddenType": str(by)}
 
     def _may_pull(self, channel: Channel, header: PullMessageRequestHeader, response: Command) -> SubscriptionGroupConfig | None:

@@ -17,7 +17,13 @@ from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_model.specification.committing import UNTOLD as UNTOLD_OFFSET
 from rocketproof_profiles import classify, java_length
-from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.codes import (
+    REQUEST_CODE_NOT_SUPPORTED,
+    SERVICE_NOT_AVAILABLE,
+    SLAVE_NOT_AVAILABLE,
+    SUCCESS,
+    SYSTEM_ERROR,
+)
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
@@ -81,7 +87,8 @@ class PlacedChecker(PartChecker):
 
     def _reason(self, one: Operation) -> str:
         if one.op in SENDS:
-            if is_timed(one, self.profile) and (one.op == "batch" or not self.profile.timers):
+            unnamed = one.code == SERVICE_NOT_AVAILABLE and not self.profile.names_no_wheel
+            if is_timed(one, self.profile) and (one.op == "batch" or not self.profile.timers or unnamed):
                 return "timers"
             if is_refused_late(one, self.profile):
                 return LONG_RETRIES

@@ -14,7 +14,9 @@ from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.faults import store
 from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.store import Promised, Store
+from rocketproof_properties.faults.store import Loaded, Promised, Store
+from rocketproof_properties.runs.parsed import Asked
+from rocketproof_protocol import codes
 
 
 @pytest.fixture
@@ -45,6 +47,14 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
     loaded.promised.messages[10**6] = message
     loaded.look(())
     assert claims(loaded)[2:] == ["lost"] and loaded.found.findings[-1].count("offset=") == 1
+
+
+@pytest.mark.behaviour("INV-09", "REM-06")
+@pytest.mark.parametrize(("code", "found"), [(codes.SYSTEM_BUSY, []), (codes.SYSTEM_ERROR, ["refused"])])
+def test_a_broker_that_is_busy_refuses_nothing(loaded: Store, code: int, found: list[str]) -> None:
+    asked = Asked(1, "client 0", "send", {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
+    loaded.take(Loaded([asked]))
+    assert claims(loaded) == found
 
 
 def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:

@@ -360,6 +360,7 @@ class Profile:
             True,
             "not recorded, tests/real/test_later_switches.py: metrics are named by the topic, and what is null there is thrown",
         ),
+        since("P500", False, "not recorded, tests/real/test_later_than_510.py"),
     )
     """Who gives a message up has to name the topic that it came from; without it there is a null-pointer error (BACK-12)."""
 

@@ -156,3 +156,11 @@ def test_what_a_message_with_a_time_is_told_where_there_is_no_wheel(profile: str
     answer = Stand(profile, timer_wheel_enable=False).send(properties={"TIMER_DELAY_SEC": "100"})
     assert answer.code == code
     assert ("timerWheelEnable is false" in (answer.remark or "")) == (code == SYSTEM_ERROR)
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P510", SYSTEM_ERROR), ("P500", SUCCESS)])
+@behaviour("BACK-12")
+def test_who_gives_a_message_up_without_its_topic(profile: str, code: int) -> None:
+    stand = Stand(profile)
+    stand.send(queue_id=0)
+    assert stand.send_back(group="g", delay_level=-1).code == code

@@ -1,4 +1,7 @@
-"""What 5.1.0 does otherwise than 5.1.1, and 5.1.4 than 5.2.0, beside our brokers of their profiles: deletions, refused pulls, no wheel."""
+"""What 5.0.0 does otherwise than 5.1.0, that than 5.1.1, and 5.1.4 than 5.2.0, beside our brokers of their profiles.
+
+Deletions, refused pulls, messages with a time and no wheel, and messages that are given up.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.steps.vocabulary import plain
-from rocketproof_protocol.codes import NO_PERMISSION, SERVICE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, SERVICE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 
 COMMANDS = ("java", "mvn")
 SECONDS = 10.0
@@ -20,7 +23,8 @@ MISSING = "the return value of"  # 5.2.0 counts timers behind a deletion
 
 
 def seen(deployment: Deployment) -> tuple[Any, ...]:
-    """Whether an illegal name and a long one are refused, what forbids a pull, and what a message with a time is told."""
+    """Whether an illegal name and a long one are refused, what a message with a time is told, and who gives one up without its topic; and
+    what forbids a pull."""
     with deployment as running, running.connect("broker-a") as line:
 
         def ask(name: str, **args: object) -> Command:
@@ -28,22 +32,26 @@ def seen(deployment: Deployment) -> tuple[Any, ...]:
 
         deleted = [ask("delete", topic=name) for name in ("a b", "a" * 200)]
         refused = [MISSING not in (answer.remark or "") and answer.code == SYSTEM_ERROR for answer in deleted]
+        known = (ask("send", topic="A").ext_fields or {})["msgId"]
+        fields = {"offset": str(int(known[16:], 16)), "group": "g", "delayLevel": "-1", "unitMode": "false", "maxReconsumeTimes": "16"}
+        given_up = line.ask(Command(CONSUMER_SEND_MSG_BACK, fields), SECONDS).code
         timed = ask("send", topic="A", properties={"TIMER_DELAY_SEC": "100"}).code
         ask("topic", topic="W", perm=2)
         by_topic = ask("pull", topic="W", queue=0, offset=0)
         assert ask("configure", line="brokerPermission=2").code == SUCCESS
         by_broker = ask("pull", topic="W", queue=0, offset=0)
         assert {by_topic.code, by_broker.code} == {NO_PERMISSION}
-        return refused, timed, [(answer.ext_fields or {}).get("forbiddenType") for answer in (by_topic, by_broker)]
+        return refused, timed, given_up, [(answer.ext_fields or {}).get("forbiddenType") for answer in (by_topic, by_broker)]
 
 
 @pytest.mark.parametrize(
     ("version", "profile", "expected"),
     [
-        ("5.1.0", "P510", ([True, True], SERVICE_NOT_AVAILABLE, ["3", None])),
-        ("5.1.1", "P511", ([True, True], SYSTEM_ERROR, ["3", "1"])),
-        ("5.1.4", "P514", ([True, True], SYSTEM_ERROR, ["3", "1"])),
-        ("5.2.0", "P520", ([False, False], SYSTEM_ERROR, ["3", "1"])),
+        ("5.0.0", "P500", ([True, True], SERVICE_NOT_AVAILABLE, SUCCESS, ["3", None])),
+        ("5.1.0", "P510", ([True, True], SERVICE_NOT_AVAILABLE, SYSTEM_ERROR, ["3", None])),
+        ("5.1.1", "P511", ([True, True], SYSTEM_ERROR, SYSTEM_ERROR, ["3", "1"])),
+        ("5.1.4", "P514", ([True, True], SYSTEM_ERROR, SYSTEM_ERROR, ["3", "1"])),
+        ("5.2.0", "P520", ([False, False], SYSTEM_ERROR, SYSTEM_ERROR, ["3", "1"])),
     ],
 )
 @pytest.mark.behaviour("TCM-31", "SEND-41")

@@ -69,7 +69,7 @@ def failure(status: PutMessageStatus, profile: Profile, settings: StoreSettings)
         )
     if status is status_of.WHEEL_TIMER_NOT_ENABLE and profile.names_no_wheel:
         return SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
-    if status in (status_of.SERVICE_NOT_AVAILABLE, status_of.WHEEL_TIMER_NOT_ENABLE):
+    if status is status_of.SERVICE_NOT_AVAILABLE or status is status_of.WHEEL_TIMER_NOT_ENABLE:
         return SERVICE_NOT_AVAILABLE, service_remark(profile)
     if status is status_of.OS_PAGECACHE_BUSY:
         return SYSTEM_ERROR, "[PC_SYNCHRONIZED]broker busy, start flow control for a while"

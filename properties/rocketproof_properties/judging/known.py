@@ -24,6 +24,7 @@ UNSIZED: Final = {
 """Why a broker is known not to start behind a kill between the making of a file and its length, by each profile."""
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "INV-34.stored": _GAPS,
+    "INV-34.first": _GAPS,
     "INV-44.back": _SHIFTED,
     "INV-44.queue": _SHIFTED,
     "restart.queues": _SHIFTED,

@@ -17,7 +17,7 @@ from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, WHEEL_TIMER_TOPIC
 
-from ..history.cases import KINDS, UNREADABLE, Config
+from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
 from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation
 from ..refusal import Refusal
 from .administered import Configured, Deleted, Refused, Update
@@ -28,7 +28,7 @@ from .machine import MOST_QUEUES, Machine, bits
 from .parts import Part, default_of
 from .refusals import refused
 from .search import Search
-from .sends import COUNTED, Claims, Ended, Send, fits_int
+from .sends import Claims, Ended, Send, fits_int
 from .shape import Shape
 from .steps import Bound, Local, Point, Request, Searched, Step, answers_of
 from .unasked import Begun, Cleaned, Outlived, Reduced

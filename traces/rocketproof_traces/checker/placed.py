@@ -27,14 +27,14 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
-from ..history.cases import BATCHES, STATUSES, UNREADABLE, decodes_send_back
+from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
 from ..history.operations import PROGRESS, SENDS, Operation
 from .administered import Committed, Deleted, Refused, Regrouped
 from .left_out import BUSY, LONG_RETRIES, is_busy, is_refused_late, is_rejected, reason
 from .looks import Progressed
 from .part import Claim, PartChecker, last_of
 from .places import are_read, forgets, is_in, named, numbers, place_of
-from .sends import COUNTED, Claims, Ended, Send
+from .sends import Claims, Ended, Send
 from .steps import Local, Request
 from .unasked import Filled, Remembered
 from .ways import (

@@ -27,7 +27,7 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import STATUSES, UNREADABLE, Config, Stored
+from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, Stored
 from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
 from .administered import Refused, Told, Update
 from .left_out import SLAVE, reason
@@ -35,7 +35,7 @@ from .looks import Routed
 from .part import Finding
 from .placed import OTHERS, PlacedChecker
 from .places import PROGRESS, forgets, is_of, named
-from .sends import COUNTED, Claims, Ended, Send
+from .sends import Claims, Ended, Send
 from .steps import Bound, Point, Request
 from .unasked import Adopted, Registering
 from .ways import REGROUPS, ended_kind, is_timed

@@ -26,7 +26,6 @@ from ..history.cases import STATUSES
 from .machine import Machine, Right
 from .steps import Alone, Local, Move
 
-COUNTED = ("not", "commit")
 ANSWERS = {
     SUCCESS: "SUCCESS",
     SYSTEM_ERROR: "SYSTEM_ERROR",
@@ -209,4 +208,4 @@ def fits_int(*numbers: int) -> bool:
     return min(numbers) >= low and max(numbers) <= high
 
 
-__all__ = ["COUNTED", "Claims", "Ended", "Lying", "Send", "fits_int"]
+__all__ = ["Claims", "Ended", "Lying", "Send", "fits_int"]

@@ -50,7 +50,7 @@ from rocketproof_protocol.properties import (
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
-from ..history.cases import AT_LIMIT, CUT, DEAD, JAVA_LONG, KINDS, NO_GROUP, properties_of
+from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, JAVA_LONG, KINDS, NO_GROUP, properties_of
 from ..history.operations import PROGRESS, SENDS, Operation
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
@@ -146,7 +146,7 @@ def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) ->
     named = next((name for name in _TIMED if name in items), None)
     if not profile.timers or named is None or TIMER_OUT_MS in items or one.topic == WHEEL_TIMER_TOPIC:
         return False, "none"
-    if level is None or level > 0 or kind not in ("not", "commit"):
+    if level is None or level > 0 or kind not in COUNTED:
         return False, "none"
     if one.code == SYSTEM_ERROR and _NO_WHEEL in one.remark:
         return False, "error"
@@ -207,7 +207,7 @@ def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool, dead
         return ("none",) if origin else ("none", "error")
     if record.bodiless and profile.wants_body:
         return ("error",)
-    if record.level is None and record.kind in ("not", "commit") and not profile.dlq_clears_delay and dead is not False:
+    if record.level is None and record.kind in COUNTED and not profile.dlq_clears_delay and dead is not False:
         return ("error",) if dead else ("none", "error")
     return ("none", "encoding") if record.long else ("none",)
 
@@ -375,7 +375,7 @@ def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, 
         if one.op == "send" and profile.encode_first:
             return "encoding"
         return "size" if refused == MESSAGE_ILLEGAL or not _body_alone(one, profile) else "error"
-    if (profile.hosts_by_flag and _is_misread(one)) or (level is None and (half or kind in ("not", "commit"))):
+    if (profile.hosts_by_flag and _is_misread(one)) or (level is None and (half or kind in COUNTED)):
         return "error"
     return "none"
 

@@ -37,6 +37,8 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 from ..compressed import open_text
 
 KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
+COUNTED = ("not", "commit")
+"""The kinds of records that their queue counts."""
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag", "flag")
 JAVA_LONG = (-(2**63), 2**63 - 1)

@@ -1,0 +1,28 @@
+"""A broker that registers all its topics with each new one: the name server lists the last of them soon, however many there are."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import SUCCESS
+
+COMMANDS = ("java", "mvn")
+SECONDS = 10.0
+TOPICS = 150
+
+
+@pytest.mark.parametrize("version", ["4.1.0-incubating", "4.2.0"])
+@pytest.mark.behaviour("NS-01", "TCM-17")
+def test_the_last_of_many_new_topics_has_a_route_within_seconds(version: str) -> None:
+    with Apache(version).open() as running, running.connect("broker-a") as broker, running.connect(NAME_SERVER) as server:
+        for number in range(TOPICS):
+            assert broker.ask(plain("send", topic=f"T{number}"), SECONDS).code == SUCCESS
+        until = time.monotonic() + SECONDS
+        while (answer := server.ask(plain("route", topic=f"T{TOPICS - 1}"), SECONDS)).code != SUCCESS:
+            assert time.monotonic() < until, f"behind {SECONDS} s the name server says {answer.code}: {answer.remark}"
+            time.sleep(0.1)

@@ -22,7 +22,7 @@ def test_kinds_have_a_number_or_one_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("fire", "unknown kind of fault 'fire'; use kill, power, disk, threads"),
+        ("fire", "unknown kind of fault 'fire'; use kill, power, disk, threads, slave"),
         ("", "unknown kind of fault ''"),
         ("kill,kill:2", "kill is named twice"),
         ("power:0", "'power:0' has no number of at least 1"),
@@ -49,7 +49,7 @@ def test_a_target_that_cannot_do_it_says_so(target: list[str], tmp_path: Path, c
 
 def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    campaign.refuse(Served("P494"), {"kill": 1})
+    campaign.refuse(Served("P494"), {"kill": 1, "slave": 1})
     with pytest.raises(InputError, match=r"--faults power,disk: strace is not installed; install it \(Debian: apt install strace\)"):
         campaign.refuse(Served("P494"), {"kill": 1, "power": 1, "disk": 1})
     assert not strace.there()

@@ -56,7 +56,7 @@ class BrokerParts:
         self.offsets = ConsumerOffsetManager(settings, profile, disk)
         self.producers = ProducerManager(clock)
         self.consumers = ConsumerManager(clock)
-        self.slave = SlaveSynchronize(settings, self.topics, network, self.store.ha_client.update_master_address)
+        self.slave = SlaveSynchronize(settings, self.topics, self.groups, network, self.store.ha_client.update_master_address)
         self.registration = Registration(settings, profile, self.topics, network, self.slave.registered)
         self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from rocketproof_model import RocketproofError
 
 from ..deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
-from ..deployments.inprocess import InProcess
+from ..deployments.inprocess import LACKS, InProcess
 from ..deployments.processes import PortTaken
 from ..patches.forks import limit_memory
 from ..patches.patch import Ready
@@ -41,6 +41,7 @@ class Forked(Target):
     """
 
     offers = OF_TARGETS
+    lacks = LACKS
 
     def __init__(self, profile: str, ready: Ready | None = None, *, traced: bool = False) -> None:
         self.name = f"inprocess:{profile}"

@@ -179,7 +179,7 @@ def validate(
     faults
         What happens to brokers that are started for it, under load behind the programs, such as kill:20,power,disk: a broker is killed; the
         power fails, and it starts on what the device may have; its disk is broken, slow or full for a while; threads: it can start none
-        for a while. A number says how often.
+        for a while; slave: a second broker follows the first, and one of them, or the way between them, is lost. A number says how often.
     remember
         Try first the programs that showed a finding in an earlier run on this target under this profile, which .rocketproof/failures
         keeps, and keep those of this run.

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.system.background import Background
@@ -23,11 +24,15 @@ from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered,
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import PortTaken, configure
 
+LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
+"""Settings of the described system that the implementation has not."""
+
 
 class InProcess(Target):
     """This release, with the behaviour of a profile."""
 
     offers = OF_TARGETS - {Capability.KILL}
+    lacks = LACKS
 
     def __init__(self, profile: str = "P494") -> None:
         self.name = f"inprocess:{profile}"

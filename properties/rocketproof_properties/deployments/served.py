@@ -9,6 +9,7 @@ from ..steps.parts import NAME_SERVER
 from . import probe
 from .apache import broker_ready, name_server_ready
 from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, Target
+from .inprocess import LACKS
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
 
@@ -19,7 +20,7 @@ class Served(Target):
     """This release, with the behaviour of a profile."""
 
     offers = OF_TARGETS
-    lacks = frozenset({"flushDelayOffsetInterval", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
+    lacks = LACKS
     command: tuple[str, ...] = _COMMAND
 
     def __init__(self, profile: str = "P494") -> None:

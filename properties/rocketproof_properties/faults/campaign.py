@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from ..choices import InputError
 from ..deployments.deployment import Target
 from ..steps.parts import Capability
-from . import disk, kills, power, strace, threads
+from . import disk, kills, power, slaves, strace, threads
 from .found import FaultTests
-from .kinds import DISK, KILL, POWER, THREADS
+from .kinds import DISK, KILL, POWER, SLAVE, THREADS, TRACED
 
 NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
 """What a target has to offer."""
@@ -21,7 +21,7 @@ class _Run(Protocol):
     def __call__(self, target: Target, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
 
 
-_RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run, THREADS: threads.run}
+_RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run, THREADS: threads.run, SLAVE: slaves.run}
 
 
 def refuse(target: Target, kinds: Mapping[str, int]) -> None:
@@ -29,7 +29,7 @@ def refuse(target: Target, kinds: Mapping[str, int]) -> None:
     lacks = sorted(one.value for one in NEEDED - target.offers)
     if kinds and lacks:
         raise InputError(f"--faults {','.join(kinds)} with {target.name}, which does not offer {', '.join(lacks)}; leave it out")
-    traced = [kind for kind in kinds if kind != KILL]
+    traced = [kind for kind in kinds if kind in TRACED]
     if traced and not strace.there():
         raise InputError(f"--faults {','.join(traced)}: {strace.MISSING}")
 

@@ -13,7 +13,7 @@ from typing import Final
 from rocketproof_profiles import inherited
 
 from ..judging.known import STARTS_UNSIZED, UNSIZED
-from .kinds import DISK, KILL, POWER, THREADS
+from .kinds import DISK, KINDS, POWER, THREADS
 
 _UNFORCED: Final = {
     "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",
@@ -49,7 +49,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "a broker starts on whatever the fault leaves",
             {POWER: {**_UNFORCED, "P540": "zoo B3: a last file of a queue without an entry ends the start", "P550": ""}},
         ),
-        FaultClaim("unsized", "REC-02", STARTS_UNSIZED, dict.fromkeys((DISK, KILL, POWER, THREADS), UNSIZED)),
+        FaultClaim("unsized", "REC-02", STARTS_UNSIZED, dict.fromkeys(KINDS, UNSIZED)),
         FaultClaim("refused", "INV-09", "a broker without a fault takes what is sent to it"),
         FaultClaim(
             "answered",
@@ -107,6 +107,14 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "a broker takes, keeps and dispatches messages again as soon as the machine is well",
             {THREADS: {"P40": "zoo B12: an Error ends dispatch for good", "P520": "zoo B12", "P533": ""}},
         ),
+        FaultClaim("copied", "FLU-07 INV-06", "what a SYNC_MASTER acknowledges with 0 is on its slave, at the same place of the log"),
+        FaultClaim("prefix", "FLU-07 AUX-55", "the log of a slave is the beginning of its master's, byte for byte"),
+        FaultClaim("follows", "FLU-07", "a slave that is connected has the whole log of its master in the end"),
+        FaultClaim("pulled", "INV-36", "a slave gives out the same messages at the same offsets as its master"),
+        FaultClaim("offset lost", "INV-27", "a slave takes over what groups have committed"),
+        FaultClaim("delay offset", "REC-05", "a slave takes over how far delayed messages are delivered, and keeps it"),
+        FaultClaim("takes none", "STO-01 REA-127", "a slave stores nothing that is sent to it"),
+        FaultClaim("route", "NS-08 HAZ-43", "name servers list those of a master and its slave that run"),
     )
 }
 """All of them by their names."""

@@ -11,8 +11,11 @@ KILL: Final = "kill"
 POWER: Final = "power"
 DISK: Final = "disk"
 THREADS: Final = "threads"
-KINDS: Final = (KILL, POWER, DISK, THREADS)
-ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4, THREADS: 2}
+SLAVE: Final = "slave"
+KINDS: Final = (KILL, POWER, DISK, THREADS, SLAVE)
+TRACED: Final = (POWER, DISK, THREADS)
+"""Those that strace does."""
+ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4, THREADS: 2, SLAVE: 5}
 """How often each kind strikes unless a number is given."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..deployments.deployment import Setup, Target
@@ -15,11 +15,14 @@ from .store import MIXED, Mix, Store
 
 @dataclass(frozen=True)
 class Plan:
-    """`settings` by the number of the round in which a store begins; `per_store`: rounds on one store; `mix`: what clients send."""
+    """`settings` by the number of the round in which a store begins; `per_store`: rounds on one store; `mix`: what clients send.
+
+    `own`: settings of further brokers by their names among the parts."""
 
     settings: Callable[[int], Mapping[str, str]]
     per_store: int
     mix: Mix = MIXED
+    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def each(
@@ -29,7 +32,8 @@ def each(
     chance = random.Random(seed)
     while found.rounds < rounds and not over():
         settings = plan.settings(found.rounds)
-        setup = Setup(settings={name: value for name, value in settings.items() if name not in target.lacks})
+        common = {name: value for name, value in settings.items() if name not in target.lacks}
+        setup = Setup(1 + len(plan.own), common, plan.own)
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(setup) as running:
             store = Store(running, target.profile, chance, found, Path(folder), plan.mix)
             last, usable = min(found.rounds + plan.per_store, rounds), True

@@ -30,7 +30,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.queues import Queues
-from rocketproof_traces.stored.record import Record
+from rocketproof_traces.stored.record import Log, Record
 
 from ..deployments.comeback import NotBack, come_back
 from ..deployments.deployment import Deployment, TargetError
@@ -150,8 +150,19 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
 class Store:
     """One store of a campaign, and everything that was promised on it. `where` says in findings what happened to it."""
 
-    def __init__(self, running: Deployment, profile: str, chance: random.Random, found: FaultTests, folder: Path, mix: Mix = MIXED) -> None:
+    def __init__(
+        self,
+        running: Deployment,
+        profile: str,
+        chance: random.Random,
+        found: FaultTests,
+        folder: Path,
+        mix: Mix = MIXED,
+        *,
+        broker: str = BROKER,
+    ) -> None:
         self.running = running
+        self.broker = broker
         self.profile = profile
         self.chance = chance
         self.found = found
@@ -160,12 +171,18 @@ class Store:
         self.folder = folder
         self._mix = mix
 
+    def beside(self, broker: str) -> Store:
+        """The store of another broker of the deployment, of which the same is promised."""
+        found = Store(self.running, self.profile, self.chance, self.found, self.folder, self._mix, broker=broker)
+        found.promised, found.where = self.promised, f"{self.where}, {broker}"
+        return found
+
     def load(self, count: int, strike: Callable[[], None], between: tuple[float, float] = (0, LONGEST)) -> Loaded:
         """What so many clients ask until the fault strikes, at a moment by chance."""
         number = self.found.rounds
         path = self.folder / f"{number}.ndjson"
         recording = Recording(path, {})
-        contexts = [Context(Names("", 0), BROKER) for _ in range(count)]
+        contexts = [Context(Names("", 0), self.broker) for _ in range(count)]
         clients = [Client(k, self.running, context, recording) for k, context in enumerate(contexts)]
         over = threading.Event()
 
@@ -212,14 +229,14 @@ class Store:
             elif one.op == "update_group":
                 self.promised.groups.add(json.loads(body_of(one.value) or b"{}")["groupName"])
 
-    def restart(self) -> bool:
-        """Start the broker again; that it does not is a finding."""
+    def restart(self, settings: Mapping[str, str] | None = None) -> bool:
+        """Start the broker again, with some settings changed for good; that it does not is a finding."""
         try:
-            come_back(self.running, BROKER)
+            come_back(self.running, self.broker, settings)
         except NotBack as problem:
             self.wrong("start", [str(problem)])
             return False
-        self.wrong("unsized", self.running.unsized.pop(BROKER, []))
+        self.wrong("unsized", self.running.unsized.pop(self.broker, []))
         return True
 
     def remember(self, request: Mapping[str, str], answer: Mapping[str, str], body: bytes | None) -> Acknowledged | None:
@@ -242,7 +259,7 @@ class Store:
     def look(self, unanswered: Collection[bytes | None], *, flushed: bool = True) -> None:
         """Read files and answers of a broker that has started again. Without `flushed` no message was promised to be on the device."""
         last = self._last()
-        found = files(self.running.store(BROKER))
+        found = files(self.running.store(self.broker))
         if found is None:
             self.wrong("log", ["its files cannot be read"])
             return
@@ -251,9 +268,6 @@ class Store:
             data = data[: last + int.from_bytes(data[last : last + 4])]
         log = log_of(data, size)
         records = {record.at: record for record in log.records}
-        queues: dict[tuple[str, int], list[Place]] = {}
-        for record in log.records:
-            queues.setdefault((record.topic, record.queue_id), []).append((record.at, record.total_size))
         self.found.open += len(unanswered)
         self.found.kept += len(set(unanswered) & {record.body for record in log.records})
         lost = [place for place, one in self.promised.messages.items() if not one.is_(records.get(place))]
@@ -261,22 +275,30 @@ class Store:
             self.wrong("lost", (str(self.promised.messages[place])[:200] for place in lost))
         for place in lost:
             del self.promised.messages[place]
+        counts = self.whole(log)
+        self._tables()
+        self.wrong("next offset", self.strange_next(counts))
+
+    def whole(self, log: Log) -> dict[tuple[str, int], int]:
+        """Whether a log is whole and its queues lead to it; how many messages each queue has."""
+        queues: dict[tuple[str, int], list[Place]] = {}
+        for record in log.records:
+            queues.setdefault((record.topic, record.queue_id), []).append((record.at, record.total_size))
         phantoms = {key for key in queues if self._entries(key)[:1] == [_NOTHING]}
         self.wrong("phantom", (f"{topic} {queue}: its first entry leads to nothing" for topic, queue in sorted(phantoms)))
         for key in phantoms:
             del queues[key]
         mine = replace(log, records=[record for record in log.records if (record.topic, record.queue_id) in queues])
-        claims = decided(log, mine, BROKER, self.profile, frozenset())
+        claims = decided(log, mine, self.broker, self.profile, frozenset())
         self.wrong("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
         end = time.monotonic() + _SECONDS
         self.wrong("consume queue", filter(None, (self._undispatched(key, wanted, end) for key, wanted in queues.items())))
-        self._tables()
-        self.wrong("next offset", self.strange_next({key: len(entries) for key, entries in queues.items()}))
+        return {key: len(entries) for key, entries in queues.items()}
 
     def _last(self) -> int | None:
         """The place of a message that is sent now, with which the log ends for the broker: behind it a loss of power may have left data."""
         try:
-            with self.running.connect(BROKER) as line:
+            with self.running.connect(self.broker) as line:
                 answer = line.ask(plain("send", topic=END, body="end"), _SECONDS)
         except RemotingError as problem:
             self.unknown("log", worded(problem))
@@ -295,7 +317,7 @@ class Store:
 
     def missing(self, what: str, promised: Collection[str]) -> list[str]:
         """Which of these the broker's table has not."""
-        reader = Reader(self.running, BROKER)
+        reader = Reader(self.running, self.broker)
         known = reader.topics() if what == "topics" else reader.groups() if promised else {}
         reader.close()
         if known is None:
@@ -308,7 +330,7 @@ class Store:
         plain_ones = sorted(key for key in counts if key[0] != SCHEDULE and not key[0].endswith(LATER))
         chosen = self.chance.sample(plain_ones, min(_PROBED, len(plain_ones)))
         try:
-            with self.running.connect(BROKER) as line:
+            with self.running.connect(self.broker) as line:
                 for topic, queue in chosen:
                     answer = line.ask(plain("send", topic=topic, queue=queue, body="probe"), _SECONDS)
                     if answer.code not in OK:
@@ -333,18 +355,18 @@ class Store:
 
     def _entries(self, key: tuple[str, int]) -> list[Place]:
         """The entries of a queue, as many as the broker says: a start that ends a queue leaves its file as it is."""
-        reader = Reader(self.running, BROKER)
+        reader = Reader(self.running, self.broker)
         count = reader.next_offset(*key)
         reader.close()
-        return queue_entries(self.running.store(BROKER), *key)[:count]
+        return queue_entries(self.running.store(self.broker), *key)[:count]
 
     def delays(self) -> None:
         """Whether a message that is delayed now is delivered."""
         topic = f"after{self.found.rounds}-{self.found.states}{LATER}"
         try:
-            with self.running.connect(BROKER) as line:
+            with self.running.connect(self.broker) as line:
                 answer = line.ask(plain("send", topic=topic, properties={DELAY: "1"}, body="late"), _SECONDS)
-            if answer.code in OK and not until(lambda: queue_entries(self.running.store(BROKER), topic, 0), bool, _DELAYED, 0.05):
+            if answer.code in OK and not until(lambda: queue_entries(self.running.store(self.broker), topic, 0), bool, _DELAYED, 0.05):
                 said = (answer.ext_fields or {}).get("queueOffset", "?")
                 self.wrong("delayed", [f"a new message of the first level, {said} in its queue, is not delivered within {_DELAYED:g} s"])
         except RemotingError as problem:
@@ -352,7 +374,7 @@ class Store:
 
     def undelivered(self) -> str:
         """Which delayed messages of this round are not delivered, or more than once; "" where all is well."""
-        found = files(self.running.store(BROKER))
+        found = files(self.running.store(self.broker))
         mine = f"r{self.found.rounds}c".encode()  # a kill lets a broker deliver again what it has delivered last
         records = [one for one in log_of(*found).records if (one.body or b"").startswith(mine)] if found is not None else []
         waiting = Counter(record.body for record in records if record.topic == SCHEDULE)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..faults.claims import FAULT_CLAIMS
-from ..faults.kinds import DISK, KILL, POWER, THREADS
+from ..faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
 from ..reports.results import Outcome, Result, Run, first_line, lines
 from ..rules import rules
 
@@ -21,6 +21,7 @@ STRUCK: Final = {
     POWER: "the power failed under load",
     DISK: "the disk had a fault under load",
     THREADS: "no thread could be started under load",
+    SLAVE: "a master and its slave were struck under load",
 }
 _CONNECTION: Final = "faults of the connection are not held against the broker"
 

@@ -1,0 +1,338 @@
+"""A master and its slave under load: one of the two ends, or what is between them, and the slave has to be as its master.
+
+The master is a SYNC_MASTER, so that an answer promises something about the slave. What it has acknowledged with 0 has to be there in the
+moment in which it may be needed; everything else as soon as the slave has had the time for it. The slave asks the name server by a wire
+that tells it another one in place of where its master listens for it: in 5.x `haMasterAddress` is set before there is anybody to tell.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_profiles import inherited
+from rocketproof_protocol.codes import SUCCESS
+from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.topics import SCHEDULE
+
+from ..deployments.deployment import Target
+from ..deployments.forms import host_and_port
+from ..histories.history import OK
+from ..judging.wholelog import files, log_of
+from ..runs.client import places
+from ..runs.readback import Reader
+from ..runs.recording import wall, worded
+from ..runs.waiting import until
+from ..steps.vocabulary import plain
+from .found import FaultTests
+from .kinds import SLAVE
+from .rounds import Plan, each
+from .store import BROKER, Loaded, Mix, Store
+from .wire import Wire
+
+SECOND: Final = "broker-b"
+"""The slave among the parts; its name on the wire is its master's."""
+SETTINGS: Final = {
+    "brokerRole": "SYNC_MASTER",
+    "inSyncReplicas": "2",
+    "slaveTimeout": "2000",
+    "syncFlushTimeout": "2000",
+    "haSendHeartbeatInterval": "1000",
+    "registerNameServerPeriod": "10000",
+    "flushDelayOffsetInterval": "1000",
+}
+"""Since 5.0 a master is one of the replicas that it waits for; up to 4.5 `syncFlushTimeout` is how long it waits for its slave."""
+ALL_OFFSETS: Final = 43
+ALL_DELAYS: Final = 45
+"""Requests for what groups have committed, and for how far delayed messages are delivered."""
+CLIENTS: Final = 3
+_MIX: Final = Mix(later=8)
+_FIRST: Final = 40.0  # seconds until a slave that has started follows
+_CAUGHT: Final = 30.0
+_ASKS: Final = {"P40": "12", "P500": "66"}
+"""Seconds, by the profile, in which a slave asks its master for tables and offsets at least once: every ten or, since 5.0, 60."""
+_LATER: Final = 15.0  # seconds more, since it learns every ten whom to ask
+_ROUTED: Final = 25.0
+_DELIVERED: Final = 10.0
+_AGAIN: Final = 3.0  # seconds in which a broker that starts delivers what it has
+_PULLED: Final = 4  # queues that are pulled from both
+_REFUSED: Final = 3
+
+
+@dataclass(frozen=True)
+class Strike:
+    """What happens, in words, and for how many seconds of load. `ends`: the part that is killed; `held`: the wire lets nothing through,
+    and stays; `promoted`: the slave takes the master's place at last."""
+
+    name: str
+    seconds: float = 1.5
+    ends: str = ""
+    held: bool = False
+    promoted: bool = False
+
+
+STRIKES: Final = (
+    Strike("the slave is killed", ends=SECOND),
+    Strike("the master is killed", 0.0, ends=BROKER),
+    Strike("the connection is cut"),
+    Strike("the connection stands still", 3.0, held=True),
+    Strike("the slave becomes the master", 0.0, promoted=True),
+)
+
+
+def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+    """Strike a pair so many times, in all ways in turn. Raises TargetError, NotOffered."""
+    assert found.kind == SLAVE
+    with Wire() as wire, Wire() as names:
+        own = {"brokerName": BROKER, "brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true", "namesrvAddr": names.address}
+
+        def strike(store: Store) -> bool:
+            server, (host, port) = store.running.name_server, host_and_port(store.running.brokers[BROKER])
+            assert server is not None
+            wire.to(followed := f"{host}:{port + 1}")
+            names.to(server, (followed, wire.address))
+            return Round(store, wire).run()
+
+        plan = Plan(lambda first: SETTINGS, len(STRIKES), _MIX, {SECOND: own})
+        each(target, found, rounds, plan, strike, seed=seed, over=over)
+
+
+class Round:
+    """One round with a pair. `master` and `slave` are what was promised on either."""
+
+    def __init__(self, master: Store, wire: Wire) -> None:
+        self._strike = STRIKES[master.found.rounds % len(STRIKES)]
+        master.where = f"strike {master.found.rounds + 1}: {self._strike.name}"
+        self.master, self.slave, self._wire = master, master.beside(SECOND), wire
+        self._running, self._found = master.running, master.found
+        self._from = 0
+        self._asks = float(inherited(_ASKS, master.profile))
+
+    def run(self) -> bool:
+        """Load, a strike, a look at what there is then, its end, and a look at both; whether the pair can be worked with."""
+        if not self._follows():
+            return False
+        loaded = self.master.load(CLIENTS, self._struck, (0.3, 1.0))
+        self._unconfirmed(loaded)
+        self.master.take(loaded)
+        self._copied(loaded)
+        if not self._back(loaded):
+            return False
+        if not self._caught_up():
+            return False
+        self._found.states += 1
+        self._same()
+        return not self._strike.promoted or self._promoted(loaded)
+
+    # Load and strike
+
+    def _follows(self) -> bool:
+        """Whether a message is answered 0, as soon as the slave has come."""
+
+        def sent() -> str:
+            try:
+                with self._running.connect(BROKER) as line:
+                    answer = line.ask(plain("send", topic="first", body="first"), 6.0)
+                    return "" if answer.code == SUCCESS else f"a message is answered {answer.code} {answer.remark}"
+            except RemotingError as problem:
+                return worded(problem)
+
+        said = until(sent, lambda one: not one, _FIRST, 0.3)
+        self.master.wrong("follows", [f"{_FIRST:g} s later {said}"] if said else [])
+        return not said
+
+    def _struck(self) -> None:
+        strike = self._strike
+        if strike.ends:
+            self._running.kill(strike.ends)
+        elif strike.held:
+            self._wire.hold()
+        elif not strike.promoted:
+            self._wire.cut()
+        self._from = wall()
+        time.sleep(strike.seconds)
+
+    def _unconfirmed(self, loaded: Loaded) -> None:
+        """Messages that were sent and acknowledged while none reached the slave."""
+        if self._strike.seconds:
+            sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from and one.code == SUCCESS]
+            self.master.wrong("copied", [f"{len(sent)} messages that were sent without a slave are answered 0"] if sent else [])
+
+    def _copied(self, loaded: Loaded) -> None:
+        """Whether the slave has, as it is, what was acknowledged for it, and nothing but the beginning of its master's log."""
+        mine, theirs = self._log(SECOND), self._log(BROKER)
+        if mine is None or theirs is None:
+            self.slave.unknown("prefix", "its files cannot be read")
+            return
+        self._prefix(mine, theirs)
+        promised = [place for one in loaded.asked if one.op == "send" and one.code == SUCCESS for place in places(one.answer["fields"])]
+        ends = {place: place + int.from_bytes(theirs[place : place + 4]) for place in promised}
+        # A log's bytes end with the last that is not zero.
+        gone = [place for place, end in ends.items() if mine[place:end].rstrip(b"\0") != theirs[place:end].rstrip(b"\0")]
+        self.slave.wrong("copied", [f"{len(gone)} of {len(promised)} are not there, the first at {min(gone)}"] if gone else [])
+
+    def _log(self, broker: str) -> bytes | None:
+        found = files(self._running.store(broker))
+        return None if found is None else found[0]
+
+    def _prefix(self, mine: bytes, theirs: bytes) -> None:
+        if not theirs.startswith(mine):
+            at = next((k for k, (one, other) in enumerate(zip(mine, theirs, strict=False)) if one != other), len(theirs))
+            self.slave.wrong("prefix", [f"{len(mine)} bytes are as those of its master up to {at}, which has {len(theirs)}"])
+
+    # Afterwards
+
+    def _back(self, loaded: Loaded) -> bool:
+        """End what struck; whether both run then."""
+        self._wire.mend()
+        if self._strike.ends == SECOND:
+            return self.slave.restart()
+        if self._strike.ends == BROKER:
+            self._routed("1")
+            self._takes_none()
+            if not self.master.restart():
+                return False
+            self.master.look(loaded.open)
+        return True
+
+    def _caught_up(self) -> bool:
+        """Whether the slave's log becomes its master's, byte for byte."""
+        until(self.master.undelivered, lambda one: not one, _DELIVERED, 0.2)
+        both = partial(self._log, SECOND), partial(self._log, BROKER)
+        mine, theirs = until(lambda: (both[0](), both[1]()), lambda pair: pair[0] is not None and pair[0] == pair[1], _CAUGHT, 0.2)
+        if mine is None or theirs is None:
+            self.slave.unknown("follows", "the logs do not stand still")
+            return False
+        self._prefix(mine, theirs)
+        self.slave.wrong("follows", [f"{_CAUGHT:g} s later it has {len(mine)} bytes of {len(theirs)}"] if len(mine) < len(theirs) else [])
+        return mine == theirs
+
+    def _same(self) -> None:
+        """Whether the slave, which has the whole log, has everything else of its master too."""
+        found = files(self._running.store(SECOND))
+        counts = {} if found is None else self.slave.whole(log_of(*found))
+        for what, promised in (("topic", self.slave.promised.topics), ("group", self.slave.promised.groups)):
+            gone = until(partial(self.slave.missing, f"{what}s", promised), lambda one: not one, self._asks + _LATER, 0.5)
+            self.slave.wrong(f"{what} lost", [f"{len(gone)} of {len(promised)}: {', '.join(gone[:5])}"] if gone else [])
+        self.slave.wrong("pulled", self._pulled(counts))
+        for claim, name, code in (("offset lost", "consumerOffset.json", ALL_OFFSETS), ("delay offset", "delayOffset.json", ALL_DELAYS)):
+            if self._tells(code):
+                self._settled(claim, name)
+        self._takes_none()
+        self._routed("0", "1")
+
+    def _pulled(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
+        """Queues of which the two give out something else."""
+        plain_ones = sorted(key for key, count in counts.items() if key[0] != SCHEDULE and count)
+        readers = [Reader(self._running, one) for one in (SECOND, BROKER)]
+        for topic, queue in self.master.chance.sample(plain_ones, min(_PULLED, len(plain_ones))):
+            mine, theirs = (list(one.pull(topic, queue, 0, counts[topic, queue])) for one in readers)
+            if mine != theirs:
+                yield f"{topic} {queue}: {len(mine)} messages, {len(theirs)} of the master, and they are not the same"
+        for one in readers:
+            one.close()
+
+    def _tells(self, code: int) -> bool:
+        """Whether the master tells such offsets, which nobody takes over otherwise."""
+        try:
+            with self._running.connect(BROKER) as line:
+                return line.ask(Command(code), 6.0).code == SUCCESS
+        except RemotingError as problem:
+            self.slave.unknown("offsets", worded(problem))
+            return False
+
+    def _settled(self, claim: str, name: str) -> None:
+        """Whether what the slave has written down of offsets becomes what its master has."""
+
+        def differing() -> list[str]:
+            mine, theirs = (offsets(self._running.store(one) / "config" / name) for one in (SECOND, BROKER))
+            other = {key: value for key, value in sorted(theirs.items()) if mine.get(key) != value}
+            return [f"{key}: {mine.get(key)}, {value} on the master" for key, value in other.items()]
+
+        found = until(differing, lambda one: not one, self._asks + _LATER, 0.5)
+        self.slave.wrong(claim, [f"{len(found)} differ: {found[0]}"] if found else [])
+
+    def _takes_none(self) -> None:
+        """Whether the slave stores what is sent to it; its topic is one that it has."""
+        before = self._log(SECOND)
+        topics = sorted(self.slave.promised.topics)[:_REFUSED]
+        taken: list[str] = []
+        try:
+            with self._running.connect(SECOND) as line:
+                for topic in topics:
+                    answer = line.ask(plain("send", topic=topic, body="for the master"), 6.0)
+                    taken += [f"a message is answered {answer.code} {answer.remark}"] if answer.code in OK else []
+        except RemotingError as problem:
+            self.slave.unknown("takes none", worded(problem))
+        after = self._log(SECOND)
+        if before is not None and after is not None and len(after) > len(before) and b"for the master" in after[len(before) :]:
+            taken.append("a message that was sent to it is in its log")
+        self.slave.wrong("takes none", taken[:1])
+
+    def _routed(self, *ids: str) -> None:
+        """Whether the name server tells these ids of the pair."""
+        topic, server = min(self.master.promised.topics, default="first"), self._running
+
+        def told() -> list[str]:
+            try:
+                with server.connect("name server") as line:
+                    data = loads(line.ask(plain("route", topic=topic), 6.0).body or b"{}")
+            except RemotingError as problem:
+                return [worded(problem)]
+            return sorted(str(number) for one in (data or {}).get("brokerDatas", ()) for number in one["brokerAddrs"])
+
+        found = until(told, lambda one: one == [*ids], _ROUTED, 0.2)
+        self.master.wrong("route", [f"{topic}: the name server knows {found}, in place of {[*ids]}"] if found != [*ids] else [])
+
+    # In the master's place
+
+    def _promoted(self, loaded: Loaded) -> bool:
+        """Watch the slave for a while, then end both and let the slave start as the master; there is no pair any more then."""
+        self._watch()
+        self._running.kill(BROKER)
+        self._running.kill(SECOND)
+        if not self.slave.restart({"brokerId": "0", "brokerRole": "ASYNC_MASTER"}):
+            return False
+        self._found.states += 1
+        self.slave.look(loaded.open)
+        time.sleep(_AGAIN)
+        self.slave.wrong("repeated", [said] if (said := self.slave.undelivered()) else [])
+        self.slave.delays()
+        return False
+
+    def _watch(self) -> None:
+        """Whether a slave that nobody changes anything for keeps what it has taken over."""
+        path = self._running.store(SECOND) / "config" / "delayOffset.json"
+        had, topics = offsets(path), sorted(self.slave.promised.topics)
+        missing: list[str] = []
+        less = ""
+        end = time.monotonic() + self._asks
+        while time.monotonic() < end:
+            gone = self.slave.missing("topics", topics)
+            missing = max(missing, gone, key=len)
+            now = offsets(path)
+            less = less or next((f"{key}: {now.get(key)} after {value}" for key, value in had.items() if now.get(key, -1) < value), "")
+            time.sleep(0.01)
+        self.slave.wrong("topic lost", [f"for a while {len(missing)} of {len(topics)}: {', '.join(missing[:5])}"] if missing else [])
+        self.slave.wrong("delay offset", [less] if less else [])
+
+
+def offsets(path: Path) -> dict[str, int]:
+    """The offsets of a file of a broker's settings, by what they are of; none where it cannot be read."""
+    try:
+        table: dict[str, Any] = (loads(path.read_bytes()) or {}).get("offsetTable") or {}
+    except (OSError, ValueError):
+        return {}
+    found: dict[str, int] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found |= {f"{name} {queue}": int(offset) for queue, offset in value.items()}
+        else:
+            found[str(name)] = int(value)
+    return found

@@ -1,0 +1,96 @@
+"""A slave beside its master, on the reference implementation in a process of its own, and the way between the two."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.changes import sampling
+from rocketproof_properties.changes.target import Forked
+from rocketproof_properties.faults import slaves
+from rocketproof_properties.faults.found import FaultTests
+from rocketproof_properties.faults.kinds import ROUNDS, SLAVE
+from rocketproof_properties.faults.slaves import STRIKES, offsets
+from rocketproof_properties.faults.wire import Wire
+
+
+@contextmanager
+def connected(wire: Wire) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A socket that is connected by a wire, and the other one."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        wire.to(f"127.0.0.1:{port}", (f"127.0.0.1:{port}", "127.0.0.9:00000"[: len(f"127.0.0.1:{port}")]))
+        host, _, at = wire.address.partition(":")
+        near = socket.create_connection((host, int(at)), timeout=5)
+        far, _ = server.accept()
+        far.settimeout(5)
+        with near, far:
+            yield near, far
+
+
+def test_a_wire_carries_bytes_and_names_another_address() -> None:
+    with Wire() as wire, connected(wire) as (near, far):
+        near.sendall(b"hello")
+        assert far.recv(5) == b"hello"
+        said = f"127.0.0.1:{far.getsockname()[1]}".encode()
+        far.sendall(b"at " + said)
+        assert near.recv(40) == b"at 127.0.0.9:00000"[: 3 + len(said)]
+
+
+def test_a_wire_that_is_held_keeps_connections_and_bytes() -> None:
+    with Wire() as wire, connected(wire) as (near, far):
+        wire.hold()
+        near.sendall(b"late")
+        far.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            far.recv(4)
+        wire.mend()
+        far.settimeout(5)
+        assert far.recv(4) == b"late"
+
+
+def test_a_wire_that_is_cut_ends_connections_and_lets_nobody_through() -> None:
+    with Wire() as wire, connected(wire) as (near, far):
+        wire.cut()
+        assert (near.recv(1), far.recv(1)) == (b"", b"")
+        host, _, at = wire.address.partition(":")
+        with socket.create_connection((host, int(at)), timeout=5) as again, pytest.raises((ConnectionError, AssertionError)):
+            assert again.recv(1), "it ends at once"
+
+
+def test_offsets_are_those_of_a_file_and_none_of_one_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    assert offsets(path) == {}
+    path.write_text('{"offsetTable":{"T@g":{0:3,1:4}}}', "utf-8")
+    assert offsets(path) == {"T@g 0": 3, "T@g 1": 4}
+    path.write_text('{"offsetTable":{1:7}}', "utf-8")
+    assert offsets(path) == {"1": 7}
+    path.write_text('{"offset', "utf-8")
+    assert offsets(path) == {}
+
+
+def test_all_strikes_come_unless_another_number_is_given() -> None:
+    assert len(STRIKES) == ROUNDS[SLAVE] and STRIKES[-1].promoted
+
+
+def struck(change: str = "") -> FaultTests:
+    """All strikes, on the implementation with a change, until one finds something."""
+    ready = sampling.chosen([change], 1, 0)[0].ready() if change else None
+    target, found = Forked("P494", ready), FaultTests(SLAVE)
+    try:
+        slaves.run(target, found, len(STRIKES), seed=3, over=lambda: bool(found.wrong))
+    finally:
+        target.end()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("FLU-07", "NS-08", "STO-01", "INV-06", "INV-27", "INV-36")
+def test_a_slave_is_as_its_master_whatever_strikes() -> None:
+    found = struck()
+    assert (found.wrong, found.unknown, found.rounds, found.states) == ([], [], len(STRIKES), len(STRIKES) + 1)
+    assert found.acknowledged > 100

@@ -39,6 +39,21 @@ def test_a_slave_takes_over_topics_and_groups_and_what_is_gone_goes() -> None:
     assert slave.groups.table is before, "the master has no other version"
 
 
+def test_a_slave_takes_over_how_far_groups_and_delayed_messages_are_and_delivers_none() -> None:
+    cluster = pair()
+    master, slave = cluster.broker(MASTER), cluster.broker(SLAVE)
+    cluster.call(plain("commit", topic="T", group="g", offset=7), MASTER)
+    master.store.schedule.pass_by(1, 3)
+    slave.offsets.commit("mine", "T", 0, 1)
+    cluster.scheduler.complete(slave.slave.sync_all())
+    assert (slave.offsets.query("g", "T", 0), slave.offsets.query("mine", "T", 0)) == (7, 1)
+    assert slave.store.schedule.offsets == {1: 3}
+    files = cluster.node(SLAVE).disk.files
+    written = {name.rpartition("/")[2]: bytes(data) for name, data in files.items()}
+    assert b"{1:3" in written["delayOffset.json"] and b'"T@g":{0:7}' in written["consumerOffset.json"]
+    assert cluster.scheduler.complete(slave.store.deliver_delayed()) == 0
+
+
 def test_a_master_takes_over_nothing() -> None:
     cluster = pair()
     master, slave = cluster.broker(MASTER), cluster.broker(SLAVE)

@@ -71,16 +71,14 @@ class SubscriptionGroupManager:
             self.data_version.next_version(self._clock.now())
             self.persist()
 
-    def take(self, data: Any) -> bool:
-        """Make table and version those of a master, as it tells them, and persist; False where it has the same version. Raises ValueError,
-        TypeError or AttributeError for what is no table."""
+    def take(self, data: Any) -> None:
+        """Make table and version those of a master, as it tells them, and persist, if it has another version. Raises ValueError,
+        LookupError, TypeError or AttributeError for what is no table."""
         version = version_from_data(data["dataVersion"])
-        if version == self.data_version:
-            return False
-        self.table = {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
-        self.data_version = version
-        self.persist()
-        return True
+        if version != self.data_version:
+            self.table = {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
+            self.data_version = version
+            self.persist()
 
     def persist(self) -> None:
         """Write table and version to subscriptionGroup.json (PER-01, PER-02)."""

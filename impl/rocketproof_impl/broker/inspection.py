@@ -1,5 +1,5 @@
 """What a broker tells: its topics, groups and settings, the ends of a queue, a record, records by a key (requests
-12, 21, 26, 29 to 33, 201, 202)."""
+12, 21, 26, 29 to 33, 43, 45, 201, 202)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rocketproof_protocol.codes import (
+    GET_ALL_CONSUMER_OFFSET,
+    GET_ALL_DELAY_OFFSET,
     GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
     GET_ALL_TOPIC_CONFIG,
     GET_BROKER_CONFIG,
@@ -58,6 +60,8 @@ class InspectionProcessor:
         self._broker = broker
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             GET_ALL_TOPIC_CONFIG: self._get_all_topic_config,
+            GET_ALL_CONSUMER_OFFSET: self._get_all_offsets,
+            GET_ALL_DELAY_OFFSET: self._get_all_delays,
             GET_ALL_SUBSCRIPTIONGROUP_CONFIG: self._get_all_groups,
             GET_BROKER_CONFIG: self._get_broker_config,
             GET_MAX_OFFSET: self._get_max_offset,
@@ -79,6 +83,14 @@ class InspectionProcessor:
         """The whole table with its version, as a registration carries it."""
         topics = self._broker.topics
         response.body = encode_json(table_to_data(topics.table, topics.data_version))
+
+    async def _get_all_offsets(self, _: Command, response: Command) -> None:
+        """How far all groups are, as a slave asks."""
+        response.body = utf8(self._broker.offsets.text())
+
+    async def _get_all_delays(self, _: Command, response: Command) -> None:
+        """How far delayed messages are delivered, as a slave asks."""
+        response.body = utf8(self._broker.store.schedule.text())
 
     async def _get_all_groups(self, _: Command, response: Command) -> None:
         """The whole table of consumer groups with its version."""

@@ -39,10 +39,22 @@ class ConsumerOffsetManager:
         """Forget what groups have told of a topic."""
         self.table = {name: offsets for name, offsets in self.table.items() if not (name.count("@") == 1 and name.startswith(f"{topic}@"))}
 
-    def persist(self) -> None:
-        """Write consumerOffset.json, in which numbers are names (PER-01)."""
+    def text(self) -> str:
+        """The table, as consumerOffset.json has it and request 43 gives it: numbers are names."""
         queues = ",".join(_entry(name, offsets) for name, offsets in self.table.items())
-        persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{queues}\n\t}}\n}}', self.path, in_place=self._in_place)
+        return f'{{\n\t"offsetTable":{{{queues}\n\t}}\n}}'
+
+    def take(self, text: str) -> None:
+        """Add what a master tells to the table, in place of what groups of the same names have told, and write it. Raises ValueError,
+        TypeError or AttributeError for what is no table."""
+        mine = self.table
+        self._decode(text)
+        self.table = mine | self.table
+        self.persist()
+
+    def persist(self) -> None:
+        """Write consumerOffset.json (PER-01)."""
+        persistence.persist(self._disk, self.text(), self.path, in_place=self._in_place)
 
     def load(self) -> bool:
         """Read consumerOffset.json or its backup; False means that the broker must not start (PER-03)."""

@@ -56,7 +56,8 @@ class BrokerParts:
         self.offsets = ConsumerOffsetManager(settings, profile, disk)
         self.producers = ProducerManager(clock)
         self.consumers = ConsumerManager(clock)
-        self.slave = SlaveSynchronize(settings, self.topics, self.groups, network, self.store.ha_client.update_master_address)
+        follow, delays = self.store.ha_client.update_master_address, self.store.schedule
+        self.slave = SlaveSynchronize(settings, self.topics, self.groups, self.offsets, delays, network, follow)
         self.registration = Registration(settings, profile, self.topics, network, self.slave.registered)
         self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
 

@@ -1,7 +1,5 @@
-"""What a slave takes over from its master: where to follow its log, and the tables of topics and of consumer groups.
-
-Consumer offsets and delay offsets, which the described system copies too, stay the slave's own: no master here tells them.
-"""
+"""What a slave takes over from its master: where to follow its log, the tables of topics and of consumer groups, and how far groups and
+delayed messages are."""
 
 from __future__ import annotations
 
@@ -9,15 +7,23 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from rocketproof_protocol.codes import GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_TOPIC_CONFIG, SUCCESS
+from rocketproof_protocol.codes import (
+    GET_ALL_CONSUMER_OFFSET,
+    GET_ALL_DELAY_OFFSET,
+    GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+    GET_ALL_TOPIC_CONFIG,
+    SUCCESS,
+)
 
 from ..periodic import Periodic
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
 from ..remoting.ports import Network
+from ..store.delay import ScheduleMessageService
 from ..topic import table_from_data
 from .groups import SubscriptionGroupManager
 from .log import log
+from .offsets import ConsumerOffsetManager
 from .settings import BrokerSettings
 from .topics import TopicConfigManager
 
@@ -29,13 +35,15 @@ class SlaveSynchronize:
 
     PERIODIC = (Periodic("sync_all", 3000, 10_000),)
 
-    __slots__ = ("_follow", "_groups", "_network", "_settings", "_topics", "master_addr")
+    __slots__ = ("_delays", "_follow", "_groups", "_network", "_offsets", "_settings", "_topics", "master_addr")
 
     def __init__(
         self,
         settings: BrokerSettings,
         topics: TopicConfigManager,
         groups: SubscriptionGroupManager,
+        offsets: ConsumerOffsetManager,
+        delays: ScheduleMessageService,
         network: Network,
         follow: Callable[[str], None],
     ) -> None:
@@ -43,6 +51,8 @@ class SlaveSynchronize:
         self._settings = settings
         self._topics = topics
         self._groups = groups
+        self._offsets = offsets
+        self._delays = delays
         self._network = network
         self._follow = follow
 
@@ -56,30 +66,30 @@ class SlaveSynchronize:
             self._follow(address)
 
     async def sync_all(self) -> None:
-        """Make each table the master's, if that has another version (requests 21 and 201); failures are logged and nothing else."""
+        """Make all the master's, tables if they have another version (requests 21, 43, 45, 201); failures are logged, nothing else."""
         address = self.master_addr
         if self._settings.broker_role != "SLAVE" or address is None or address == self._settings.address:
             return
-        await self._sync("topic", address, GET_ALL_TOPIC_CONFIG, self._take_topics)
-        await self._sync("group", address, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._groups.take)
+        await self._sync("topics", address, GET_ALL_TOPIC_CONFIG, lambda text: self._take_topics(json.loads(text)))
+        await self._sync("consumer offsets", address, GET_ALL_CONSUMER_OFFSET, self._offsets.take)
+        await self._sync("delay offsets", address, GET_ALL_DELAY_OFFSET, self._delays.take)
+        await self._sync("groups", address, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, lambda text: self._groups.take(json.loads(text)))
 
-    async def _sync(self, what: str, address: str, code: int, take: Callable[[Any], bool]) -> None:
-        """Ask for a table and let `take` have it, which says whether it is another one."""
+    async def _sync(self, what: str, address: str, code: int, take: Callable[[str], None]) -> None:
+        """Ask for something and let `take` have it."""
         try:
             answer = await self._network.call(address, Command(code), TIMEOUT_MILLIS)
-            if answer.code != SUCCESS or not answer.body:
-                log.error("sync of %s table: %s answered %d %s", what, address, answer.code, answer.remark)
-            elif take(json.loads(answer.body)):
-                log.info("Update slave %s config from master, %s", what, address)
+            if answer.code == SUCCESS and answer.body:
+                take(answer.body.decode())
+            else:
+                log.error("sync of %s: %s answered %d %s", what, address, answer.code, answer.remark)
         except (RemotingError, ValueError, LookupError, TypeError, AttributeError) as problem:
-            log.error("sync of %s table failed, %s: %s", what, address, problem)
+            log.error("sync of %s failed, %s: %s", what, address, problem)
 
-    def _take_topics(self, data: Any) -> bool:
+    def _take_topics(self, data: Any) -> None:
         table, version = table_from_data(data)
-        if version is None or version == self._topics.data_version:
-            return False
-        self._topics.data_version = version
-        self._topics.table.clear()
-        self._topics.table.update(table)
-        self._topics.persist()
-        return True
+        if version is not None and version != self._topics.data_version:
+            self._topics.data_version = version
+            self._topics.table.clear()
+            self._topics.table.update(table)
+            self._topics.persist()

@@ -174,10 +174,20 @@ class ScheduleMessageService:
         now = self._clock.now()
         return now if tags_code > now + LEVELS[level - 1] else tags_code
 
-    def persist(self) -> None:
-        """Write the offsets, as delayOffset.json has them: numbers as keys."""
+    def text(self) -> str:
+        """The offsets, as delayOffset.json has them and request 45 gives them: numbers as keys."""
         lines = ",".join(f"{level}:{offset}" for level, offset in sorted(self.offsets.items()))
-        persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}', self._path, in_place=self._in_place)
+        return f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}'
+
+    def take(self, text: str) -> None:
+        """Make the offsets those of a master, as it tells them, and write them. Raises ValueError for what are none."""
+        self._decode(text)
+        self.reached.clear()
+        self.persist()
+
+    def persist(self) -> None:
+        """Write delayOffset.json."""
+        persistence.persist(self._disk, self.text(), self._path, in_place=self._in_place)
 
     def load(self) -> bool:
         """Read the offsets, and move each into its queue as that is now, where the release does; False if the file and its backup are

@@ -393,7 +393,9 @@ class MessageStore:
                 self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
 
     async def deliver_delayed(self) -> int:
-        """Put again the delayed messages that are due, and later releases' timers; how many (REC-05)."""
+        """Put again the delayed messages that are due, and later releases' timers; how many (REC-05). A slave gets them from its master."""
+        if self._settings.broker_role == "SLAVE":
+            return 0
         return await self.schedule.deliver_due() + (await self.timers.deliver_due() if self._profile.timers else 0)
 
     def persist_delays(self) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.changes import sampling
+from rocketproof_impl.store.commitlog import CommitLog
+from rocketproof_impl.store.delay import ScheduleMessageService
+from rocketproof_impl.store.ha import GroupTransferService, TransferRequest
 from rocketproof_properties.changes.target import Forked
 from rocketproof_properties.faults import slaves
 from rocketproof_properties.faults.found import FaultTests
@@ -77,10 +79,9 @@ def test_all_strikes_come_unless_another_number_is_given() -> None:
     assert len(STRIKES) == ROUNDS[SLAVE] and STRIKES[-1].promoted
 
 
-def struck(change: str = "") -> FaultTests:
-    """All strikes, on the implementation with a change, until one finds something."""
-    ready = sampling.chosen([change], 1, 0)[0].ready() if change else None
-    target, found = Forked("P494", ready), FaultTests(SLAVE)
+def struck() -> FaultTests:
+    """All strikes on the implementation as this process has it now, until one finds something."""
+    target, found = Forked("P494"), FaultTests(SLAVE)
     try:
         slaves.run(target, found, len(STRIKES), seed=3, over=lambda: bool(found.wrong))
     finally:
@@ -94,3 +95,38 @@ def test_a_slave_is_as_its_master_whatever_strikes() -> None:
     found = struck()
     assert (found.wrong, found.unknown, found.rounds, found.states) == ([], [], len(STRIKES), len(STRIKES) + 1)
     assert found.acknowledged > 100
+
+
+async def believes(self: GroupTransferService, request: TransferRequest) -> bool:
+    """A master that takes every slave for as far as it is itself."""
+    del self, request
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("FLU-07")
+def test_a_master_that_does_not_wait_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GroupTransferService, "_transferred", believes)
+    assert "copied" in {one.claim for one in struck().wrong}
+
+
+async def loses(self: CommitLog, where: int, data: bytes) -> bool:
+    """A slave whose bodies are others."""
+    return await append(self, where, data.replace(b"r0c", b"r1c"))
+
+
+append = CommitLog.append_data
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("FLU-07", "AUX-55")
+def test_a_slave_that_has_other_bytes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CommitLog, "append_data", loses)
+    assert {"copied", "prefix"} <= {one.claim for one in struck().wrong}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("REC-05")
+def test_a_slave_that_takes_no_delay_offsets_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScheduleMessageService, "take", lambda self, text: None)
+    assert {one.claim for one in struck().wrong} == {"delay offset"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.children import Child
-from rocketproof_properties.faults import disk, power, strace, threads
+from rocketproof_properties.faults import disk, power, slaves, strace, threads
 from rocketproof_properties.faults.found import FaultTests
 from rocketproof_properties.faults.states import disk_of, lose
 
@@ -64,6 +64,13 @@ def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
     disk.run(Apache("5.3.3"), found, 1, seed=1)
     assert (found.rounds, found.findings) == (1, [])
     assert any(one.claim == "confirmed" for one in found.wrong)
+
+
+def test_a_slave_has_what_a_real_master_acknowledged() -> None:
+    found = FaultTests("slave")
+    slaves.run(Apache("4.9.4"), found, 2, seed=1)
+    assert (found.rounds, found.states, found.findings, found.unknown) == (2, 2, [], [])
+    assert found.acknowledged > 10
 
 
 def struck(version: str, rounds: int) -> FaultTests:

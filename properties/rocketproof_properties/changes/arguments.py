@@ -20,12 +20,17 @@ from .switched import Switched, Tried
 
 _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
-    "no slave runs beside the broker": (
+    "no slave runs beside the broker while programs do": (
         *(
             "broker/slave:",
             "store/ha:",
             "store/haclient:",
             "store/commitlog:CommitLog.append_data",
+            "store/delay:ScheduleMessageService.take",
+            "broker/groups:SubscriptionGroupManager.take",
+            "broker/offsets:ConsumerOffsetManager.take",
+            "broker/inspection:InspectionProcessor._get_all_offsets",
+            "broker/inspection:InspectionProcessor._get_all_delays",
             "broker/settings:BrokerSettings.ha_address",
         ),
         "broker/parts:BrokerParts.__init__ swapped SlaveSynchronize",

@@ -13,7 +13,7 @@ from typing import Final
 from rocketproof_profiles import inherited
 
 from ..judging.known import STARTS_UNSIZED, UNSIZED
-from .kinds import DISK, KINDS, POWER, THREADS
+from .kinds import DISK, KINDS, POWER, SLAVE, THREADS
 
 _UNFORCED: Final = {
     "P40": "PER-05, PER-06: a file of settings and its backup are written one behind the other, and none of both is forced",
@@ -72,7 +72,16 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "a queue begins with a message",
             {POWER: {"P40": "REC-02: a start that ends a queue behind the log does not ask its first entry for a size"}},
         ),
-        FaultClaim("topic lost", "INV-27", "a topic that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
+        FaultClaim(
+            "topic lost",
+            "INV-27",
+            "a topic that was acknowledged is in the broker's table",
+            {
+                POWER: _UNFORCED,
+                DISK: _SWALLOWED,
+                SLAVE: {"P533": "zoo C5: a slave takes out all topics each time it asks for them", "P520": "", "P550": ""},
+            },
+        ),
         FaultClaim("group lost", "INV-27", "a group that was acknowledged is in the broker's table", {POWER: _UNFORCED, DISK: _SWALLOWED}),
         FaultClaim("next offset", "REC-03", "the next message of a queue has the offset behind its last one", {POWER: _AHEAD}),
         FaultClaim(

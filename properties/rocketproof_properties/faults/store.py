@@ -127,7 +127,7 @@ MIXED: Final = Mix()
 
 def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
     """What one client asks: messages to topics that it makes as it goes, some delayed, and an administrator's work now and then."""
-    topics = [f"{name}-0"]
+    topics, made = [f"{name}-0"], set[str]()
     yield "group", {"group": f"{name}-g"}
     for number in itertools.count():
         other = chance.randrange(_OTHERS)
@@ -135,7 +135,7 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
             yield "topic", {"topic": f"{name}-a{number}", "read": 2, "write": 2}
         elif other == 1:
             yield "group", {"group": f"{name}-g{number}"}
-        elif other == 2:
+        elif other == 2 and topics[0] in made:
             yield "commit", {"topic": topics[0], "group": f"{name}-g", "offset": number}
         if chance.randrange(_NEW_TOPIC) == 0:
             topics.append(f"{name}-{len(topics)}")
@@ -144,7 +144,9 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
             yield "send", {"topic": f"{name}{LATER}", "properties": {DELAY: "1"}, **body}
         else:
             body["properties"] = {KEYS: f"k{number}"}
-            yield "send", {"topic": chance.choice(topics[-3:]), "queue": chance.randrange(QUEUES), "nums": QUEUES, **body}
+            topic = chance.choice(topics[-3:])
+            made.add(topic)
+            yield "send", {"topic": topic, "queue": chance.randrange(QUEUES), "nums": QUEUES, **body}
 
 
 class Store:

@@ -53,6 +53,7 @@ _FIRST: Final = 40.0  # seconds until a slave that has started follows
 _CAUGHT: Final = 30.0
 _ASKS: Final = {"P40": "12", "P500": "66", "P533": "66"}
 """Seconds, by the profile, in which a slave asks its master for tables and offsets at least once: every ten or, since 5.0, 60."""
+_WRITTEN: Final = 13.0  # seconds in which a broker that has started writes down offsets for the first time
 _LATER: Final = 15.0  # seconds more, since it learns every ten whom to ask
 _ROUTED: Final = 25.0
 _DELIVERED: Final = 10.0
@@ -74,8 +75,8 @@ class Strike:
 
 
 STRIKES: Final = (
-    Strike("the slave is killed", ends=SECOND),
     Strike("the master is killed", 0.0, ends=BROKER),
+    Strike("the slave is killed", ends=SECOND),
     Strike("the connection is cut"),
     Strike("the connection stands still", 3.0, held=True),
     Strike("the slave becomes the master", 0.0, promoted=True),
@@ -188,7 +189,10 @@ class Round:
         """End what struck; whether both run then."""
         self._wire.mend()
         if self._strike.ends == SECOND:
-            return self.slave.restart()
+            had = self._delays()
+            if not self.slave.restart():
+                return False
+            self._watch(_WRITTEN, had)
         if self._strike.ends == BROKER:
             self._routed("1")
             self._takes_none()
@@ -237,7 +241,7 @@ class Round:
         """Whether what the slave has written down of offsets becomes what its master has."""
 
         def differing() -> list[str]:
-            mine, theirs = (offsets(self._running.store(one) / "config" / name) for one in (SECOND, BROKER))
+            mine, theirs = (offsets(self._running.store(one) / "config" / name) or {} for one in (SECOND, BROKER))
             other = {key: value for key, value in sorted(theirs.items()) if mine.get(key) != value}
             return [f"{key}: {mine.get(key)}, {value} on the master" for key, value in other.items()]
 
@@ -280,7 +284,7 @@ class Round:
 
     def _promoted(self, loaded: Loaded) -> bool:
         """Watch the slave for a while, then end both and let the slave start as the master; there is no pair any more then."""
-        self._watch()
+        self._watch(self._asks, self._delays())
         self._running.kill(BROKER)
         self._running.kill(SECOND)
         if not self.slave.restart({"brokerId": "0", "brokerRole": "ASYNC_MASTER"}):
@@ -292,29 +296,32 @@ class Round:
         self.slave.delays()
         return False
 
-    def _watch(self) -> None:
-        """Whether a slave that nobody changes anything for keeps what it has taken over."""
-        path = self._running.store(SECOND) / "config" / "delayOffset.json"
-        had, topics = offsets(path), sorted(self.slave.promised.topics)
+    def _delays(self) -> dict[str, int] | None:
+        """How far delayed messages are delivered, as the slave has written it down."""
+        return offsets(self._running.store(SECOND) / "config" / "delayOffset.json")
+
+    def _watch(self, seconds: float, had: Mapping[str, int] | None) -> None:
+        """Whether a slave keeps for so long what it has taken over: its topics, and delay offsets as it `had` them."""
+        topics = sorted({*self.slave.promised.topics}.difference(self.slave.missing("topics", self.slave.promised.topics)))
         missing: list[str] = []
         less = ""
-        end = time.monotonic() + self._asks
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
-            gone = self.slave.missing("topics", topics)
-            missing = max(missing, gone, key=len)
-            now = offsets(path)
-            less = less or next((f"{key}: {now.get(key)} after {value}" for key, value in had.items() if now.get(key, -1) < value), "")
+            missing = max(missing, self.slave.missing("topics", topics), key=len)
+            now = self._delays()
+            if had and now is not None:
+                less = less or next((f"{key}: {now.get(key)} after {value}" for key, value in had.items() if now.get(key, -1) < value), "")
             time.sleep(0.01)
         self.slave.wrong("topic lost", [f"for a while {len(missing)} of {len(topics)}: {', '.join(missing[:5])}"] if missing else [])
-        self.slave.wrong("delay offset", [less] if less else [])
+        self.slave.wrong("delay offset", [f"for a while {less}"] if less else [])
 
 
-def offsets(path: Path) -> dict[str, int]:
-    """The offsets of a file of a broker's settings, by what they are of; none where it cannot be read."""
+def offsets(path: Path) -> dict[str, int] | None:
+    """The offsets of a file of a broker's settings, by what they are of; None where it cannot be read, as while it is replaced."""
     try:
         table: dict[str, Any] = (loads(path.read_bytes()) or {}).get("offsetTable") or {}
     except (OSError, ValueError):
-        return {}
+        return None
     found: dict[str, int] = {}
     for name, value in table.items():
         if isinstance(value, dict):

@@ -22,7 +22,8 @@ class Wire:
         self.address = f"{HOST}:{self._listening.getsockname()[1]}"
         self._to: str | None = None
         self._named: tuple[bytes, bytes] | None = None
-        self._open = True
+        self._passing = threading.Event()
+        self._passing.set()
         self._moving = threading.Event()
         self._moving.set()
         self._ended = False
@@ -41,9 +42,12 @@ class Wire:
 
     def cut(self) -> None:
         """End every connection, and each new one at once, until `mend`."""
-        self._open = False
         self._moving.set()
-        self._close()
+        with self._lock:
+            self._passing.clear()
+            ends, self._ends = self._ends, set()
+        for one in ends:
+            _end(one)
 
     def hold(self) -> None:
         """Let no byte through, in neither direction, until `mend`; connections stay."""
@@ -51,21 +55,13 @@ class Wire:
 
     def mend(self) -> None:
         """Let connections and bytes through again."""
-        self._open = True
+        self._passing.set()
         self._moving.set()
 
     def close(self) -> None:
         self._ended = True
         self.cut()
         self._listening.close()
-
-    def _close(self) -> None:
-        with self._lock:
-            ends, self._ends = self._ends, set()
-        for one in ends:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
 
     def _accept(self) -> None:
         while not self._ended:
@@ -74,13 +70,17 @@ class Wire:
             except OSError:
                 return
             try:
-                if self._to is None or not self._open:
+                if self._to is None or not self._passing.is_set():
                     raise ConnectionRefusedError
                 far = socket.create_connection(host_and_port(self._to))
             except OSError:
                 near.close()
                 continue
             with self._lock:
+                if not self._passing.is_set():
+                    near.close()
+                    far.close()
+                    continue
                 self._ends |= {near, far}
             for one, other, named in ((near, far, None), (far, near, self._named)):
                 threading.Thread(target=self._carry, args=(one, other, named), daemon=True).start()
@@ -94,12 +94,17 @@ class Wire:
         with self._lock:
             self._ends -= {one, other}
         for each in (one, other):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+            _end(each)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _end(one: socket.socket) -> None:
+    """Close a connection at which somebody may wait."""
+    with contextlib.suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()

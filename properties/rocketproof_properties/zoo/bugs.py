@@ -40,7 +40,7 @@ class Bug:
 
     @property
     def category(self) -> str:
-        """A: on one machine, within a minute; B: a fault of the machine, or what a loss of power leaves, is needed."""
+        """A: on one machine, within a minute; B: a fault of the machine, or what a loss of power leaves, is needed; C: a slave is."""
         return self.id[0]
 
     @property

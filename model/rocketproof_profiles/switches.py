@@ -302,6 +302,9 @@ class Profile:
     )
     """Batches may go to retry topics (BAT-02)."""
 
+    repeats_batch_answer: bool = switch(False, since("P410", True, "not recorded, tests/real/test_batch_answers.py: two answers"))
+    """A batch that is stored is answered where it is stored, and once more behind it with the same (SEND-42, BAT-01)."""
+
     batch_properties: bool = switch(
         False,
         since("P49", True),
@@ -382,8 +385,10 @@ class Profile:
         since("P533", False, "not recorded in its 245 cases: P-2, P-5 and P-6 of later-5.3.3"),
         since("P500", True, "recorded: tests/data/releases"),
     )
-    """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages, and if the request does not say
-    that it wants no such answer."""
+    """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages."""
+
+    heeds_set_zero: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-6 of later-5.3.3"))
+    """A group that has told nothing and says `setZeroIfNotFound=false` is told that there is no offset; otherwise nobody reads that."""
 
     checks_commits: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"))
     """The offset of an unknown topic is refused, and so is one that lacks queue or offset."""

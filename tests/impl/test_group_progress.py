@@ -31,7 +31,7 @@ def progress(at: Stand, **of: Any) -> tuple[int, str | None]:
     return answer.code, (answer.ext_fields or {}).get("offset")
 
 
-@pytest.mark.parametrize(("profile", "empty"), [("P494", (SUCCESS, "0")), ("P533", (QUERY_NOT_FOUND, None))])
+@pytest.mark.parametrize(("profile", "empty"), [("P494", (SUCCESS, "0")), ("P500", (SUCCESS, "0")), ("P533", (QUERY_NOT_FOUND, None))])
 def test_a_group_goes_on_where_it_said_that_it_is_and_begins_with_a_queue(profile: str, empty: tuple[int, str | None]) -> None:
     at = stand(profile)
     assert progress(at) == (SUCCESS, "0")
@@ -41,7 +41,9 @@ def test_a_group_goes_on_where_it_said_that_it_is_and_begins_with_a_queue(profil
     assert progress(at, queue=2) == empty
 
 
-@pytest.mark.parametrize(("profile", "first"), [("P494", (SUCCESS, "0")), ("P533", (QUERY_NOT_FOUND, None))])
+@pytest.mark.parametrize(
+    ("profile", "first"), [("P494", (SUCCESS, "0")), ("P500", (QUERY_NOT_FOUND, None)), ("P533", (QUERY_NOT_FOUND, None))]
+)
 def test_a_group_that_wants_no_zero_gets_none_where_a_release_asks(profile: str, first: tuple[int, str | None]) -> None:
     at = stand(profile)
     wants_none = ("setZeroIfNotFound", "false")

@@ -179,3 +179,19 @@ def test_earlier_headers_of_batches_lose_what_a_short_does_not_say(size: int, ke
     assert [len(one.properties_text or "") for one in stand.stored()] == [kept, kept]
     answer = stand.ask(batch_request(properties="K\x01" + "v" * size, of_items="A\x01b"))
     assert (answer.code == 0) if kept else thrown(answer, "java.nio.BufferUnderflowException, ")
+
+
+@pytest.mark.parametrize(("profile", "stored"), [("P410", [0, 0]), ("P420", [0])])
+@behaviour("SEND-42", "BAT-01", "INV-02")
+def test_a_stored_batch_of_4_1_is_answered_where_it_is_stored_and_again_behind_it(profile: str, stored: list[int]) -> None:
+    for request, codes in (
+        (batch_request(), stored),
+        (batch_request(queue_id=99), [1]),
+        (batch_request(one_way=True), []),
+        (send_request(), [0]),
+    ):
+        stand = Stand(profile)
+        stand.broker.receive(stand.channel, request)
+        stand.scheduler.advance(10_000)
+        assert [answer.code for answer in stand.channel.written] == codes
+        assert len({answer.opaque for answer in stand.channel.written}) == bool(codes)

@@ -142,6 +142,9 @@ def test_who_has_told_nothing_begins_where_the_release_says() -> None:
     assert Recorded().send(0, 0).progress(0).verdict("P533") == "ok"
     assert Recorded().send(0, 0).progress(None, setZeroIfNotFound="false").verdict("P533") == "ok"
     assert Recorded().send(0, 0).progress(0, setZeroIfNotFound="false").verdict("P533") == "illegal"
+    for profile, none, zero in (("P500", "ok", "illegal"), ("P494", "illegal", "ok")):
+        assert Recorded().send(0, 0).progress(None, setZeroIfNotFound="false").verdict(profile) == none
+        assert Recorded().send(0, 0).progress(0, setZeroIfNotFound="false").verdict(profile) == zero
     assert Recorded().send(0, 0).progress(0, queueId="7").verdict("P533") == "illegal"
 
 

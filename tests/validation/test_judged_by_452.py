@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue.conditions import GIVEN_UP, MOVED, REGISTERED
+from rocketproof_properties.catalogue.conditions import BATCHED, GIVEN_UP, MOVED, REGISTERED
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Choice, Program, generate
 from rocketproof_properties.judging.judging import judge_file
@@ -26,9 +26,9 @@ from rocketproof_protocol.flags import BORN_IPV6
 LONG = "x" * 128
 
 
-def performed(steps: tuple[Step, ...], folder: Path, source: str = "") -> Path:
-    """The history of a program on a broker of P452."""
-    with InProcess("P452").open() as running:
+def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: str = "P452") -> Path:
+    """The history of a program on a broker of a profile, P452 unless it is another."""
+    with InProcess(profile).open() as running:
         runner = Runner(running, folder, {}, Bounds(1), mark(), clean=True)
         try:
             ((_, path),) = runner.run([Program(1, source, steps)])
@@ -187,3 +187,12 @@ def test_of_how_many_queues_one_is_drawn_for_a_message_that_waits_another_progra
 @pytest.mark.behaviour("SEND-22", "HAZ-42")
 def test_a_queue_of_the_schedule_topic_is_drawn_of_as_many_as_another_program_has_said() -> None:
     assert found(Path(__file__).parents[1] / "data" / "history-4.5.1-drawn-schedule.ndjson.gz", "P452") == set()
+
+
+@pytest.mark.behaviour("SEND-42", "INV-01", "INV-02")
+def test_a_batch_that_is_answered_twice_is_known_of_4_1_alone(tmp_path: Path) -> None:
+    path = performed((("send", {"items": [("a", {}), ("b", {})]}), ("send", {})), tmp_path, profile="P410")
+    judged = judge_file(path, "P410")
+    assert {(one.property, one.condition) for one in judged.verdicts} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
+    assert (judged.findings, judged.unconfirmed) == ([], [])
+    assert {one.property for one in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}

@@ -69,7 +69,7 @@ class ConsumerManageProcessor:
         offset = self._broker.offsets.query(header.consumer_group, header.topic, header.queue_id)
         if offset is None or offset < 0:
             store, profile = self._broker.store, self._broker.profile
-            if not (profile.begins_anywhere or header.set_zero_if_not_found):
+            if profile.heeds_set_zero and not header.set_zero_if_not_found:
                 self._not_found(response, "Not found, do not set to zero, maybe this group boot first")
                 return
             if is_null(header.topic):

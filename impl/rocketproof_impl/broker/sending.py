@@ -74,7 +74,7 @@ class SendMessageProcessor:
             sent = await send_batch_message(broker, channel, request, header, context)
         else:
             sent = await send_message(broker, channel, request, header, context)
-        return self._finished(lambda: self._answer(sent, context))
+        return self._finished(lambda: self._answer(sent, context, again=header.batch and broker.profile.repeats_batch_answer))
 
     def rejects(self) -> bool:
         """Whether no send is taken at the moment (REM-06)."""
@@ -83,9 +83,12 @@ class SendMessageProcessor:
         store = self._broker.store
         return store.is_os_page_cache_busy() or store.is_transient_store_pool_deficient()
 
-    def _answer(self, sent: Command | Sent, context: SendMessageContext | None) -> Command | None:
-        """A refusal as it is, or the put's result mapped; then the after-hooks of the profiles that have them (SEND-06)."""
+    def _answer(self, sent: Command | Sent, context: SendMessageContext | None, *, again: bool) -> Command | None:
+        """A refusal as it is, or the put's result mapped; then the after-hooks of the profiles that have them (SEND-06). `again`: an answer
+        that has been written is given once more."""
         response = sent if isinstance(sent, Command) else handle_put_message_result(self._broker, sent)
+        if again and isinstance(sent, Sent):
+            response = sent.response
         if self._broker.profile.after_hooks:
             execute_send_after(self._broker.hooks, context, response)
         return response

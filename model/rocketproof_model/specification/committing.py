@@ -22,9 +22,9 @@ REFUSALS: Final = {
 
 
 def begins_at(told: Any, anywhere: Any, zero: Any, first: Any) -> Expr:
-    """The answer to a group that asks where it goes on: what it told last, or 0: `anywhere` in some releases, in others where it takes
-    `zero` and the queue has its `first` message."""
-    return ite(told >= 0, told, ite(anywhere | (zero & first), 0, UNTOLD))
+    """The answer to a group that asks where it goes on: what it told last, or 0 where it takes `zero`: in some releases `anywhere`,
+    in others where the queue has its `first` message."""
+    return ite(told >= 0, told, ite(zero & (anywhere | first), 0, UNTOLD))
 
 
 def offsets(s: Specification) -> None:

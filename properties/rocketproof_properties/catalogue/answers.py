@@ -201,6 +201,7 @@ _IN_FUTURE = (
 _NO_ROOM = "HAZ-25: with asynchronous answers a failure's answer is a task of its own; without, the task itself writes it"
 _UNSERVED = "HAZ-26: a code that nobody serves is answered before anyone looks at the flag; recorded releases have a processor for all"
 _REFUSED = "HAZ-26: a busy processor refuses before anyone looks at the flag; 5.1 and later look at it wherever they answer"
+_REPEATED = "ROCKETMQ-234: 4.1.0 answers a batch where it is stored, and again behind it"
 
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
@@ -208,5 +209,6 @@ HISTORY_CASES: list[Case] = [
     *history_cases(_ONE, about.FULL, about.LATER_FAULTY, reason=_NO_ROOM),
     *history_cases(_NONE, about.UNKNOWN, {**dict.fromkeys(SEEDS, "violated"), "P494": "holds", "P533": "holds"}, reason=_UNSERVED),
     *history_cases(_NONE, about.BUSY, {**dict.fromkeys(SEEDS, "violated"), "P494": "violated", "P533": "holds"}, reason=_REFUSED),
+    *[case for claim in (_ONE, _NOT_TWO) for case in history_cases(claim, about.BATCHED, "violated", ("P410",), reason=_REPEATED)],
     *[case for claim in (_NOT_TWO, _OPAQUE) for case in history_cases(claim, about.BUSY, "holds")],
 ]

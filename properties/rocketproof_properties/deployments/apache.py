@@ -67,7 +67,8 @@ class Line(NamedTuple):
 
 LINES: Final = (
     Line((4, 0), "P40"),
-    Line((4, 1), "P420"),
+    Line((4, 1), "P410"),
+    Line((4, 2), "P420"),
     Line((4, 3), "P45"),
     Line((4, 3, 1), "P432"),
     Line((4, 4), "P440"),

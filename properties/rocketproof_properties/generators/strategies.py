@@ -205,6 +205,7 @@ PROGRAMS: Mapping[str, Programs] = {
         step("send", size=(10, 100, 300, 390, 400, 500)), Setting(settings={"mapped_file_size_commit_log": 512, "max_message_size": LIMIT})
     ),
     about.DRAWN: Programs(step("send", queue=(-1,), nums=(1, 4, 8)), _STORE, most=8),
+    about.BATCHED: Programs(weighted((2, _batch), (1, _plain_send)), _STORE, most=8),
     about.REFUSED: Programs(step("send", queue=(0, 0, 1), properties=({}, {"TAGS": "t"}, {"p": "v" * 32_768})), _STORE, most=8),
     about.THROWN: Programs(
         weighted((1, _hooks), (1, step("store", state=("full", "good"))), (4, step("send", body=(None, None, "a"), one_way=(False, True)))),

@@ -55,7 +55,7 @@ _ANSWERING: Final = frozenset({BUSY, HELD})
 
 ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
     **dict.fromkeys((about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.BY_NAME)),
-    **dict.fromkeys((about.SENT_BACK, about.GIVEN_UP, about.NO_RETRY, about.UNKNOWN, about.REGISTERED, about.MOVED)),
+    **dict.fromkeys((about.SENT_BACK, about.GIVEN_UP, about.NO_RETRY, about.BATCHED, about.UNKNOWN, about.REGISTERED, about.MOVED)),
     about.TOO_LARGE: Capability.START,
 }
 """Conditions that programs of clients bring about, and what a target has to offer for that."""
@@ -112,6 +112,8 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
                 found.add(about.BY_NAME)
             if asked.kind == "send" and exchange.code == MESSAGE_ILLEGAL:
                 found.add(about.REFUSED)
+            if asked.kind == "batch":
+                found.add(about.BATCHED)
             if FIXED_SIZE + sum(len(body or b"") for body in asked.bodies) + len(asked.topic) + 8 > limit:
                 found.add(about.TOO_LARGE)
         elif asked.kind == "send_back":

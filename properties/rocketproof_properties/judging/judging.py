@@ -211,7 +211,7 @@ def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Jud
         history = rebuilt.own if claim.id in OF_QUEUES else rebuilt.whole
         text = claim.check(history)
         fault = None if text is None else next((one for one in found.faults if one.kind in OF_FRAMES.get(claim.id, ())), None)
-        if fault is not None:
+        if fault is not None and verdict != "violated":
             found.unconfirmed.append(Verdict("claims", claim.id, f"{claim.sentence}: {fault}", seq=fault.seq, at=fault.at))
             continue
         if text is not None or claim.exercised(history):

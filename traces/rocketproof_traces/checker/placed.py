@@ -205,7 +205,7 @@ class PlacedChecker(PartChecker):
         """A group asks how far it is."""
         queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
         counters = self.machine.counters(self.topics[one.topic], queue)
-        takes = zero is None or str(zero).lower() == "true"
+        takes = zero is None or str(zero).lower() == "true" or not self.profile.heeds_set_zero
         place, anywhere, filled = self._places[place_of(one)], self.profile.begins_anywhere, not self._begins_empty(one.topic)
         return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"), filled)
 

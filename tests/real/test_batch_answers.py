@@ -1,0 +1,32 @@
+"""How often 4.1.0 and 4.2.0 answer a batch, beside our brokers of their profiles: ROCKETMQ-234."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.steps.vocabulary import plain
+
+COMMANDS = ("java", "mvn")
+SECONDS = 10.0
+ITEMS = [["a", {}], ["b", {}]]
+
+
+def answers(deployment: Deployment) -> list[list[int]]:
+    """The codes of all answers to a message, to a batch that is stored, and to one that is refused for its queue."""
+    found = []
+    with deployment as running:
+        for asked in (plain("send"), plain("send", items=ITEMS), plain("send", items=ITEMS, queue=99)):
+            with running.connect("broker-a") as line:
+                first = line.ask(asked, SECONDS)
+                line.listen(1.0)
+                found.append([first.code, *(one.code for one in line.strays if one.is_response and one.opaque == first.opaque)])
+    return found
+
+
+@pytest.mark.parametrize(("version", "profile", "stored"), [("4.1.0-incubating", "P410", [0, 0]), ("4.2.0", "P420", [0])])
+@pytest.mark.behaviour("SEND-42", "BAT-01", "INV-01", "INV-02")
+def test_a_stored_batch_is_answered_as_often_as_its_profile_says(version: str, profile: str, stored: list[int]) -> None:
+    assert answers(Apache(version).open()) == answers(InProcess(profile).open()) == [[0], stored, [1]]

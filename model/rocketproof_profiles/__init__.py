@@ -2,9 +2,9 @@
 
 P40, P45 and P49 follow what articles say of RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9; P494 is P49 with what a recorded 4.9.4 does
 otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. The others refine one of these by what programs showed of further
-releases: P452 of 4.5.0 to 4.5.2, P440 of 4.4.0, P432 of 4.3.1 and 4.3.2, P420 of 4.2.0, P410 of 4.1.0, P493 of 4.9.3, P492 of 4.9.2,
-P491 of 4.9.1, P490 of 4.9.0, P480 of 4.8.0, P471 of 4.7.1, P470 of 4.7.0, P461 of 4.6.1, P460 of 4.6.0, P520 of 5.2, P514 of 5.1.4, P511
-of 5.1.1, P510 of 5.1.0, P500 of 5.0.0, P540 of 5.4, P550 of 5.5.
+releases: P452 of 4.5.0 to 4.5.2, P440 of 4.4.0, P432 of 4.3.1 and 4.3.2, P430 of 4.3.0, P420 of 4.2.0, P410 of 4.1.0, P493 of 4.9.3, P492
+of 4.9.2, P491 of 4.9.1, P490 of 4.9.0, P480 of 4.8.0, P471 of 4.7.1, P470 of 4.7.0, P461 of 4.6.1, P460 of 4.6.0, P520 of 5.2, P514 of
+5.1.4, P511 of 5.1.1, P510 of 5.1.0, P500 of 5.0.0, P540 of 5.4, P550 of 5.5.
 P494+P533, or any two, is that of a broker of the one beside a name server of the other. `switches` documents each switch: what it decides,
 since when, why.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from rocketproof_protocol.topics import LEGAL, RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.topics import LEGAL, RETRY_PREFIX
 
 from .switches import PAIR, Profile, Profiles, profiles
 
@@ -34,6 +34,7 @@ PROFILES: Profiles = profiles(
         "P452": ("P45", "RocketMQ 4.5.0 to 4.5.2, by programs: what they do otherwise than described"),
         "P440": ("P452", "RocketMQ 4.4.0, by programs: what it does otherwise than 4.5.0"),
         "P432": ("P440", "RocketMQ 4.3.1 and 4.3.2, by programs: what they do otherwise than 4.4.0"),
+        "P430": ("P432", "RocketMQ 4.3.0, by programs: what it does otherwise than 4.3.1"),
         "P420": ("P432", "RocketMQ 4.2.0, by programs: what it does otherwise than 4.3.1"),
         "P410": ("P420", "RocketMQ 4.1.0, by programs: what it does otherwise than 4.2.0"),
         "P491": ("P492", "RocketMQ 4.9.1, by programs: what it does otherwise than 4.9.2"),
@@ -94,7 +95,7 @@ def classify(name: str | None, profile: Profile) -> NameClass:
             return "long"
         if name in profile.forbidden:
             return "forbidden"
-    if name == TEMPLATE:
+    if name == profile.template:
         return "template"
     if name is not None and name.startswith(RETRY_PREFIX):
         return "retry"

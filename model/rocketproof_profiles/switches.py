@@ -20,6 +20,8 @@ from rocketproof_protocol.topics import (
     RETRY_PREFIX,
     SCHEDULE,
     SELF_TEST_TOPIC,
+    TEMPLATE,
+    TEMPLATES,
 )
 
 
@@ -414,6 +416,9 @@ class Profile:
     """Whoever deletes a topic has what groups have told of its queues go, too (TCM-31)."""
 
     # Transactions
+    template: str = switch(TEMPLATE, since("P430", TEMPLATES[1], "recorded: tests/data/releases"))
+    """The topic from which a first message makes its own, if it names it: 4.3.0 has none that is called TBW102 (TCM-03, TCM-13)."""
+
     half_messages: bool = switch(False, since("P45", True), since("P420", False, "recorded: tests/data/releases"))
     """Transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise it is only asked whether it is there, and only by a
     broker that refuses it (TRX-01, TRX-02)."""

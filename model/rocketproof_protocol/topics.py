@@ -6,6 +6,8 @@ import re
 from typing import Final
 
 TEMPLATE: Final = "TBW102"
+TEMPLATES: Final = (TEMPLATE, "AUTO_CREATE_TOPIC_KEY")
+"""What the template is called, in all releases but 4.3.0, and there."""
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"

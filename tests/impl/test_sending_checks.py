@@ -401,3 +401,21 @@ def test_the_pauses_where_creation_fails() -> None:
     assert pauses(stand, send_request("%RETRY%g")) == expected
     stand.broker.topics.lock.held = True
     assert pauses(stand, send_request("%RETRY%h")) == ["arrived", "missing", "failed", "missing", "failed"]
+
+
+@pytest.mark.parametrize("profile", ["P430", "P432"])
+@pytest.mark.parametrize(("named", "makes"), [("TBW102", "P432"), ("AUTO_CREATE_TOPIC_KEY", "P430")])
+@behaviour("TCM-03", "TCM-13", "CHK-04")
+def test_4_3_0_makes_topics_from_a_template_of_another_name(profile: str, named: str, makes: str) -> None:
+    stand = Stand(profile)
+    assert (named in stand.broker.topics.table) == (profile == makes)
+    assert stand.send(default_topic=named).code == (SUCCESS if profile == makes else TOPIC_NOT_EXIST)
+    assert (stand.send(named, default_topic="nowhere").code == SYSTEM_ERROR) == (profile == makes)
+
+
+@behaviour("TCM-13", "HAZ-02")
+def test_the_template_of_4_3_0_loses_its_inheritance_as_any() -> None:
+    stand = Stand("P430")
+    stand.settings.auto_create_topic_enable = False
+    assert stand.send(default_topic="AUTO_CREATE_TOPIC_KEY").code == TOPIC_NOT_EXIST
+    assert stand.broker.topics.table["AUTO_CREATE_TOPIC_KEY"].perm == 6

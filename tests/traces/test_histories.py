@@ -189,6 +189,14 @@ def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] =
     return judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), events, profile, limit)
 
 
+@pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
+def test_a_topic_is_made_from_the_template_of_the_release_and_of_no_other(profile: str, template: str) -> None:
+    for named in ("AUTO_CREATE_TOPIC_KEY", "TBW102"):
+        made = verdict(*call("a", "send", send(defaultTopic=named), place(0, 0)), profile=profile)
+        refused = verdict(*call("a", "send", send(defaultTopic=named), {"code": 17, "fields": {}}), profile=profile)
+        assert (made.verdict, refused.verdict) == (("ok", "illegal") if named == template else ("illegal", "ok"))
+
+
 def test_a_finding_says_what_why_and_how_far() -> None:
     found = verdict(*sent("a", 0), *sent("a", 0, queue=8))
     one = found.findings[0]

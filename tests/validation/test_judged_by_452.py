@@ -29,7 +29,7 @@ LONG = "x" * 128
 def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: str = "P452") -> Path:
     """The history of a program on a broker of a profile, P452 unless it is another."""
     with InProcess(profile).open() as running:
-        runner = Runner(running, folder, {}, Bounds(1), mark(), clean=True)
+        runner = Runner(running, folder, {"profile": profile}, Bounds(1), mark(), clean=True)
         try:
             ((_, path),) = runner.run([Program(1, source, steps)])
         finally:
@@ -196,3 +196,14 @@ def test_a_batch_that_is_answered_twice_is_known_of_4_1_alone(tmp_path: Path) ->
     assert {(one.property, one.condition) for one in judged.verdicts} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
     assert (judged.findings, judged.unconfirmed) == ([], [])
     assert {one.property for one in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}
+
+
+@pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
+@pytest.mark.behaviour("TCM-13")
+def test_a_program_names_the_template_as_the_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
+    steps: tuple[Step, ...] = (("send", {}), ("send", {"topic": "B", "default": "nowhere"}), ("send", {"topic": "TBW102"}))
+    path = performed(steps, tmp_path, profile=profile)
+    sends = [one.fields for one in load(path).asked if one.op == "send"]
+    assert [(one["defaultTopic"], one["topic"] == template) for one in sends][::2] == [(template, False), (template, True)]
+    assert found(path, profile) == set()
+    assert "send.code" in found(path, "P432" if profile == "P430" else "P430")

@@ -12,7 +12,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.remarks import CONFLICTING, FORBIDDEN, NO_WRITING, NOT_EXIST, QUEUE_ILLEGAL, RESERVED
-from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..java import null_pointer
 from ..names import topic_problem
@@ -108,7 +108,7 @@ def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     elif is_null(topic):
         raise null_pointer()
     else:
-        wrong = (SYSTEM_ERROR, RESERVED.format(topic)) if profile.reserves_template and topic == TEMPLATE else None
+        wrong = (SYSTEM_ERROR, RESERVED.format(topic)) if profile.reserves_template and topic == profile.template else None
     if wrong is None and topic in profile.forbidden:
         wrong = NO_PERMISSION, FORBIDDEN.format(topic)
     return wrong
@@ -121,7 +121,7 @@ def named_wrongly(topic: str, profile: Profile) -> tuple[int, str] | None:
     problem = topic_problem(topic, profile)
     if problem is not None:
         return profile.illegal_code, problem
-    return (SYSTEM_ERROR, CONFLICTING) if profile.reserves_template and topic == TEMPLATE else None
+    return (SYSTEM_ERROR, CONFLICTING) if profile.reserves_template and topic == profile.template else None
 
 
 async def create_topic(broker: BrokerParts, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig | None:

@@ -20,7 +20,6 @@ from rocketproof_protocol.topics import (
     SCHEDULE,
     SELF_TEST_TOPIC,
     SYSTEM_PREFIX,
-    TEMPLATE,
     TRACE_TOPIC,
     WHEEL_TIMER_TOPIC,
 )
@@ -67,7 +66,7 @@ def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, Topic
     cluster, broker = settings.broker_cluster_name, settings.broker_name
     made = [TopicConfig(SELF_TEST_TOPIC, 1, 1)]
     if settings.auto_create_topic_enable:
-        made.append(TopicConfig(TEMPLATE, nums, nums, inherited))
+        made.append(TopicConfig(profile.template, nums, nums, inherited))
     made.append(TopicConfig(BENCHMARK_TOPIC, 1024, 1024))
     made.append(TopicConfig(cluster, perm=inherited if settings.cluster_topic_enable else INHERIT))
     made.append(TopicConfig(broker, 1, 1, inherited if settings.broker_topic_enable else INHERIT))
@@ -223,7 +222,7 @@ class TopicConfigManager:
         if default_topic is None:
             raise null_pointer()
         template = self.table.get(default_topic)
-        if template is not None and default_topic == TEMPLATE and not self._settings.auto_create_topic_enable:
+        if template is not None and default_topic == self._profile.template and not self._settings.auto_create_topic_enable:
             template.perm = READ | WRITE
         return template
 

@@ -15,7 +15,7 @@ from rocketproof_protocol.topics import (
 
 
 def system_topics(
-    cluster: str, broker: str, *, auto_create: bool, all_: bool = True, schedule: bool = True, more: bool = False
+    cluster: str, broker: str, template: str = TEMPLATE, *, auto_create: bool, all_: bool = True, schedule: bool = True, more: bool = False
 ) -> dict[str, tuple[int, int]]:
     """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `all_`: also those
     that releases before 4.9 do not make, `schedule`: among them the schedule topic; `more`: and those that 5.x adds."""
@@ -36,4 +36,4 @@ def system_topics(
             f"rmq_sys_REVIVE_LOG_{cluster}": (8, 6),
             f"rmq_sys_SYNC_BROKER_MEMBER_{broker}": (1, 1),
         }
-    return {**topics, TEMPLATE: (8, 7)} if auto_create else topics
+    return {**topics, template: (8, 7)} if auto_create else topics

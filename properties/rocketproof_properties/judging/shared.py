@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile, classify
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, TEMPLATES
 from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
 from rocketproof_traces.checker.part import Finding
 from rocketproof_traces.checker.parts import UNREADABLE, Part, Survey, commits, default_of, part_of
@@ -172,12 +172,12 @@ def _decided_elsewhere(part: Part, profile: Profile, cluster: str) -> bool:
     if topic in FILLED:
         return any(one.code in OK for one in sends)
     made = topic not in part.initial and classify(topic, profile) == "ordinary"
-    return made and any(default_of(one.fields) not in (TEMPLATE, cluster, part.broker) for one in sends)
+    return made and any(default_of(one.fields) not in (*TEMPLATES, cluster, part.broker) for one in sends)
 
 
 def _plain(one: Operation) -> Operation:
     """The request with a default topic that all programs have: to a topic that is there, or that nobody makes, it is all the same."""
-    if one.op not in SENDS or default_of(one.fields) == TEMPLATE:
+    if one.op not in SENDS or default_of(one.fields) in TEMPLATES:
         return one
     return replace(one, asked={**one.asked, "fields": {**one.fields, "defaultTopic": TEMPLATE}})
 

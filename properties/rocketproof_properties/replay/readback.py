@@ -15,7 +15,7 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, UNIQ_KEY
-from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..runs import looks
 from ..runs.parsed import Asked
@@ -77,7 +77,9 @@ class ReadBack:
             return
         for name, config in self.followed.first.items():
             row = _told(own.get(name))
-            if row is not None and name == TEMPLATE:  # of which a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
+            if (
+                row is not None and name == self.followed.broker.profile.template
+            ):  # of which a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
                 row["perm"] = config.perm
             yield from within(comparison.topic(row, config), f"topic {name}, which is the broker's own")
 

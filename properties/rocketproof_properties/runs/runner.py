@@ -137,7 +137,8 @@ class Runner:
     def _names(self, number: int, broker: str) -> Names:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
         own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
-        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8)
+        template = PROFILES[str(self._source.get("profile", "P49"))].template
+        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, template)
 
     def reader(self, broker: str) -> Reader:
         """This thread's connection for looking at a broker."""

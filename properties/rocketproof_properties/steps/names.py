@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE, TEMPLATES
 
 _LONG = re.compile(r"([!-~])\1{23,}")
 
 
 def is_system_topic(name: str) -> bool:
     """Whether every broker has a topic of its own by this name, or may have."""
-    return name in SYSTEM_TOPICS or name.startswith(SYSTEM_PREFIX)
+    return name in SYSTEM_TOPICS or name in TEMPLATES or name.startswith(SYSTEM_PREFIX)
 
 
 def is_anybodys(name: str) -> bool:
@@ -27,14 +27,16 @@ def is_anybodys(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Names:
-    """The names of one program on one target. `own`: the broker's cluster and name, which are topics too. `run` tells apart the messages of
-    runs that meet on one broker in topics which are nobody's own; 0 where nothing but one run is ever there."""
+    """The names of one program on one target. `own`: the broker's cluster and name, which are topics too. `run` tells apart the messages
+    of runs that meet on one broker in topics which are nobody's own; 0 where nothing but one run is ever there. `template`: what the
+    release calls TBW102."""
 
     prefix: str
     number: int
     cluster: str = "DefaultCluster"
     own: frozenset[str] = frozenset()
     run: int = 0
+    template: str = TEMPLATE
 
     def topic(self, name: str) -> str:
         for head in (RETRY_PREFIX, DLQ_PREFIX):
@@ -42,6 +44,8 @@ class Names:
                 return head + self.group(name.removeprefix(head))
         if name == "DefaultCluster":
             return self.cluster
+        if name == TEMPLATE:
+            return self.template
         return name if is_anybodys(name) or self.is_shared(name) else self._fresh(name)
 
     def group(self, name: str) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
-from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE, TEMPLATES
 
 from ..checker.histories import cluster_of, is_recording
 from ..checker.parts import Survey
@@ -196,7 +196,7 @@ class _Partition:
         yield _brief(history, HISTORY, self._whole())
         for number, (broker, topics) in enumerate(groups):
             yield _brief(history, number, self._told(broker, topics, alone=len(parts_of[broker]) == 1))
-        wanted = [{*topics, TEMPLATE, self.survey.cluster, broker} for broker, topics in groups]
+        wanted = [{*topics, *TEMPLATES, self.survey.cluster, broker} for broker, topics in groups]
         for found in paired(self._again()) if self.kept is None else self.kept:
             if isinstance(found, Call):
                 begun, ended = found.begun, found.answer

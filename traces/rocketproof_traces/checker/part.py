@@ -15,7 +15,7 @@ from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, WHEEL_TIMER_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
 from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation
@@ -107,7 +107,7 @@ class PartChecker:
         self.initial = self._initial()
         self.placed = self._is_placed()
         more = [topic for one in part.asked for topic in topics_of(one)] if self.placed else []
-        self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *self._names(), *more]))}
+        self.topics = {name: k for k, name in enumerate(dict.fromkeys([self.profile.template, *self._names(), *more]))}
         self.reasons = [self._reason(one) for one in part.asked]
         queues = [*self._queues(), *([LEVELS - 1] if self.placed else [])]
         most = max([q for q in queues if 0 <= q < MOST_QUEUES], default=0) + 1
@@ -139,6 +139,7 @@ class PartChecker:
         system = system_topics(
             self.cluster,
             self.part.broker,
+            profile.template,
             auto_create=self.auto_create,
             all_=profile.all_system_topics,
             schedule=profile.schedule_topic,

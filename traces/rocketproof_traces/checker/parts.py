@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_protocol.flags import COMMIT
-from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE, TEMPLATES
 
 from ..history.cases import UNREADABLE, Config
 from ..history.operations import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, Operation, Operations, Snapshot, is_specified
@@ -132,7 +132,7 @@ class Survey:
         self.begun[broker] = min(self.begun.get(broker, opened), opened)
         if place not in self.seen or opened < self.seen[place][0]:
             self.seen[place] = (opened, 0)
-        if default not in (TEMPLATE, self.cluster, broker, topic):
+        if default not in (*TEMPLATES, self.cluster, broker, topic):
             other = (broker, default)
             self.seen[other] = min(self.seen.get(other, (opened, 1)), (opened, 1))
             self.links.add((place, other))
@@ -275,7 +275,7 @@ def _know(part: Part, reports: Sequence[Snapshot], survey: Survey) -> None:
         table = before[-1].topics
         part.initial, part.new = dict(table), False
         part.fresh = not any(topic in table for topic in part.topics)
-        part.switches = (True, False) if TEMPLATE in table and table[TEMPLATE].perm & 1 else (False,)
+        part.switches = (True, False) if any(name in table and table[name].perm & 1 for name in TEMPLATES) else (False,)
     part.snapshots = [s for s in reports if s.seq >= begun]
 
 

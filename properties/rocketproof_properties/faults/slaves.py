@@ -241,9 +241,11 @@ class Round:
         """Whether what the slave has written down of offsets becomes what its master has."""
 
         def differing() -> list[str]:
-            mine, theirs = (offsets(self._running.store(one) / "config" / name) or {} for one in (SECOND, BROKER))
-            other = {key: value for key, value in sorted(theirs.items()) if mine.get(key) != value}
-            return [f"{key}: {mine.get(key)}, {value} on the master" for key, value in other.items()]
+            mine, theirs = (offsets(self._running.store(one) / "config" / name) for one in (SECOND, BROKER))
+            if (mine is None) != (theirs is None):
+                return [f"{name} can be read on the {'master' if mine is None else 'slave'} alone"]
+            other = {key: value for key, value in sorted((theirs or {}).items()) if (mine or {}).get(key) != value}
+            return [f"{key}: {(mine or {}).get(key)}, {value} on the master" for key, value in other.items()]
 
         found = until(differing, lambda one: not one, self._asks + _LATER, 0.5)
         self.slave.wrong(claim, [f"{len(found)} differ: {found[0]}"] if found else [])

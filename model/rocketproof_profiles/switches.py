@@ -395,6 +395,9 @@ class Profile:
     checks_commits: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"))
     """The offset of an unknown topic is refused, and so is one that lacks queue or offset."""
 
+    names_null_commits: bool = switch(True, since("P500", False, "recorded: tests/data/releases"))
+    """Where commits are checked, one that lacks queue or offset is told which; otherwise it is an exception."""
+
     checks_committers: bool = switch(
         False,
         since("P533", True, "not recorded in its 245 cases: P-8, P-9 and others of later-5.3.3"),

@@ -10,7 +10,7 @@ from sending import Stand
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_properties.steps.vocabulary import plain
-from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS
+from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 
 def stand(profile: str = "P494") -> Stand:
@@ -84,3 +84,14 @@ def test_a_deleted_group_leaves_nothing_of_how_far_it_was_if_that_is_wanted() ->
     at.ask(plain("delete_group", group="cg"))
     at.ask(kept)
     assert at.broker.offsets.table == {"T@g": {0: 3}, "T@T": {0: 3}}
+
+
+@pytest.mark.parametrize(("profile", "names"), [("P500", False), ("P510", True)])
+@pytest.mark.parametrize(("field", "called"), [("queueId", "QueueId"), ("commitOffset", "Offset")])
+def test_a_commit_that_lacks_a_number_is_told_which_and_in_5_0_0_an_exception(profile: str, names: bool, field: str, called: str) -> None:
+    at = stand(profile)
+    answer = at.ask(plain("commit", topic="T", group="cg", without=field))
+    assert answer.code == SYSTEM_ERROR
+    assert (answer.remark or "").startswith(f"{called} is null, topic is T" if names else "java.lang.NullPointerException")
+    assert at.ask(plain("commit", topic="nowhere", group="cg", without=field)).code == TOPIC_NOT_EXIST
+    assert at.broker.offsets.table == {}

@@ -59,6 +59,8 @@ class ConsumerManageProcessor:
             return TOPIC_NOT_EXIST, f"Topic {header.topic} not exist!"
         for field, name in (("queue_id", "QueueId"), ("commit_offset", "Offset")):
             if header.lacks(field):
+                if not broker.profile.names_null_commits:
+                    raise null_pointer()
                 return broker.profile.illegal_code, f"{name} is null, topic is {header.topic}"
         return None
 

@@ -384,7 +384,7 @@ class Profile:
 
     begins_anywhere: bool = switch(
         True,
-        since("P533", False, "not recorded in its 245 cases: P-2, P-5 and P-6 of later-5.3.3"),
+        since("P533", False, "not recorded in its 245 cases: P-2 and P-5 of later-5.3.3"),
         since("P500", True, "recorded: tests/data/releases"),
     )
     """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages."""

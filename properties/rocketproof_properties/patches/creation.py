@@ -33,7 +33,7 @@ PATCHES: dict[str, Patch] = {
     # The template
     "M-33": [Text(_TEMPLATE, "template.perm = READ | WRITE", "template = template.copy()\ntemplate.perm = READ | WRITE")],
     "M-34": [Text(_TEMPLATE, "template.perm = READ | WRITE", f"template.perm = READ | WRITE\n{_VERSION}")],
-    "M-35": [Text(_TEMPLATE, "default_topic == TEMPLATE and ", "")],
+    "M-35": [Text(_TEMPLATE, "default_topic == self._profile.template and ", "")],
     "M-36": [Text(_TEMPLATE, "and not self._settings", "and self._settings")],
     # The lock
     "M-37": [Text(_CREATE, "config = self.select(topic)", "config = None")],
@@ -92,7 +92,7 @@ PATCHES: dict[str, Patch] = {
         Text(
             _AS_GIVEN,
             "return TopicConfig",
-            "template = self._template(TEMPLATE)\n"
+            "template = self._template(self._profile.template)\n"
             "if template is None or not is_inherited(template.perm):\n"
             "    return None\n"
             "return TopicConfig",

@@ -70,7 +70,7 @@ PATCHES: dict[str, Patch] = {
     "M-15a": [Text(_NAME, "LEGAL.fullmatch(topic)", "LEGAL.search(topic)")],
     "M-15b": [Text(_NAME, "LEGAL.fullmatch(topic)", r'LEGAL.fullmatch(topic.removesuffix("\n"))')],
     "M-16": [Text(_NAME, "LEGAL.fullmatch(topic)", '(all(c.isalnum() or c in "%|_-" for c in topic) or None)')],
-    "M-17": [Text(_BY_NAME, "and topic in profile.forbidden", "and (topic == TEMPLATE or topic in profile.forbidden)")],
+    "M-17": [Text(_BY_NAME, "and topic in profile.forbidden", "and (topic == profile.template or topic in profile.forbidden)")],
     "M-18": [Text(_BY_NAME, "wrong = NO_PERMISSION", "wrong = SYSTEM_ERROR")],
     "M-19": [Text(f"{_CHECKING}:topic_sys_flag", "UNIT_SUB if topic", "UNIT_SUB if not topic")],
     "M-20": [

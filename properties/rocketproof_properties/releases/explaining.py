@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from rocketproof_profiles import Profile
 from rocketproof_profiles.differing import Change, changes, distance
 
+from ..replay.comparison import Difference
 from .causes import Cause, cause_of
 from .switching import Recorded
 
@@ -134,9 +136,17 @@ def _best(
     return None, ()
 
 
-def _is_progress(before: Sequence[object], after: Sequence[object]) -> bool:
-    """Whether the first difference is gone, and what is left was there before or is less."""
-    return before[0] not in after and (len(after) < len(before) or all(one in before for one in after))
+def _is_progress(before: Sequence[Difference], after: Sequence[Difference]) -> bool:
+    """Whether the first difference is gone, none comes earlier, and what is left was there before or is less: a change that spoils an
+    earlier answer may leave less behind it."""
+    if before[0] in after or (after and _when(after[0]) < _when(before[0])):
+        return False
+    return len(after) < len(before) or all(one in before for one in after)
+
+
+def _when(one: Difference) -> float:
+    """The event that differs; what was read back at the end comes behind all."""
+    return one.seq if one.seq >= 0 else inf
 
 
 def _sample(open_: Sequence[Recorded], profile: Profile, chosen: Sequence[Change]) -> list[Recorded]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_impl.store.settings import Role
 from rocketproof_properties.steps.vocabulary import plain
 
 MASTER, SLAVE = "broker-a", "broker-a:1"
@@ -12,11 +13,12 @@ MASTER, SLAVE = "broker-a", "broker-a:1"
 
 def pair() -> Cluster:
     cluster = Cluster(0)
-    for number, role in enumerate(("ASYNC_MASTER", "SLAVE")):
+    roles: tuple[Role, Role] = ("ASYNC_MASTER", "SLAVE")
+    for number, role in enumerate(roles):
         settings = BrokerSettings(
             broker_name=MASTER,
             broker_id=number,
-            broker_role=role,  # type: ignore[arg-type]
+            broker_role=role,
             listen_port=10911 + 10 * number,
             name_servers=(NAME_SERVER,),
         )

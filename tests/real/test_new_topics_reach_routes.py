@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.runs.waiting import until
 from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol.codes import SUCCESS
@@ -22,7 +21,6 @@ def test_the_last_of_many_new_topics_has_a_route_within_seconds(version: str) ->
     with Apache(version).open() as running, running.connect("broker-a") as broker, running.connect(NAME_SERVER) as server:
         for number in range(TOPICS):
             assert broker.ask(plain("send", topic=f"T{number}"), SECONDS).code == SUCCESS
-        until = time.monotonic() + SECONDS
-        while (answer := server.ask(plain("route", topic=f"T{TOPICS - 1}"), SECONDS)).code != SUCCESS:
-            assert time.monotonic() < until, f"behind {SECONDS} s the name server says {answer.code}: {answer.remark}"
-            time.sleep(0.1)
+        last = plain("route", topic=f"T{TOPICS - 1}")
+        answer = until(lambda: server.ask(last, SECONDS), lambda one: one.code == SUCCESS, SECONDS, 0.1)
+        assert answer.code == SUCCESS, f"behind {SECONDS} s the name server says {answer.code}: {answer.remark}"

@@ -19,6 +19,8 @@ from rocketproof_profiles import inherited
 from rocketproof_protocol.codes import SUCCESS
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_traces.stored.config import read_json
+from rocketproof_traces.stored.errors import StoredError
 
 from ..deployments.deployment import Target
 from ..deployments.forms import host_and_port
@@ -321,8 +323,8 @@ class Round:
 def offsets(path: Path) -> dict[str, int] | None:
     """The offsets of a file of a broker's settings, by what they are of; None where it cannot be read, as while it is replaced."""
     try:
-        table: dict[str, Any] = (loads(path.read_bytes()) or {}).get("offsetTable") or {}
-    except (OSError, ValueError):
+        table: dict[str, Any] = read_json(str(path)).get("offsetTable") or {}
+    except StoredError:
         return None
     found: dict[str, int] = {}
     for name, value in table.items():

@@ -77,10 +77,8 @@ class ReadBack:
             return
         for name, config in self.followed.first.items():
             row = _told(own.get(name))
-            if (
-                row is not None and name == self.followed.broker.profile.template
-            ):  # of which a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
-                row["perm"] = config.perm
+            if row is not None and name == self.followed.broker.profile.template:
+                row["perm"] = config.perm  # a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
             yield from within(comparison.topic(row, config), f"topic {name}, which is the broker's own")
 
     def _queues(self) -> Iterator[Difference]:

@@ -113,6 +113,7 @@ class Runner:
         self._numbers = numbers if numbers is not None else itertools.count(1)
         self._given = settings or {}
         self._source = origin
+        self._profile = PROFILES[str(origin.get("profile", "P49"))]
         self.settle(deployment)
 
     def settle(self, deployment: Deployment) -> None:
@@ -137,8 +138,7 @@ class Runner:
     def _names(self, number: int, broker: str) -> Names:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
         own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
-        template = PROFILES[str(self._source.get("profile", "P49"))].template
-        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, template)
+        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, self._profile.template)
 
     def reader(self, broker: str) -> Reader:
         """This thread's connection for looking at a broker."""
@@ -209,8 +209,7 @@ class Runner:
         broker = brokers[program.number % len(brokers)]
         names = self._names(number, broker)
         size = int(self.settings.get("mappedFileSizeCommitLog", 0))
-        profile = PROFILES[str(self._origin.get("profile", "P49"))]
-        context = Context(names, broker, file_size=size, profile=profile, settings=self.settings)
+        context = Context(names, broker, file_size=size, profile=self._profile, settings=self.settings)
         path = (folder or self.folder) / f"{number:05}.ndjson"
         origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
         origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}

@@ -133,3 +133,20 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
     (one,) = (one for one in BOUNDARIES if one.unread == about.OWN_PROPERTIES)
     (at, *_) = (sent for sent in pool.requests(one.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")
     assert [unread(at._replace(trace=trace)) for trace in ("true", "false")] == [set(), {about.OWN_PROPERTIES}]
+
+
+def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:
+    programs = [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True)) if not one.needs]
+    pooled = [one.source == POOL for one in programs]
+    assert {True, False} == {*pooled[:20]}, "programs of all sources are mixed"
+    drawn, by_chance = (
+        {(name, key, repr(value)) for one in ordered[: len(programs) // 4] for name, args in one.steps for key, value in args.items()}
+        for ordered in (programs, sorted(programs, key=lambda one: repr(one.steps)))
+    )
+    assert len(drawn) > len(by_chance)
+
+
+def test_each_optional_field_of_a_send_is_left_out_alone_and_early() -> None:
+    programs = [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True)) if not one.needs][:150]
+    left_out = {args["without"] for one in programs for name, args in one.steps if name == "send" and args.keys() == {"topic", "without"}}
+    assert left_out == {"properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch"}

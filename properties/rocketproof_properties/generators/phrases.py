@@ -7,7 +7,7 @@ from typing import Final
 
 from rocketproof_impl.java import LONG_MAX
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
-from rocketproof_protocol.fields import SHORT_NAMES
+from rocketproof_protocol.fields import REQUIRED_OF_A_SEND, SHORT_NAMES
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.vocabulary import EVERY
@@ -55,6 +55,8 @@ _SENT: Final[Values] = {
     "without": (None, *SHORT_NAMES, EVERY),
     "altered": (None, *_TEXTS),
 }
+_OPTIONAL: Final = tuple(name for name in SHORT_NAMES if name not in REQUIRED_OF_A_SEND)
+"""What a send may leave out: each is left out alone, so that no earlier reason refuses it."""
 _BACK: Final[Values] = {
     "record": (0, 1, 2, 3),
     "group": ("g", "h"),
@@ -341,6 +343,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         ("meet", {}), ("hang_up", {"client": (1,)}), ("meet", {}), ("notified", {}), lasting=True,
     ),
     # requests that lack something
+    *(one("send", {**OF_A, "without": (name,)}, name=f"a send without its {name}") for name in _OPTIONAL),
     # 5.3.3 fails at other places: where it counts creations, compares an equal topic, or looks for a topic's mapping
     *formed("topic", OF_A, but=("topic", "topicFilterType", EVERY)),
     *(phrase for kind in ("delete", "max_offset", "stats") for phrase in formed(kind, OF_A)),

@@ -100,7 +100,8 @@ class Choice:
 
 
 def generate(choice: Choice) -> list[Program]:
-    """So many programs of each source; the same seed gives the same ones."""
+    """So many programs of each source, mixed; the same seed gives the same ones. Those of the pool keep their order among themselves, as
+    what was not seen yet comes first in it."""
     made: list[Program] = []
     for (source, needs), count in _shares(choice).items():
         seed = random.Random(f"{choice.seed}/{source}/{needs}").randrange(2**31)
@@ -109,7 +110,9 @@ def generate(choice: Choice) -> list[Program]:
     told = (READ_ONLY, WRITE_ONLY) if choice.name_server else ()
     made = [replace(one, steps=(*one.steps, *_routes(one.steps))) if one.needs in told else one for one in made]
     made = [replace(one, steps=_sparing(one.steps, PROFILES[choice.profile])) for one in made]
+    pooled = iter([one for one in made if one.source == POOL])
     random.Random(choice.seed).shuffle(made)
+    made = [next(pooled) if one.source == POOL else one for one in made]
     return [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(made, 1)]
 
 
@@ -149,7 +152,8 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
 
 
 def _pooled(choice: Choice, count: int) -> list[Program]:
-    """So many programs of the pool, under each configuration in turn, most under none."""
+    """So many programs of the pool, under each configuration in turn, most under none: those come first, as they do in a run, so that a run
+    that ends early has seen what it could."""
     profile = PROFILES[choice.profile]
     seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
     parts = [one for one in pool.phrases(profile) if (choice.name_server or not one.server) and (choice.waits or not one.waits)]
@@ -165,10 +169,15 @@ def _pooled(choice: Choice, count: int) -> list[Program]:
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
     rare = {every // 4: ASKED} if own.get(ASKED) and profile.half_messages else {}
     rare |= {every // 2: FLUSHED if profile.rechecks_after_flush else LARGE, 0: ENDED}
+
+    def needed(number: int) -> str:
+        return one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
+
+    checks = range(_EVERY_CHECK - 1, count, _EVERY_CHECK) if own.get(ENDED) else ()
+    configured = [(number, ENDED if number in checks else needed(number)) for number in range(count)]
     made = []
-    for number in range(count):
-        checked = own.get(ENDED, []) if number % _EVERY_CHECK == _EVERY_CHECK - 1 else []
-        needs = ENDED if checked else one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
+    for number, needs in sorted(configured, key=lambda one: one[1] != ""):
+        checked = own[ENDED] if number in checks else []
         own_first = {LARGE: (large, safe), FLUSHED: (large, safe), ASKED: (own.get(ASKED, []), ends), ENDED: (checked, [])}
         first, behind = own_first.get(needs, (own.get(needs, []), safe))
         if first:

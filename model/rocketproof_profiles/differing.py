@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from . import PROFILES, Profile
 
@@ -20,6 +20,9 @@ class Change(NamedTuple):
         return f"{self.switch} = {shown(self.value)}"
 
 
+_SWITCHES: Final = frozenset(each.name for each in fields(Profile) if "changes" in each.metadata)
+
+
 def shown(value: Any) -> str:
     """A switch's value as a report has it."""
     return ", ".join(sorted(value)) or "none" if isinstance(value, frozenset) else str(value)
@@ -29,10 +32,9 @@ def shown(value: Any) -> str:
 def values() -> dict[str, tuple[Any, ...]]:
     """Every switch with the values that some profile has; one that is true or false has both."""
     found = {}
-    for each in fields(Profile):
-        if "changes" in each.metadata:
-            known = dict.fromkeys(getattr(profile, each.name) for profile in PROFILES.values())
-            found[each.name] = (True, False) if set(known) <= {True, False} else tuple(known)
+    for name in (each.name for each in fields(Profile) if each.name in _SWITCHES):
+        known = dict.fromkeys(getattr(profile, name) for profile in PROFILES.values())
+        found[name] = (True, False) if set(known) <= {True, False} else tuple(known)
     return found
 
 
@@ -50,3 +52,19 @@ def distance(profile: Profile, change: Change) -> int:
 def changed(profile: Profile, given: Sequence[Change]) -> Profile:
     """The profile with other values; without any it is the same one."""
     return replace(profile, **{one.switch: one.value for one in given}) if given else profile
+
+
+def watched(profile: Profile) -> tuple[Profile, set[str]]:
+    """The same profile, and the names of its switches that were read since: whoever reads no others does the same under any profile that
+    agrees in these. What reads a profile's switches before, such as a cache, is not seen."""
+    read: set[str] = set()
+
+    class Watched(Profile):
+        def __getattribute__(self, name: str) -> Any:
+            if name in _SWITCHES:
+                read.add(name)
+            return object.__getattribute__(self, name)
+
+    found = object.__new__(Watched)
+    found.__dict__.update(vars(profile))
+    return found, read

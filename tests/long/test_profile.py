@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,20 @@ def test_each_proposed_value_is_the_brokers(older: list[Recorded]) -> None:
         without = [other for other in found.changes if other != one.change]
         assert one.shown
         assert all(each.differences(P533, without) and not each.differences(P533, found.changes) for each in one.shown)
+
+
+def test_what_is_known_of_a_profile_with_the_same_values_is_what_a_second_look_finds(older: list[Recorded]) -> None:
+    """After all the looks of a search, which read some switches and not others."""
+    chance = random.Random(1)
+    explain(older, P533)
+    saved = 0
+    for one in older:
+        for given in [chance.sample(changes(P533), 3) for _ in range(10)]:
+            before = one.looks
+            known = one.differences(P533, given)
+            saved += one.looks == before
+            assert known == Recorded.read(one.path).differences(P533, given), given
+    assert saved > 10
 
 
 def test_a_profile_that_fits_needs_no_switch(older: list[Recorded]) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rocketproof_profiles import Profile
-from rocketproof_profiles.differing import Change, changed
+from rocketproof_profiles.differing import Change, changed, watched
 
 from ..generators.programs import Program
 from ..replay.comparison import Difference
@@ -28,7 +29,9 @@ class Recorded:
     program: Program
     path: Path
     history: ParsedHistory
-    _found: dict[tuple[str, frozenset[Change]], list[Difference]] = field(default_factory=dict)
+    _found: dict[tuple[str, tuple[str, ...]], dict[tuple[Any, ...], list[Difference]]] = field(default_factory=dict)
+    """By a profile's name and the switches that were read, and by the values that these had."""
+    _given: dict[tuple[str, frozenset[Change]], list[Difference]] = field(default_factory=dict)
     _whole: dict[tuple[str, str], list[Difference]] = field(default_factory=dict)
 
     @classmethod
@@ -44,6 +47,11 @@ class Recorded:
         return one.whole and not (one.concurrent or self.program.concurrent or one.busy or any(each.leaves_doubt for each in faults(one)))
 
     @property
+    def looks(self) -> int:
+        """How often the reference implementation was asked."""
+        return sum(map(len, self._found.values()))
+
+    @property
     def size(self) -> tuple[int, int]:
         """Steps, and what they say."""
         return len(self.program.steps), sum(len(args) for _, args in self.program.steps)
@@ -51,9 +59,21 @@ class Recorded:
     def differences(self, profile: Profile, given: Sequence[Change] = ()) -> list[Difference]:
         """Where the broker and the reference implementation of the changed profile differ, in order."""
         key = profile.name, frozenset(given)
-        if key not in self._found:
-            self._found[key] = self._compared(changed(profile, given)) if self.tells else []
-        return self._found[key]
+        if key not in self._given:
+            self._given[key] = self._known(changed(profile, given)) if self.tells else []
+        return self._given[key]
+
+    def _known(self, profile: Profile) -> list[Difference]:
+        """What differs; a profile that has the values which were read under another one needs no second look."""
+        values = vars(profile)
+        for (name, read), found in self._found.items():
+            if name == profile.name and (known := found.get(tuple(values[one] for one in read))) is not None:
+                return known
+        seen, names = watched(profile)
+        found_now = self._compared(seen)
+        read = tuple(sorted(names))
+        self._found.setdefault((profile.name, read), {})[tuple(values[one] for one in read)] = found_now
+        return found_now
 
     def _compared(self, profile: Profile) -> list[Difference]:
         """What differs over all orders and moments; where the order as it was asked shows the same as before, so do the others."""

@@ -7,7 +7,7 @@ were read: where one such order and moment explains everything, there is no diff
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from rocketproof_profiles import Profile
@@ -30,7 +30,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     if history.concurrent or _is_open(history):
         return []
     reference = Reference(history, profile, history.items)
-    found = list(reference.compare())
+    found = plainly = list(reference.compare())
     if not found:
         return []
     moments = _moments(history)
@@ -48,16 +48,27 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
     by_chance: list[Difference] = []
     for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
-        left = list(Reference(history, profile, items, until=until, last=last).compare())
-        if not left:
+        is_plain = items is history.items and until is None and not last
+        left = _by_chance(plainly if is_plain else Reference(history, profile, items, until=until, last=last).compare())
+        if left == []:
             return []
-        by_chance = by_chance or [one for one in left if all(each.by_chance for each in left)]
+        by_chance = by_chance or left or []
     if by_chance:
         return by_chance
     for until in moments:  # what differs whenever the queues were read does differ
         then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
         found = [one for one in found if (one.where, one.field) in then]
     return found
+
+
+def _by_chance(found: Iterable[Difference]) -> list[Difference] | None:
+    """All of these, None if one is not by chance: nobody looks for what comes behind that one."""
+    left = []
+    for one in found:
+        if not one.by_chance:
+            return None
+        left.append(one)
+    return left
 
 
 def _is_open(history: ParsedHistory) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 from placed_histories import KINDS, TooLarge, compared, printed
 
-HISTORIES = 30
+HISTORIES = 15
 MOST = 1500  # states at one event
 
 # "everything" is left out: the judge asks for no group where a retry is stored, and so takes one to a group that nobody makes.

@@ -10,7 +10,7 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 COMMANDS = ("java", "mvn")
-PROGRAMS, SEED = 200, 2  # among them one with a record larger than a file
+PROGRAMS, SEED = 80, 2  # among them one with a record larger than a file
 KNOWN = {"INV-06.records", "INV-44", "INV-45", "INV-57"}
 
 

@@ -37,6 +37,7 @@ _FLAGS = (
     "-Xmx512m",
     "-XX:+UseSerialGC",
     "-XX:MaxDirectMemorySize=256m",
+    "-XX:TieredStopAtLevel=1",  # a broker of a few thousand requests does not pay for what the other compiler does: a third of a start
     "-Djava.net.preferIPv4Stack=true",
     # Buffers of 65,535 bytes, as early releases have them, are less than two segments of the loopback device: 4.1.0's name server read
     # 8 KiB in 200 ms then, and the registrations of a hundred topics, one for each new topic, were seconds and minutes late.

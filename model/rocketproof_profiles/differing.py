@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from . import PROFILES, Profile
+from .switches import SWITCHES
 
 
 class Change(NamedTuple):
@@ -20,9 +21,6 @@ class Change(NamedTuple):
         return f"{self.switch} = {shown(self.value)}"
 
 
-_SWITCHES: Final = frozenset(each.name for each in fields(Profile) if "changes" in each.metadata)
-
-
 def shown(value: Any) -> str:
     """A switch's value as a report has it."""
     return ", ".join(sorted(value)) or "none" if isinstance(value, frozenset) else str(value)
@@ -32,7 +30,7 @@ def shown(value: Any) -> str:
 def values() -> dict[str, tuple[Any, ...]]:
     """Every switch with the values that some profile has; one that is true or false has both."""
     found = {}
-    for name in (each.name for each in fields(Profile) if each.name in _SWITCHES):
+    for name in SWITCHES:
         known = dict.fromkeys(getattr(profile, name) for profile in PROFILES.values())
         found[name] = (True, False) if set(known) <= {True, False} else tuple(known)
     return found
@@ -61,7 +59,7 @@ def watched(profile: Profile) -> tuple[Profile, set[str]]:
 
     class Watched(Profile):
         def __getattribute__(self, name: str) -> Any:
-            if name in _SWITCHES:
+            if name in SWITCHES:
                 read.add(name)
             return object.__getattribute__(self, name)
 

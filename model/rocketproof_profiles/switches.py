@@ -815,6 +815,9 @@ OF_NAME_SERVERS: Final = (
 )
 """The switches that a name server decides, whatever its brokers' release; all others are a broker's."""
 
+SWITCHES: Final = {each.name: each.metadata["changes"] for each in fields(Profile) if "changes" in each.metadata}
+"""All switches by name, in the order above, each with the profiles that change it."""
+
 PAIR: Final = "+"
 """Between a broker and its name server, where they are of different releases."""
 
@@ -841,13 +844,13 @@ def profiles(about: Mapping[str, tuple[str, str]]) -> Profiles:
     """The profiles of these names, each with the name of the one that it refines and a line about it; a profile comes behind its base."""
     made = Profiles()
     for name, (base, text) in about.items():
-        values = {} if not base else {each.name: getattr(made[base], each.name) for each in fields(Profile) if "changes" in each.metadata}
+        values = {switch: getattr(made[base], switch) for switch in SWITCHES} if base else {}
         reasons = {}
-        for each in fields(Profile):
-            for change in each.metadata.get("changes", ()):
+        for switch, changes in SWITCHES.items():
+            for change in changes:
                 if change.profile == name:
-                    values[each.name] = change.value
+                    values[switch] = change.value
                     if change.reason:
-                        reasons[each.name] = change.reason
+                        reasons[switch] = change.reason
         made[name] = Profile(name, text, **values, reasons=reasons, base=base)
     return made

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from seeded import SeededFault
@@ -12,6 +12,7 @@ from seeded import SeededFault
 from faultproxy import MILD, OF_FRAMES, Fault, FaultyTarget
 from rocketproof_properties.deployments.deployment import Target
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.judging.judging import Judged
 from rocketproof_properties.runs import client, readback, runner
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport
@@ -28,8 +29,10 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "AWAY", 1.0)
 
 
-def run(target: Target, folder: Path, programs: int, seed: int, **more: Any) -> ValidationReport:
-    return validate(ValidationRequest(target, folder, programs, seed, **{"shrink": 0.0, **more}))
+def run(
+    target: Target, folder: Path, programs: int, seed: int, shrink: float = 0, until: Callable[[Judged], bool] | None = None
+) -> ValidationReport:
+    return validate(ValidationRequest(target, folder, programs, seed, shrink=shrink, until=until))
 
 
 def accusations(found: ValidationReport) -> list[str]:

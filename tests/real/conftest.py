@@ -11,17 +11,16 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-
-
 LONGEST = ("test_validate_apache.py", "test_real_stores.py", "test_real_witnesses.py", "test_real_faults.py", "test_apache_target.py")
-"""Files that take minutes begin first, so that no process has one of them left when the others are done."""
+BEGIN = {name: place for place, name in enumerate(LONGEST)}
+"""Files that take minutes begin first, the longest before all, so that no process has one of them left when the others are done."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("real")
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if HERE == item.path.parent and item.path.name in LONGEST else len(LONGEST))
+    items.sort(key=lambda item: BEGIN.get(item.path.name, len(BEGIN)))
 
 
 @pytest.hookimpl(tryfirst=True)

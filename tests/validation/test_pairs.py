@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from test_validate_command import refused
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_profiles import PROFILES, Profile, lineage, profile_of
-from rocketproof_profiles.switches import OF_NAME_SERVERS
+from rocketproof_profiles import PROFILES, lineage, profile_of
+from rocketproof_profiles.switches import OF_NAME_SERVERS, SWITCHES
 from rocketproof_properties.catalogue.stored import settings
 from rocketproof_properties.deployments import apache, jars
 from rocketproof_properties.deployments.apache import Apache
@@ -25,7 +24,6 @@ from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC
 
 PAIR = "apache:4.9.7+apache:5.1.0"
 PARTS = (NAME_SERVER, "broker-a")
-SWITCHES = [one.name for one in fields(Profile) if "changes" in one.metadata]
 
 
 def test_a_pair_is_a_target_of_its_own_broker_first() -> None:

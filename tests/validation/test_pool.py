@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -12,7 +13,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.generators import pool
 from rocketproof_properties.generators.boundaries import BOUNDARIES, SIDES, Boundary, Sent, met, unread
-from rocketproof_properties.generators.programs import POOL, Choice, generate
+from rocketproof_properties.generators.programs import POOL, Choice, Program, generate
 from rocketproof_properties.generators.settings import ENDED
 from rocketproof_properties.rules import rules
 from rocketproof_properties.steps.vocabulary import Step
@@ -135,8 +136,14 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
     assert [unread(at._replace(trace=trace)) for trace in ("true", "false")] == [set(), {about.OWN_PROPERTIES}]
 
 
+@cache
+def ordinary() -> list[Program]:
+    """Programs without settings of their own, in the order of a run."""
+    return [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True)) if not one.needs]
+
+
 def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:
-    programs = [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True)) if not one.needs]
+    programs = ordinary()
     pooled = [one.source == POOL for one in programs]
     assert {True, False} == {*pooled[:20]}, "programs of all sources are mixed"
     drawn, by_chance = (
@@ -147,6 +154,6 @@ def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:
 
 
 def test_each_optional_field_of_a_send_is_left_out_alone_and_early() -> None:
-    programs = [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True)) if not one.needs][:150]
-    left_out = {args["without"] for one in programs for name, args in one.steps if name == "send" and args.keys() == {"topic", "without"}}
+    early = [step for one in ordinary()[:150] for step in one.steps]
+    left_out = {args["without"] for name, args in early if name == "send" and args.keys() == {"topic", "without"}}
     assert left_out == {"properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch"}

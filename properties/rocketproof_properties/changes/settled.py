@@ -11,12 +11,12 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import cache, partial
 from typing import Final, TypeVar, cast
 
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles.switches import SWITCHES
 
 from ..generators.settings import LEGAL
 from .called import defaults, functions, names_called
@@ -25,7 +25,6 @@ from .operators import Function
 S = TypeVar("S", bound=ast.AST)
 _HOLDERS: Final = ("profile", "_profile")
 """What a function calls the profile that it has, by itself or of something."""
-_SWITCHES: Final = frozenset(each.name for each in fields(Profile) if "changes" in each.metadata)
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     FIELDS[name]: one.values for name, one in LEGAL.items() if name in FIELDS and not any(word.isdigit() for word in one.values)
 }
@@ -71,7 +70,7 @@ def _carried() -> Mapping[str, str]:
             passed_on = isinstance(keyword.value, ast.Name) and keyword.value.id == keyword.arg and keyword.arg in own
             if keyword.arg and not passed_on and {(called, keyword.arg), ("__init__", keyword.arg)} & asking:
                 found.setdefault(keyword.arg, set()).add(_called(keyword.value))
-    return {name: value for name, values in found.items() if len(values) == 1 and (value := next(iter(values))) in _SWITCHES}
+    return {name: value for name, values in found.items() if len(values) == 1 and (value := next(iter(values))) in SWITCHES}
 
 
 def _called(node: ast.expr) -> str:
@@ -95,7 +94,7 @@ class _Settling(ast.NodeTransformer):
         return visited
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        value = self._value(node.attr) if _called(node.value) in _HOLDERS and node.attr in _SWITCHES else None
+        value = self._value(node.attr) if _called(node.value) in _HOLDERS and node.attr in SWITCHES else None
         return value or self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

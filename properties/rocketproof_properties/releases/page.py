@@ -69,7 +69,7 @@ def sentences() -> dict[str, str]:
     for field, text in zip(made.body, made.body[1:], strict=False):
         said = text.value if isinstance(text, ast.Expr) else None
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(said, ast.Constant):
-            if "changes" in Profile.__dataclass_fields__[field.target.id].metadata:
+            if field.target.id in switches.SWITCHES:
                 found[field.target.id] = " ".join(str(said.value).split())
     return found
 

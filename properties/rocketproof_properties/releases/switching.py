@@ -70,10 +70,10 @@ class Recorded:
             if name == profile.name and (known := found.get(tuple(values[one] for one in read))) is not None:
                 return known
         seen, names = watched(profile)
-        found_now = self._compared(seen)
+        compared = self._compared(seen)
         read = tuple(sorted(names))
-        self._found.setdefault((profile.name, read), {})[tuple(values[one] for one in read)] = found_now
-        return found_now
+        self._found.setdefault((profile.name, read), {})[tuple(values[one] for one in read)] = compared
+        return compared
 
     def _compared(self, profile: Profile) -> list[Difference]:
         """What differs over all orders and moments; where the order as it was asked shows the same as before, so do the others."""

@@ -30,9 +30,10 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     if history.concurrent or _is_open(history):
         return []
     reference = Reference(history, profile, history.items)
-    found = plainly = list(reference.compare())
+    found = list(reference.compare())
     if not found:
         return []
+    by_chance = _by_chance(found) or []
     moments = _moments(history)
     possible: list[Sequence[Item]] = [history.items]
     if any(one.one_way for one in history.asked):
@@ -46,10 +47,9 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     if any(one.held is not None for one in history.asked):
         possible.append(asked_first(history))
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
-    by_chance: list[Difference] = []
-    for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
-        is_plain = items is history.items and until is None and not last
-        left = _by_chance(plainly if is_plain else Reference(history, profile, items, until=until, last=last).compare())
+    ways = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
+    for items, until, last in itertools.islice(ways, 1, None):  # the first one is as it was asked, which is known
+        left = _by_chance(Reference(history, profile, items, until=until, last=last).compare())
         if left == []:
             return []
         by_chance = by_chance or left or []

@@ -47,7 +47,7 @@ def measure(
     to `into` at the end, also after Ctrl-C. Raises TargetError where Java, the jars or a broker cannot be had.
     """
     programs = JavaPrograms(SOURCES, version)
-    targets: tuple[Target, ...] = (Apache(version), Served(PROFILE))
+    targets: tuple[Target, ...] = (Apache(version, quick=False), Served(PROFILE))
     found: dict[tuple[str, int], list[Figures]] = {}
     rows = [] if into is None else into
     try:

@@ -18,6 +18,7 @@ from rocketproof_profiles import PAIR, PROFILES
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
 from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, Target
+from .javaprograms import QUICK
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import Launch, Processes, opened
 
@@ -37,7 +38,6 @@ _FLAGS = (
     "-Xmx512m",
     "-XX:+UseSerialGC",
     "-XX:MaxDirectMemorySize=256m",
-    "-XX:TieredStopAtLevel=1",  # a broker of a few thousand requests does not pay for what the other compiler does: a third of a start
     "-Djava.net.preferIPv4Stack=true",
     # Buffers of 65,535 bytes, as early releases have them, are less than two segments of the loopback device: 4.1.0's name server read
     # 8 KiB in 200 ms then, and the registrations of a hundred topics, one for each new topic, were seconds and minutes late.
@@ -103,12 +103,14 @@ def profile_of(version: str) -> str:
 
 
 class Apache(Target):
-    """A release of Apache RocketMQ, or a pair: brokers of a release beside a name server of another one. Raises TargetError for a version
-    that is none."""
+    """A release of Apache RocketMQ, or a pair: brokers of a release beside a name server of another one. `quick`: it starts with two
+    thirds of the CPU time, and is slower than it could be once it has served many thousands of requests. Raises
+    TargetError for a version that is none."""
 
     offers = OF_TARGETS
 
-    def __init__(self, version: str, *, name_server: str | None = None, profile: str | None = None) -> None:
+    def __init__(self, version: str, *, name_server: str | None = None, profile: str | None = None, quick: bool = True) -> None:
+        self.flags = (*_FLAGS, QUICK) if quick else _FLAGS
         self.releases = _Releases(jars.known_version(version), jars.known_version(name_server or version))
         both = tuple(dict.fromkeys(self.releases))
         self.version = PAIR.join(both)
@@ -141,7 +143,7 @@ class _Builder:
 
     def __init__(self, target: Apache, java: str) -> None:
         self.name, self.offers = target.name, target.offers
-        self._java, self._releases = java, target.releases
+        self._java, self._flags, self._releases = java, target.flags, target.releases
         self._libraries = {version: jars.folder(version) for version in target.releases}
 
     def addresses(self, setup: Setup) -> tuple[str | None, dict[str, str]]:
@@ -180,7 +182,7 @@ class _Builder:
 
     def _launch(self, home: Path, version: str, main: str, ready: Callable[[], None]) -> Launch:
         places = (f"-Duser.home={home}", f"-Drmq.logback.configurationFile={home / 'conf' / 'logback.xml'}")
-        command = (self._java, *_FLAGS, *places, "-cp", f"{self._libraries[version]}/*", main, "-c", str(home / "server.conf"))
+        command = (self._java, *self._flags, *places, "-cp", f"{self._libraries[version]}/*", main, "-c", str(home / "server.conf"))
         # The address in the file counts, not the one in the caller's environment.
         env = {"ROCKETMQ_HOME": str(home), "NAMESRV_ADDR": ""}
         return Launch(command, ready, env, home)

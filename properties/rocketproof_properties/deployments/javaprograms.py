@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from . import jars
 from .deployment import TargetError
@@ -19,7 +20,7 @@ SECONDS = 300.0
 """How long a compilation or a program may take before it is ended."""
 
 _FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-Djava.net.preferIPv4Stack=true")
-_QUICK = "-XX:TieredStopAtLevel=1"  # compiles less, which pays for what runs for seconds
+QUICK: Final = "-XX:TieredStopAtLevel=1"  # compiles less, which pays for what runs for seconds
 _QUIET = '<configuration><root level="OFF"/></configuration>\n'
 
 
@@ -33,7 +34,7 @@ class JavaPrograms:
     def command(self, program: str, *arguments: str, home: Path, quick: bool = True) -> list[str]:
         """How a program is run. What the client writes goes below `home`. Raises TargetError where Java or the jars cannot be had."""
         path = f"{self._classes()}:{jars.folder(self.version)}/*"
-        flags = (*_FLAGS, _QUICK) if quick else _FLAGS
+        flags = (*_FLAGS, QUICK) if quick else _FLAGS
         return [jars.java(), *flags, f"-Duser.home={home}", "-cp", path, program, *arguments]
 
     @contextmanager

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { Bench, press, says, textOf } from "./browser";
+import { Bench, press, says } from "./browser";
 import { trace } from "./example";
 import { serve, TOKEN, type Served } from "./server";
 
@@ -46,7 +46,7 @@ test("what if: another action makes a branch, undo and redo walk it, and it is k
     await says(page, ".compare", /They part at state 5/);
     await page.getByLabel("or a witness").selectOption("w1");
     await says(page, ".compare", /They part at state 5/);
-    assert.equal(await textOf(page, ".pair.head .side:last-child"), "COUNT-01");
+    await says(page, ".pair.head .side:last-child", /^COUNT-01$/);
     await press(page, "Escape");
     await page.getByLabel("Which branch is walked").selectOption("0");
     await says(page, ".step-number", /step 6 of 12$/);

@@ -2,8 +2,9 @@
 
 A step is a name and its arguments, as `steps/vocabulary.py` lists them; `client` says who does it, and `("meet", {})` lets all clients
 wait for each other. Half of the programs come from the pool, by what was not seen yet; the others in equal parts from the strategies beside
-them, as far as a client can do their steps, from the specification's requests, by one client or by several at a time, and from what only a
-wire shows. A program that needs a setting of the whole broker, or a broker that may end, says so in `needs`.
+them, as far as a client can do their steps, from the specification's requests, by one client or by several at a time, from tours of its
+tables of topics, and from what only a wire shows. A program that needs a setting of the whole broker, or a broker that may end, says so in
+`needs`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rocketproof_protocol import codes
 from ..catalogue import conditions as about
 from ..steps.names import is_anybodys
 from ..steps.vocabulary import Step
-from . import pool, requests, settings
+from . import pool, requests, settings, tours
 from .draws import examples
 from .phrase import WAITING, Phrase
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
@@ -32,7 +33,7 @@ from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRA
 WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
 """The steps that a client can do, of those that simulated clusters perform too."""
 
-CONCURRENT, REQUESTS, POOL = "concurrent requests", "requests", "what was not seen yet"
+CONCURRENT, REQUESTS, TOURS, POOL = "concurrent requests", "requests", "tours", "what was not seen yet"
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
 
 def _shares(choice: Choice) -> dict[tuple[str, str], int]:
     """How many of each source and configuration but the pool: as many of each, half of all together."""
-    rows = [(source, "") for source in (about.ANYTHING, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
+    rows = [(source, "") for source in (about.ANYTHING, TOURS, TOURS, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
     rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
     rows += [(about.REGISTERED, "")] if choice.name_server else []
     for needs in choice.needs[1:]:
@@ -230,6 +231,9 @@ _CONDITIONS = (
 
 
 def _drawn(source: str, choice: Choice, count: int, seed: int) -> list[list[Step]]:
+    if source == TOURS:
+        seen = pool.Seen(random.Random(seed), choice.plain)
+        return [tours.tour(seen, choice.profile) for _ in range(count)]
     if source in (CONCURRENT, REQUESTS):
         rng = random.Random(seed)
         draw = requests.concurrent if source == CONCURRENT else requests.sequential

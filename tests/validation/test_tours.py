@@ -1,0 +1,61 @@
+"""Transition tours: every request in every state of its topic, and what was taken least often first."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from rocketproof_properties.generators.pool import Seen
+from rocketproof_properties.generators.programs import TOURS, Choice, generate
+from rocketproof_properties.generators.tours import SCOPE, TAKEN, tables, tour
+
+PROFILES = ("P40", "P45", "P494", "P533")
+ORDINARY = SCOPE.topics.index("ordinary")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_transition_is_taken_again_before_each_other_one_of_the_table_was(profile: str) -> None:
+    """The tables that one step leads to, each with all that may be done there."""
+    machine, seen = tables(profile), Seen(random.Random(1))
+    for _ in range(40):
+        tour(seen, profile)
+    assert set(seen.counts.values()) == {1}, "there is something new in each table that 40 programs come to"
+    taken = Counter(action for action, *_ in seen.counts)  # type: ignore[misc]
+    assert set(taken) == set(TAKEN)
+    assert all(one.topic != SCOPE.topics.index("template") for one in machine.enabled(machine.start) if one.action != "request")
+
+
+def test_a_tour_goes_through_tables_that_chance_comes_to_late() -> None:
+    """In as many steps, by the tables of one topic and what was done there."""
+    toured, by_chance = Seen(random.Random(5)), Seen(random.Random(5), plain=True)
+    for seen in (toured, by_chance):
+        for _ in range(100):
+            tour(seen, "P494")
+    steps = [sum(seen.counts.values()) for seen in (toured, by_chance)]
+    assert len(toured.counts) / steps[0] > len(by_chance.counts) / steps[1] > 0.5
+
+
+def test_a_topic_is_made_changed_deleted_and_made_again() -> None:
+    machine = tables("P494")
+    state, known = machine.start, []
+    for wanted in ("update_topic", "delete_topic", "request"):
+        offered = [one for one in machine.enabled(state) if one.action == wanted and one.topic == ORDINARY]
+        created = [machine.after(state, one) for one in offered]
+        state = next(one for one in created if machine.of(one, ORDINARY) != machine.of(state, ORDINARY))
+        known.append(machine.of(state, ORDINARY))
+    absent = machine.of(machine.start, ORDINARY)
+    assert known[0] != absent == known[1] != known[2]
+
+
+def test_what_only_counts_is_as_at_the_start_behind_each_step() -> None:
+    machine = tables("P494")
+    (sent, *_) = (one for one in machine.enabled(machine.start) if machine.after(machine.start, one) == machine.start)
+    assert sent.action == "request", "a refused request leaves nothing"
+
+
+def test_tours_are_among_the_programs_and_the_same_of_the_same_seed() -> None:
+    first, again, other = ([one.steps for one in generate(Choice("P494", 200, seed)) if one.source == TOURS] for seed in (1, 1, 2))
+    assert first == again != other
+    assert len(first) > 2

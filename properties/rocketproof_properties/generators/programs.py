@@ -153,40 +153,71 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
 
 
 def _pooled(choice: Choice, count: int) -> list[Program]:
-    """So many programs of the pool, under each configuration in turn, most under none: those come first, as they do in a run, so that a run
-    that ends early has seen what it could."""
-    profile = PROFILES[choice.profile]
+    """So many programs of the pool, those without a configuration first, as they come first in a run: one that ends early has seen what it
+    could."""
     seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
-    parts = [one for one in pool.phrases(profile) if (choice.name_server or not one.server) and (choice.waits or not one.waits)]
-    parts = [one for one in parts if choice.concurrent or not one.concurrent]
-    own = {needs: [one for one in parts if one.needs == needs] for needs in choice.needs if needs}
-    ends = [one for one in parts if any(name == "end" for name, _ in one.steps)]  # whoever deletes a topic may take the half queue along
-    parts = [one for one in parts if not one.needs]
-    safe = [one for one in parts if not one.unread and not one.large]
-    large = [one for one in parts if not one.unread and one.large]
-    ended = [one for one in parts if not one.lasting]
+    parts = _parts(choice)
+    drawn = ((needs, _steps_of(seen, parts, needs, checked)) for needs, checked in _turns(choice, count, parts))
+    return [Program(0, POOL, tuple(steps), needs) for needs, steps in drawn]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The phrases of the pool by what they may be in. `own`: those that need a configuration; `small` and `large` by their messages, where
+    pulls give what they store; `ending`: those that end a transaction, and `settled`: those of which nothing comes later."""
+
+    own: Mapping[str, Sequence[Phrase]]
+    small: Sequence[Phrase]
+    large: Sequence[Phrase]
+    ending: Sequence[Phrase]
+    settled: Sequence[Phrase]
+
+
+def _parts(choice: Choice) -> _Parts:
+    phrases = [one for one in pool.phrases(PROFILES[choice.profile]) if _may_be_drawn(one, choice)]
+    free = [one for one in phrases if not one.needs]
+    return _Parts(
+        own={needs: [one for one in phrases if one.needs == needs] for needs in choice.needs if needs},
+        small=[one for one in free if not one.unread and not one.large],
+        large=[one for one in free if not one.unread and one.large],
+        ending=[one for one in phrases if any(name == "end" for name, _ in one.steps)],
+        settled=[one for one in free if not one.lasting],
+    )
+
+
+def _may_be_drawn(one: Phrase, choice: Choice) -> bool:
+    return (choice.name_server or not one.server) and (choice.waits or not one.waits) and (choice.concurrent or not one.concurrent)
+
+
+def _turns(choice: Choice, count: int, parts: _Parts) -> list[tuple[str, bool]]:
+    """The configuration of each program, in the order in which they are drawn: every second one has one, in turn, but for what takes long.
+    The second value: whether it lets a producer wait for a question."""
+    profile = PROFILES[choice.profile]
     named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
     turns = [each for needs in (*named, *_drawn_settings(choice)) for each in ("", needs)] or [""]
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
-    rare = {every // 4: ASKED} if own.get(ASKED) and profile.half_messages else {}
+    rare = {every // 4: ASKED} if parts.own.get(ASKED) and profile.half_messages else {}
     rare |= {every // 2: FLUSHED if profile.rechecks_after_flush else LARGE, 0: ENDED}
+    checks = range(_EVERY_CHECK - 1, count, _EVERY_CHECK) if parts.own.get(ENDED) else ()
 
-    def needed(number: int) -> str:
-        return one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]
+    def turn(number: int) -> tuple[str, bool]:
+        if number in checks:
+            return ENDED, True
+        return (one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]), False
 
-    checks = range(_EVERY_CHECK - 1, count, _EVERY_CHECK) if own.get(ENDED) else ()
-    configured = [(number, ENDED if number in checks else needed(number)) for number in range(count)]
-    made = []
-    for number, needs in sorted(configured, key=lambda one: one[1] != ""):
-        checked = own[ENDED] if number in checks else []
-        own_first = {LARGE: (large, safe), FLUSHED: (large, safe), ASKED: (own.get(ASKED, []), ends), ENDED: (checked, [])}
-        first, behind = own_first.get(needs, (own.get(needs, []), safe))
-        if first:
-            steps = [*pool.filling(seen, first, behind), *([_LAST] if needs in (LARGE, FLUSHED) else [])]
-        else:
-            steps = _ending(seen, ended) if needs == ENDED else pool.program(seen, safe)
-        made.append(Program(0, POOL, tuple(steps), needs))
-    return made
+    return sorted(map(turn, range(count)), key=lambda one: one[0] != "")
+
+
+def _steps_of(seen: pool.Seen, parts: _Parts, needs: str, checked: bool) -> list[Step]:
+    """The steps of one program: what its configuration is there for comes first."""
+    own = parts.own.get(needs, ())
+    if needs in (LARGE, FLUSHED):
+        return [*pool.filling(seen, parts.large, parts.small), _LAST]
+    if needs == ENDED:
+        return pool.filling(seen, own, ()) if checked else _ending(seen, parts.settled)
+    if needs == ASKED:
+        return pool.filling(seen, own, parts.ending)  # whoever deletes a topic may take the half queue along
+    return pool.filling(seen, own, parts.small) if own else pool.program(seen, parts.small)
 
 
 def _ending(seen: pool.Seen, parts: Sequence[Phrase]) -> list[Step]:

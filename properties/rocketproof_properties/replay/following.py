@@ -77,9 +77,9 @@ class Follower:
         self.halves: dict[tuple[str, str], str] = {}
         self.deployment = ReplayDeployment(self.profile, self._settings())
         self.cluster = self.deployment.cluster
-        self._lines: dict[str, SimulatedConnection] = {}
+        self._connections: dict[str, SimulatedConnection] = {}
         self._lost = sorted(
-            (one.seq, self._line_of(one) if isinstance(one, Asked) else self._line(one.value["client"]))
+            (one.seq, self._name_of(one) if isinstance(one, Asked) else self._named(one.value["client"]))
             for one in self.history.items
             if "error" in (one.answer if isinstance(one, Asked) else one.value if one.op in _HEARD else {})
         )
@@ -131,14 +131,14 @@ class Follower:
         if item.op == "wait":
             self.wait(int(item.value["millis"]))
         elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
-            self._lines.clear()
+            self._connections.clear()
         elif item.op == "crash":
             self.dispatch()
             self.deployment.act("crash", power=False, metadata="ordered", seed=0)
-            self._lines.clear()
+            self._connections.clear()
         elif item.op == "hang_up":
-            for line in [line for line in self._lines if line.endswith(f" of {item.value['client']}")]:
-                self._lines.pop(line).close()
+            for name in [one for one in self._connections if one.endswith(f" of {item.value['client']}")]:
+                self._connections.pop(name).close()
         elif item.op == "disconnect":
             address = str(item.value["address"])
             server = self.cluster.name_server
@@ -172,15 +172,15 @@ class Follower:
 
     def answer(self, asked: Asked) -> Command | None:
         """What is answered here, None if nothing is in time or nothing is wanted."""
-        part, line = self._part_of(asked), self._line_of(asked)
+        part, name = self._part_of(asked), self._name_of(asked)
         while self._lost and self._lost[0][0] < asked.seq:  # the client went on over another connection
-            if (other := self._lines.pop(self._lost.pop(0)[1], None)) is not None:
+            if (other := self._connections.pop(self._lost.pop(0)[1], None)) is not None:
                 other.close()
-        if line not in self._lines:
-            self._lines[line] = self.deployment.connect(part)
-            host, port = self._lines[line].remote
-            self._lines[line].remote = (host, port + next(self._addresses))  # each from an address of its own
-        connection = self._lines[line]
+        if name not in self._connections:
+            self._connections[name] = self.deployment.connect(part)
+            host, port = self._connections[name].remote
+            self._connections[name].remote = (host, port + next(self._addresses))  # each from an address of its own
+        connection = self._connections[name]
         command = self._command(asked)
         self.deployment.draw.queue = self._drawn(asked)
         try:
@@ -196,24 +196,24 @@ class Follower:
     def _part_of(self, asked: Asked) -> str:
         return NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
 
-    def _line_of(self, asked: Asked) -> str:
-        return f"{asked.value.get('line') or self._part_of(asked)} of {asked.process}"
+    def _name_of(self, asked: Asked) -> str:
+        return self._named(asked.process, asked.value.get("line") or self._part_of(asked))
 
-    def _line(self, client: str) -> str:
-        """The connection over which a client asks the broker, and is asked and told."""
-        return f"{self.deployment.part} of {client}"
+    def _named(self, client: str, over: str | None = None) -> str:
+        """What a client's connection is called here: the one to the broker, unless another is given."""
+        return f"{over or self.deployment.part} of {client}"
 
     def questions(self, client: str) -> list[Command]:
         """What the broker has asked a producer about half messages when it has looked for them (TRX-05)."""
         self.wait(DELAY_STEP)
-        line = self._lines.get(self._line(client))
+        connection = self._connections.get(self._named(client))
         self.cluster.scheduler.complete(self.broker.transaction_check.check())
-        return [one for one in (line.strays if line is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
+        return [one for one in (connection.strays if connection is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
 
     def notified(self, client: str) -> list[str]:
         """The groups of which the broker has told a consumer since the last time that their consumers are others."""
-        line = self._lines.get(self._line(client))
-        return take_notified(line.strays) if line is not None else []
+        connection = self._connections.get(self._named(client))
+        return take_notified(connection.strays) if connection is not None else []
 
     def arrive(self, asked: Asked) -> None:
         """What a send does before it is stored: it is checked, and its topic is made, and for a retry topic its group (DLQ-02)."""

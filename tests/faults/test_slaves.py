@@ -11,12 +11,12 @@ import pytest
 
 from rocketproof_impl.store.commitlog import CommitLog
 from rocketproof_impl.store.delay import ScheduleMessageService
-from rocketproof_impl.store.ha import GroupTransferService, TransferRequest
+from rocketproof_impl.store.ha import GroupTransferService, HAConnection, TransferRequest
 from rocketproof_properties.changes.target import Forked
 from rocketproof_properties.faults import slaves
 from rocketproof_properties.faults.found import FaultTests
 from rocketproof_properties.faults.kinds import ROUNDS, SLAVE
-from rocketproof_properties.faults.slaves import STRIKES, offsets
+from rocketproof_properties.faults.slaves import SETTINGS, STRIKES, offsets
 from rocketproof_properties.faults.wire import Wire
 
 
@@ -143,3 +143,28 @@ def test_a_slave_that_has_other_bytes_is_noticed(monkeypatch: pytest.MonkeyPatch
 def test_a_slave_that_takes_no_delay_offsets_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScheduleMessageService, "take", lambda self, text: None)
     assert {one.claim for one in struck().wrong} == {"delay offset"}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("FLU-07")
+def test_a_master_that_still_counts_a_slave_that_has_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def remembers(self: HAConnection) -> None:
+        counted = self in self.service.connection_list
+        close(self)
+        self.service.connections += counted
+
+    close = HAConnection.close
+    monkeypatch.setattr(HAConnection, "close", remembers)
+    assert "without" in {one.claim for one in struck().wrong}
+
+
+async def begins_anew(self: CommitLog, where: int, data: bytes) -> bool:
+    """A slave that takes nothing that lies behind its first file."""
+    return await append(self, where, data) if where < int(SETTINGS["mappedFileSizeCommitLog"]) else False
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("FLU-07", "AUX-55")
+def test_a_slave_that_has_its_first_file_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CommitLog, "append_data", begins_anew)
+    assert "follows" in {one.claim for one in struck().wrong}

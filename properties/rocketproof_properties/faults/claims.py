@@ -117,6 +117,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             {THREADS: {"P40": "zoo B12: an Error ends dispatch for good", "P520": "zoo B12", "P533": ""}},
         ),
         FaultClaim("copied", "FLU-07 INV-06", "what a SYNC_MASTER acknowledges with 0 is on its slave, at the same place of the log"),
+        FaultClaim("without", "FLU-07", "a SYNC_MASTER that has no slave answers otherwise than one whose slave is late"),
         FaultClaim("prefix", "FLU-07 AUX-55", "the log of a slave is the beginning of its master's, byte for byte"),
         FaultClaim("follows", "FLU-07", "a slave that is connected has the whole log of its master in the end"),
         FaultClaim("pulled", "INV-36", "a slave gives out the same messages at the same offsets as its master"),

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import inherited
-from rocketproof_protocol.codes import SUCCESS
+from rocketproof_protocol.codes import FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.config import read_json
@@ -47,14 +47,20 @@ SETTINGS: Final = {
     "haSendHeartbeatInterval": "1000",
     "registerNameServerPeriod": "10000",
     "flushDelayOffsetInterval": "1000",
+    "mappedFileSizeCommitLog": "65536",
 }
-"""Since 5.0 a master is one of the replicas that it waits for; up to 4.5 `syncFlushTimeout` is how long it waits for its slave."""
+"""Since 5.0 a master is one of the replicas that it waits for; up to 4.5 `syncFlushTimeout` is how long it waits for its slave. A load
+fills more than one file of the log, on the slave too."""
 CLIENTS: Final = 3
 _MIX: Final = Mix(later=8)
 _FIRST: Final = 40.0  # seconds until a slave that has started follows
 _CAUGHT: Final = 30.0
 _ASKS: Final = {"P40": "12", "P500": "66", "P533": "66"}
 """Seconds, by the profile, in which a slave asks its master for tables and offsets at least once: every ten or, since 5.0, 60."""
+_ALONE: Final = {"P40": str(SLAVE_NOT_AVAILABLE), "P500": str(FLUSH_SLAVE_TIMEOUT), "P533": str(FLUSH_SLAVE_TIMEOUT)}
+"""What a master answers that has no slave, by the profile: since 5.0 it waits for one, as long as it is not led by a controller."""
+_NOTED: Final = 500  # milliseconds in which a master notes that a connection has ended
+_WITHOUT: Final = (SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)
 _WRITTEN: Final = 13.0  # seconds in which a broker that has started writes down offsets for the first time
 _LATER: Final = 15.0  # seconds more, since it learns every ten whom to ask
 _ROUTED: Final = 25.0
@@ -70,7 +76,7 @@ class Strike:
     and stays; `promoted`: the slave takes the master's place at last."""
 
     name: str
-    seconds: float = 1.5
+    seconds: float = 3.0
     ends: str = ""
     held: bool = False
     promoted: bool = False
@@ -80,7 +86,7 @@ STRIKES: Final = (
     Strike("the master is killed", 0.0, ends=BROKER),
     Strike("the slave is killed", ends=SECOND),
     Strike("the connection is cut"),
-    Strike("the connection stands still", 3.0, held=True),
+    Strike("the connection stands still", held=True),
     Strike("the slave becomes the master", 0.0, promoted=True),
 )
 
@@ -162,6 +168,10 @@ class Round:
         if self._strike.seconds:
             sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from and one.code == SUCCESS]
             self.master.wrong("copied", [f"{len(sent)} messages that were sent without a slave are answered 0"] if sent else [])
+            wanted = FLUSH_SLAVE_TIMEOUT if self._strike.held else int(inherited(_ALONE, self.master.profile))
+            late = [one.code for one in loaded.asked if one.op == "send" and one.value["at"] > self._from + _NOTED]
+            other = [code for code in late if code in _WITHOUT and code != wanted]
+            self.master.wrong("without", [f"{len(other)} of {len(late)} are answered {other[0]}, in place of {wanted}"] if other else [])
 
     def _copied(self, loaded: Loaded) -> None:
         """Whether the slave has, as it is, what was acknowledged for it, and nothing but the beginning of its master's log."""

@@ -30,6 +30,7 @@ from rocketproof_properties.validation.restarts import Late, Report, in_time, re
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
 KEYED = ("send", {"topic": "A", "properties": {"KEYS": "k l", "UNIQ_KEY": "0A"}})
+HALF = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
 BATCH = ("send", {"topic": "A", "items": [("a", {}), ("b", {})]})
 PREFIX = "r0a0a0a-"
 
@@ -182,6 +183,16 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         [Text("rocketproof_impl.broker.topics:system_topics", "made.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))", "pass")],
         (SEND,),
         "topic.the broker's entry",
+    ),
+    "a note of an end": (
+        [Text("rocketproof_impl.broker.transaction:operation_record", '{WAIT: "true"', '{WAIT: "false"')],
+        (HALF, ("end", {})),
+        "record.property WAIT",
+    ),
+    "a pull that is not held as long as it may": (
+        [Text("rocketproof_impl.broker.hold:PullRequestHoldService.arriving", "now >= pull.until", "True")],
+        (SEND, ("pull", {"topic": "A", "offset": 1, "hold": 6000})),
+        "pull.waits",
     ),
     "attributes of topics": (
         [Text("rocketproof_impl.broker.topics:system_topics", "if profile.topic_attributes", "if True")],

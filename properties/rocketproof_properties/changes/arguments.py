@@ -38,6 +38,7 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "the names of settings are made when modules are imported, which is before a change": ("broker/settingstext:property_name",),
     "no request of ours tells what a broker counts": (
         *("broker/statistics:", "broker/answering:count_", "broker/sendback:count_", "store/result:PutResult.ok"),
+        "store/commitlog:Statistics.",
     ),
     "a record of ends that one round of checks leaves is closed by the next": (
         "broker/transactioncheck:_Operations.take dropped self._close",
@@ -54,6 +55,7 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "nobody deletes a topic between the check of a message and the choice of its queue": ("broker/queue_id:queue_id_of dropped raise",),
     "the device of a broker that is validated is neither full nor slow, and what a commit stores is no longer than its half message": (
         *(f"broker/answering:failure boundary status is status_of.{name}" for name in ("SERVICE_NOT_AVAILABLE", "OS_PAGECACHE_BUSY")),
+        "broker/answering:failure dropped return (SERVICE_NOT_AVAILABLE",
         "broker/transaction:final_answer",
     ),
     "a silent client is forgotten after two minutes": ("broker/clients:expired",),
@@ -75,7 +77,7 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "no buffer is written before the file": (
         "store/files:MappedFile.__init__ dropped self.committed_position",
-        "store/files:MappedFile.commit negated self.committed_position",
+        *(f"store/files:MappedFile.commit {kind} self.committed_position" for kind in ("negated", "fixed")),
     ),
     "files are whole when a broker starts": (
         "broker/groups:SubscriptionGroupManager._decode fixed data is None → False",
@@ -87,8 +89,12 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the queue is drawn by chance, and each is as likely": ("broker/queue_id:random_queue_id negated signed",),
     "a broker registers every half minute, which is longer than programs take": (
-        *("broker/registration:Registration.register_periodically", "broker/registration:Registration._differs"),
+        *(f"broker/registration:Registration.{name}" for name in ("register_periodically", "_needed", "_differs")),
     ),
+    "the index goes on in another file where one is full, and who asks is told what is in all of them": (
+        "store/index:IndexService.__init__ attribute settings.max_index_num",
+    ),
+    "all records are dispatched, however many at a time": ("store/service:MessageStore.dispatch constant 1 → 0 #2",),
 }
 _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "nobody is told of a queue for which nobody waits": ("broker/hold:PullRequestHoldService.channel_closed fixed rest → True",),
@@ -105,10 +111,11 @@ _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "a topic of a long name is refused before, and a batch may go to a retry topic": ("broker/batch:send_batch_message fixed problem",),
     "profiles up to P494 do not ask for it": (
         *("broker/operations:GatheredOperations.", "store/timers:"),
-        "broker/registration:Registration._register_topic",
+        *("broker/registration:Registration._register_topic", "broker/parts:BrokerParts.__init__ dropped self.unique_ids"),
         "broker/answering:failure arithmetic settings.timer_max_delay_sec",
         *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
     ),
+    "a record is longer than one byte": ("store/reput:ReputMessageService.shutdown boundary",),
     "a record has properties behind its topic, and their length": ("store/record:_open boundary topic_end + 2",),
 }
 ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {

@@ -288,7 +288,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     one("progress", {"topic": _NAMED, "queue": (0, 7), "group": ("g", "nobody"), "altered": _BEGINS}),
     many(
         "a pull whose time is over", ("send", {"topic": ("W",)}),
-        ("pull", {"topic": ("W",), "offset": (1,), "hold": (300,), "commit": (None, 1)}), ("time", {"millis": (300,)}), lasting=True,
+        ("pull", {"topic": ("W",), "offset": (1,), "hold": (3000, 300), "commit": (None, 1)}), ("time", {"millis": (300,)}), lasting=True,
     ),
     many(
         "progress of a deleted group", ("send", _PLAIN), ("group", {"group": ("g",)}), ("commit", {**_OF_GROUP, "offset": (5, 1)}),

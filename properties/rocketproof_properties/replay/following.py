@@ -88,11 +88,7 @@ class Follower:
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
         kept = sorted(self.history.records.items())
-        decoded = {
-            at: records.decode(d, exact=self.profile.exact_properties, hosts_by_flag=self.profile.hosts_by_flag)
-            for at, d in kept
-            if records.size_and_magic(d)[1] != records.BLANK_MAGIC
-        }
+        decoded = {at: self.decoded(data) for at, data in kept if records.size_and_magic(data)[1] != records.BLANK_MAGIC}
         self.theirs = {at: message for at, message in decoded.items() if message is not None}
         self.broken = [at for at, message in decoded.items() if message is None]
         self._taken: set[int] = set()
@@ -101,6 +97,10 @@ class Follower:
         if self.exact and first:
             begin_log_at(self.broker, first)
         self._began = self.cluster.clock.now()
+
+    def decoded(self, data: bytes) -> Message | None:
+        """The message of a record that was read back, as this release reads it."""
+        return records.decode(data, exact=self.profile.exact_properties, hosts_by_flag=self.profile.hosts_by_flag)
 
     def _settings(self) -> BrokerSettings:
         settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)

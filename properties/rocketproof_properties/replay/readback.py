@@ -15,7 +15,7 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, UNIQ_KEY
-from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from ..runs import looks
 from ..runs.parsed import Asked
@@ -33,6 +33,8 @@ _ATTRIBUTES: Final = "attributes"
 """What a topic has in some releases and not in others."""
 _GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
 _TIMERS: Final = "timerWheelEnable"
+_OF_END: Final = ("topic", "queueId", "flag", "sysFlag", "reconsumeTimes", "props", "propertiesText")
+"""What all records of half messages that ended have in common; the body says which half message it is."""
 
 
 @dataclass
@@ -56,6 +58,7 @@ class ReadBack:
         yield from self._groups()
         yield from self._queues()
         yield from self._records()
+        yield from self._ends()
         for asked, there in self.by_key:
             late = set(self.followed.theirs) if is_soon(self.history, asked) else set[int]()
             known = looks.split(body_of(asked.answer) or b"")
@@ -158,6 +161,17 @@ class ReadBack:
             yield from within(self.same.record("", one, other), where)
             yield from _born(hosts, found, ours, where)
         yield from self._missing()
+
+    def _ends(self) -> Iterator[Difference]:
+        """What the broker notes of each half message that ended; nothing where none was noted here."""
+        ours = next((message_data(one) for one in self.store.records(0) if one.topic == OP_HALF_TOPIC), None)
+        if ours is None:
+            return
+        for at, data in self.history.ends.items():
+            message = self.followed.decoded(data)
+            found = {} if message is None else message_data(message)
+            where = f"the record at {at}, which notes an end"
+            yield from within(self.same.record("", {name: found.get(name) for name in _OF_END}, ours), where)
 
     def _missing(self) -> Iterator[Difference]:
         """Acknowledged messages of which nothing is at the place that the answer gave; whatever is given out by its place."""

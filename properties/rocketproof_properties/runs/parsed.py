@@ -151,7 +151,15 @@ class ParsedHistory:
     @property
     def records(self) -> dict[int, bytes]:
         """The records that were read back and kept, by their place in the log."""
-        rows = self.states.get("records", {}).get("records", ())
+        return self._kept("records")
+
+    @property
+    def ends(self) -> dict[int, bytes]:
+        """What the broker noted of half messages that ended, by its place in the log."""
+        return self._kept("ends")
+
+    def _kept(self, state: str) -> dict[int, bytes]:
+        rows = self.states.get(state, {}).get("records", ())
         return {int(row["at"]): base64.b64decode(row["data"]) for row in rows if "data" in row}
 
 

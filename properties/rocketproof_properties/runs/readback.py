@@ -21,7 +21,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
 from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
-from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_traces.stored.record import Record, record_at
 
 from ..deployments.connection import Connection
@@ -39,6 +39,7 @@ _SIMPLE: Final = re.compile(r"[\w-]+")
 """A tag that a subscription can name as it is."""
 MOST_QUEUES: Final = 64
 MOST_RECORDS: Final = 500
+MOST_ENDS: Final = 8
 COUNTS: Final = ("readQueueNums", "writeQueueNums")
 """Of a topic's entry, its numbers of queues."""
 SECONDS: Final = 3.0
@@ -184,6 +185,19 @@ Ends = Sequence[int | None]
 def late_ends(reader: Reader) -> Ends:
     """Where the queues in `LATE` end now. What others have left there lies before."""
     return [reader.next_offset(topic, queue, refused=0) for topic, queue in LATE]
+
+
+def noted_ends(reader: Reader, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a broker has noted of half messages that ended. Nobody can pull that; it lies behind the message that was committed, or behind
+    the half message that was not, unless something else was stored in between."""
+    ends = {row["at"]: row["at"] + len(base64.b64decode(row["data"])) for row in rows if "data" in row}
+    found = ((place, reader.view(place)) for place in sorted({*ends.values()} - ends.keys())[:MOST_ENDS])
+    return [_data(place, data) for place, data in found if data and _is_noted(place, data)]
+
+
+def _is_noted(place: int, data: bytes) -> bool:
+    record = record_at(data, place)
+    return record is not None and record.topic == OP_HALF_TOPIC
 
 
 def read_back(

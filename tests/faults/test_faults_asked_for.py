@@ -61,6 +61,7 @@ def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, t
         ("start", "power", ("P45", "P494", "P533", "P511", "P540"), ("P550",)),
         ("topic lost", "power", ("P40", "P533"), ("P540",)),
         ("topic lost", "slave", ("P533", "P540"), ("P494", "P520", "P511", "P500", "P550")),
+        ("offset lost", "slave", ("P540", "P550"), ("P40", "P494", "P520", "P533")),
         ("topic lost", "kill", (), ("P40", "P533", "P540")),
         ("delivered", "disk", ("P494", "P520", "P511"), ("P533", "P540")),
         ("confirmed", "disk", ("P494", "P533", "P520"), ("P540",)),

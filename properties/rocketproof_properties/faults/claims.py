@@ -121,7 +121,12 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
         FaultClaim("prefix", "FLU-07 AUX-55", "the log of a slave is the beginning of its master's, byte for byte"),
         FaultClaim("follows", "FLU-07", "a slave that is connected has the whole log of its master in the end"),
         FaultClaim("pulled", "INV-36", "a slave gives out the same messages at the same offsets as its master"),
-        FaultClaim("offset lost", "INV-27", "a slave takes over what groups have committed"),
+        FaultClaim(
+            "offset lost",
+            "INV-27",
+            "a slave takes over what groups have committed",
+            {SLAVE: {"P540": "zoo C11: a slave cannot read offsets among which are pulled ones"}},
+        ),
         FaultClaim("delay offset", "REC-05", "a slave takes over how far delayed messages are delivered, and keeps it"),
         FaultClaim("takes none", "STO-01 REA-127", "a slave stores nothing that is sent to it"),
         FaultClaim("route", "NS-08 HAZ-43", "name servers list those of a master and its slave that run"),

@@ -55,8 +55,8 @@ CLIENTS: Final = 3
 _MIX: Final = Mix(later=8)
 _FIRST: Final = 40.0  # seconds until a slave that has started follows
 _CAUGHT: Final = 30.0
-_ASKS: Final = {"P40": "12", "P500": "66", "P533": "66"}
-"""Seconds, by the profile, in which a slave asks its master for tables and offsets at least once: every ten or, since 5.0, 60."""
+_ASKS: Final = {"P40": "66", "P45": "12", "P440": "66", "P500": "66", "P533": "66"}
+"""Seconds, by the profile, in which a slave asks its master for tables and offsets: at least every ten from 4.5 to 4.9, else 60."""
 _ALONE: Final = {"P40": str(SLAVE_NOT_AVAILABLE), "P500": str(FLUSH_SLAVE_TIMEOUT), "P533": str(FLUSH_SLAVE_TIMEOUT)}
 """What a master answers that has no slave, by the profile: since 5.0 it waits for one, as long as it is not led by a controller."""
 _NOTED: Final = 500  # milliseconds in which a master notes that a connection has ended

@@ -125,6 +125,12 @@ def _text_stored(sent: Sent) -> Iterator[int]:
             yield stored_length(parse_properties(text, exact=sent.profile.exact_properties), sent.profile, cluster=sent.cluster)
 
 
+def _wide_stored(sent: Sent) -> Iterator[int]:
+    """Of properties that have fewer letters than bytes: a store counts the former first."""
+    if not all(text.isascii() for text in _text(sent)):
+        yield from _text_stored(sent)
+
+
 def _items(sent: Sent) -> Iterator[bytes]:
     """The properties of a batch's messages, as far as it is one (BAT-04)."""
     return (properties for _, properties in batch_items(sent.body or b"" if sent.op == "batch" else b""))
@@ -312,6 +318,10 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
         "bytes of properties, with the broker's own", "APP-05 SEND-25", PROPERTIES_LIMIT, _text_stored,
         lambda n, profile: [("send", {"properties": {"p": "v" * (n - _own(profile) - 2)}})],
+    ),
+    Boundary(
+        "bytes of properties with wide letters, with the broker's own", "APP-05 STO-02", PROPERTIES_LIMIT, _wide_stored,
+        lambda n, profile: [("send", {"properties": {"p": _named(n - _own(profile) - 2, 1000)}})],
     ),
     Boundary(
         "bytes of an item's properties", "BAT-04", PROPERTIES_LIMIT, _item_bytes, lambda n, _: _batch(n), sides=(-1, 0),

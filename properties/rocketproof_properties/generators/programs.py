@@ -142,7 +142,7 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
     rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
     rows += [(about.REGISTERED, "")] if choice.name_server else []
     for needs in choice.needs[1:]:
-        rows += {ALONE: [(about.TOO_LARGE, ALONE)], ASKED: [], ENDED: [], LARGE: [], FLUSHED: []}.get(
+        rows += {ALONE: [(about.TOO_LARGE, ALONE)] * 2, ASKED: [], ENDED: [], LARGE: [], FLUSHED: []}.get(
             needs, [(about.SENT if needs in STARTED else REQUESTS, needs)]
         )
     rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in choice.needs]

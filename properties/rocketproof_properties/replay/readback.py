@@ -33,8 +33,8 @@ _ATTRIBUTES: Final = "attributes"
 """What a topic has in some releases and not in others."""
 _GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
 _TIMERS: Final = "timerWheelEnable"
-_OF_END: Final = ("topic", "queueId", "flag", "sysFlag", "reconsumeTimes", "props", "propertiesText")
-"""What all records of half messages that ended have in common; the body says which half message it is."""
+_OF_END: Final = ("topic", "flag", "sysFlag", "reconsumeTimes", "props", "propertiesText")
+"""What all records of half messages that ended have in common; queue and body say which half message it is."""
 
 
 @dataclass

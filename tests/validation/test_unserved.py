@@ -29,7 +29,7 @@ def validated(folder: Path, until: str = "") -> ValidationReport:
     if until:
         (folder / "accept.toml").write_text(ACCEPTED.format(until), "utf-8")
         entries = accept.read(folder / "accept.toml")
-    return validate(ValidationRequest(Spoilt(NO_BACK), folder / "r", 2, 3, shrink=0, accepted=entries, remembered=(Program(1, "", BACK),)))
+    return validate(ValidationRequest(Spoilt(NO_BACK), folder / "r", 2, 1, shrink=0, accepted=entries, remembered=(Program(1, "", BACK),)))
 
 
 def test_an_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,18 @@ def test_a_file_of_another_length_stays_and_ends_the_start(profile: str) -> None
         assert file.stat().st_size == 100 and not running.unsized
 
 
+@pytest.mark.behaviour("REC-02")
+@pytest.mark.parametrize("profile", ["P494", "P533"])
+def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> None:
+    with InProcess(profile).open(Setup(settings=LARGE)) as running:
+        other = left(running, 100).parents[1] / "1" / "00000000000000000000"
+        other.parent.mkdir(exist_ok=True)
+        other.touch()
+        with pytest.raises(NotBack):
+            come_back(running, BROKER)
+        assert not running.unsized
+
+
 @pytest.mark.parametrize(("profile", "known"), [("P494", True), ("P533", False)])
 def test_behind_a_fault_it_is_told(profile: str, known: bool, tmp_path: Path) -> None:
     """A finding where the profile says that the broker starts with it."""

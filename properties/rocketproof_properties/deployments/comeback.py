@@ -39,8 +39,8 @@ def come_back(running: Deployment, broker: str, settings: Mapping[str, str] | No
             raise
         for file in unsized:
             file.unlink()
+        _start(running, broker, settings)  # where it does not come back without them either, they were not the reason
         running.unsized.setdefault(broker, []).extend("/".join(file.parts[-2:]) for file in unsized)
-        _start(running, broker, settings)
 
 
 def _start(running: Deployment, broker: str, settings: Mapping[str, str] | None) -> None:

@@ -166,10 +166,11 @@ class Round:
     def _unconfirmed(self, loaded: Loaded) -> None:
         """Messages that were sent and acknowledged while none reached the slave."""
         if self._strike.seconds:
-            sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from and one.code == SUCCESS]
-            self.master.wrong("copied", [f"{len(sent)} messages that were sent without a slave are answered 0"] if sent else [])
+            sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from]
+            done = [one for one in sent if one.code == SUCCESS]
+            self.master.wrong("copied", [f"{len(done)} messages that were sent without a slave are answered 0"] if done else [])
             wanted = FLUSH_SLAVE_TIMEOUT if self._strike.held else int(inherited(_ALONE, self.master.profile))
-            late = [one.code for one in loaded.asked if one.op == "send" and one.value["at"] > self._from + _NOTED]
+            late = [one.code for one in sent if one.value["at"] > self._from + _NOTED]
             other = [code for code in late if code in _WITHOUT and code != wanted]
             self.master.wrong("without", [f"{len(other)} of {len(late)} are answered {other[0]}, in place of {wanted}"] if other else [])
 

@@ -8,7 +8,7 @@ bound of the scope ends a tour.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
@@ -37,6 +37,13 @@ class Transition(NamedTuple):
     action: str
     args: tuple[int, ...]
     topic: int
+
+
+class Taken(NamedTuple):
+    """A transition, and what the table said of its topic before: this is what is counted."""
+
+    transition: Transition
+    table: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,17 +112,12 @@ def tour(seen: Seen, profile: str) -> list[Step]:
     machine = tables(profile)
     state, steps = machine.start, list[Step]()
     for _ in range(seen.chance.randint(_LEAST, _MOST)):
-        known = [machine.of(state, topic) for topic in range(len(SCOPE.topics))]
-        choices = list(machine.enabled(state))
-        taken = seen.rarest(choices, lambda one: [_feature(one, known)])  # noqa: B023 - called at once
-        seen.note([_feature(taken, known)])
-        steps.append(_step(machine.values(taken), taken.action))
-        state = machine.after(state, taken)
+        choices = [Taken(one, machine.of(state, one.topic)) for one in machine.enabled(state)]
+        taken = seen.rarest(choices, lambda one: [one])
+        seen.note([taken])
+        steps.append(_step(machine.values(taken.transition), taken.transition.action))
+        state = machine.after(state, taken.transition)
     return steps
-
-
-def _feature(one: Transition, known: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
-    return (*one, known[one.topic])
 
 
 def _step(values: dict[str, Any], action: str) -> Step:

@@ -187,11 +187,11 @@ def late_ends(reader: Reader) -> Ends:
     return [reader.next_offset(topic, queue, refused=0) for topic, queue in LATE]
 
 
-def noted_ends(reader: Reader, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _noted_ends(reader: Reader, records: Mapping[int, bytes]) -> list[dict[str, Any]]:
     """What a broker has noted of half messages that ended. Nobody can pull that; it lies behind the message that was committed, or behind
     the half message that was not, unless something else was stored in between."""
-    ends = {row["at"]: row["at"] + len(base64.b64decode(row["data"])) for row in rows if "data" in row}
-    found = ((place, reader.view(place)) for place in sorted({*ends.values()} - ends.keys())[:MOST_ENDS])
+    behind = {place + len(data) for place, data in records.items()}
+    found = ((place, reader.view(place)) for place in sorted(behind - records.keys())[:MOST_ENDS])
     return [_data(place, data) for place, data in found if data and _is_noted(place, data)]
 
 
@@ -209,8 +209,11 @@ def read_back(
     born: range,
     sent_back: int = 0,
     groups: Collection[str] = (),
+    *,
+    ended: bool = False,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The values of the state events. `before`: where the queues in `LATE` ended at the start, None if nothing was delayed.
+    """The values of the state events. `before`: where the queues in `LATE` ended at the start, None if nothing was delayed. `ended`: half
+    messages may have ended, and what the broker notes of that is looked for.
 
     `born`: the times of birth of this program's messages, by which they are known among those of others. A queue is read when it has
     what the acknowledged records say, which a broker may take a moment to dispatch; those in `LATE` also when all are there that were
@@ -253,8 +256,11 @@ def read_back(
         yield "unread", {"missed": missed, "faults": faults}
     yield "queues", {"queues": queues, "pulled": pulled}
     kept = {*places, *(place for *_, found in queues for place in found)}
-    rows = [_data(place, data) for place, data in sorted(records.items()) if place in kept or born_of(data) in born]
-    yield "records", {"records": rows, "nowhere": nowhere}
+    own = {place: data for place, data in sorted(records.items()) if place in kept or born_of(data) in born}
+    yield "records", {"records": [_data(place, data) for place, data in own.items()], "nowhere": nowhere}
+    if ended:
+        yield "ends", {"records": _noted_ends(reader, own)}
+        reader.take()
     yield from _looks(reader, names, table, queues, records, groups)
 
 

@@ -29,7 +29,7 @@ from ..steps.call import Context
 from ..steps.names import Names
 from .client import SETTLING, Client, perform
 from .looks import consumption, look_around
-from .readback import SECONDS, Ends, Reader, clean_up, late_ends, noted_ends, read_back
+from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
 from .recording import Recording
 from .waiting import until
 
@@ -233,17 +233,13 @@ class Runner:
         named = _named(program, names)
         places = [one.place for one in context.known]
         queues: list[tuple[str, int, int]] = []
-        for op, value in read_back(
-            reader, names, named, places, under_way.before, context.births, context.sent_back, _groups(program, names)
-        ):
+        ended, groups = any(name == "end" for name, _ in program.steps), _groups(program, names)
+        for op, value in read_back(reader, names, named, places, under_way.before, context.births, context.sent_back, groups, ended=ended):
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])
             elif op == "queues":
                 queues = [(topic, queue, end) for topic, queue, end, _ in value["queues"] if end]
-            elif op == "records" and any(name == "end" for name, _ in program.steps):
-                recording.add("state", broker, "ends", {"records": noted_ends(reader, value["records"])})
-                reader.take()
         for client in under_way.clients.values():
             client.look()
         if any(client.lost for client in under_way.clients.values()):

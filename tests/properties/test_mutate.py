@@ -115,6 +115,9 @@ class Shop(Base):
     def large(cls) -> Shop:
         return cls(100)
 
+    def smaller(self) -> Shop:
+        return Shop(self.stock - 1)
+
     async def order(self, n: int) -> int:
         return n + 1
 
@@ -182,6 +185,7 @@ TEXTS: dict[str, tuple[str, str, str, Any, Any, Any]] = {
     "setter": ("Shop.empty.fset", "= 0", "= 1", lambda m: emptied(m.Shop()), 0, 1),
     "staticmethod": ("Shop.tax", "+ 1", "+ 2", lambda m: m.Shop.tax(1), 2, 3),
     "classmethod": ("Shop.large", "100", "200", lambda m: m.Shop.large().stock, 100, 200),
+    "its own class": ("Shop.smaller", "- 1", "- 2", lambda m: m.Shop().smaller().stock, 4, 3),
     "async method": ("Shop.order", "n + 1", "n + 2", lambda m: done(m.Shop().order(1)), 2, 3),
 }
 

@@ -224,6 +224,8 @@ def _add(ready: Ready, function: FunctionType, where: str, source: str) -> None:
     made = ast.parse("def made(): pass").body[0]
     assert isinstance(made, ast.FunctionDef)
     made.args.args, made.body = free, [tree]
+    if tree is not node and owner[0] not in function.__code__.co_freevars:
+        made.body.insert(0, ast.Global(owner))  # or the class around the function would hide the one that it names
     module = ast.fix_missing_locations(ast.Module([made], []))
     flags = function.__code__.co_flags & _FUTURES
     try:

@@ -13,39 +13,39 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.java import utf8
-from rocketproof_impl.message import parse_properties, properties_text
+from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import V3_4_9, VERSION
 from rocketproof_impl.store.delay import MAX_LEVEL
-from rocketproof_impl.store.record import PROPERTIES_LIMIT
+from rocketproof_impl.store.record import BLANK_SIZE, PROPERTIES_LIMIT
 from rocketproof_impl.store.service import TOPIC_LIMIT
 from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification.bounds import is_read_as_another
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_protocol.properties import CLUSTER, DELAY, MSG_REGION, PGROUP, TRACE_ON, TRAN_MSG
+from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 from ..catalogue import conditions as about
 from ..steps.call import Call, Context
 from ..steps.names import Names
 from ..steps.requests import ITEM, batch_items
-from ..steps.sizes import half_length, overhead, stored_length
-from .settings import ENDED
+from ..steps.sizes import added_length, batch_length, half_length, item_length, overhead, stored_length
+from .settings import ALONE, ENDED, SMALL_FILE
 
 SIDES: Final = {-1: "below", 0: "at", 1: "above"}
 BODY_LIMIT: Final = 4 << 20
 GROUP_LIMIT: Final = 255
 _LONG: Final = 2**63 - 1
 _WIDE: Final = "値"  # three bytes
-_SENDS: Final = ("send", "batch")
+SENDS: Final = ("send", "batch")
 
 Step = tuple[str, dict[str, Any]]
 
 
 class Sent(NamedTuple):
     """A request as it is measured. `size` is that of its body, `version` its sender's, `profile`, `cluster` and `trace` (its traceOn) the
-    broker's."""
+    broker's; `free` are the bytes that are left of the log's last file, None where nobody knows."""
 
     op: str
     fields: Mapping[str, str]
@@ -55,6 +55,7 @@ class Sent(NamedTuple):
     cluster: str
     trace: str = "true"
     version: int = VERSION
+    free: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Boundary:
 
 def _topics(sent: Sent) -> Iterator[str]:
     """The topics that a request names, or that a message which comes back gets."""
-    if sent.op in (*_SENDS, "update_topic"):
+    if sent.op in (*SENDS, "update_topic"):
         yield sent.fields.get("topic", "")
     elif sent.op == "send_back":
         heads = (DLQ_PREFIX,) if sent.fields.get("delayLevel", "").startswith("-") else (RETRY_PREFIX, DLQ_PREFIX)
@@ -111,7 +112,7 @@ def _group_characters(sent: Sent) -> Iterator[int]:
 
 
 def _text(sent: Sent) -> Iterator[str]:
-    if sent.op in _SENDS and sent.fields.get("properties"):
+    if sent.op in SENDS and sent.fields.get("properties"):
         yield sent.fields["properties"]
 
 
@@ -142,18 +143,11 @@ def _item_bytes(sent: Sent) -> Iterator[int]:
 
 def _item_stored(sent: Sent) -> Iterator[int]:
     """With the batch's own, and those that the broker adds (BAT-03)."""
-    added = _added(sent.fields.get("properties"), sent.profile, sent.cluster, sent.trace)
-    return (len(text) + added + (bool(text and added) and text[-1:] != b"\2") for text in _items(sent))
+    return (item_length(text, _added(sent)) for text in _items(sent))
 
 
-def _added(text: str | None, profile: Profile, cluster: str, trace: str = "true") -> int:
-    """Bytes that a batch's messages get behind their own properties."""
-    if not profile.stores_parsed:
-        return 0
-    own = parse_properties(text, exact=profile.exact_properties) | {CLUSTER: cluster}
-    if profile.always_traced:
-        own |= {MSG_REGION: "DefaultRegion", TRACE_ON: trace}
-    return len(utf8(properties_text(own, trailing=profile.ends_properties)))
+def _added(sent: Sent) -> int:
+    return added_length(sent.fields.get("properties"), sent.profile, cluster=sent.cluster, traced=sent.trace == "true")
 
 
 def _half_stored(sent: Sent) -> Iterator[int]:
@@ -169,6 +163,18 @@ def _record_bytes(sent: Sent) -> Iterator[int]:
     if sent.op == "send":
         found = parse_properties(sent.fields.get("properties"), exact=sent.profile.exact_properties)
         yield sent.size + overhead(sent.fields.get("topic", ""), stored_length(found, sent.profile, cluster=sent.cluster))
+
+
+def records_bytes(sent: Sent) -> int:
+    """Of all records of a plain message or of a batch, 0 for other requests."""
+    if sent.op != "batch":
+        return sum(_record_bytes(sent))
+    return batch_length(batch_items(sent.body or b""), sent.fields.get("topic", ""), _added(sent))
+
+
+def _left(*ops: str) -> Callable[[Sent], Iterator[int]]:
+    """What records leave of the file in which the one before them ends, if they fit."""
+    return lambda sent: iter((sent.free - records_bytes(sent),) if sent.op in ops and sent.free is not None else ())
 
 
 def _body(*ops: str) -> Callable[[Sent], Iterator[int]]:
@@ -196,7 +202,7 @@ def _levels(sent: Sent) -> Iterator[int]:
 
 def _queue(sent: Sent) -> Iterator[int]:
     """A queue's number, against how many the sender wants."""
-    if sent.op in _SENDS:
+    if sent.op in SENDS:
         for queue, count in zip(_numbers(sent, "queueId"), _numbers(sent, "defaultTopicQueueNums"), strict=False):
             yield queue - count
 
@@ -216,7 +222,7 @@ def _any_number(sent: Sent) -> Iterator[int]:
 
 def _flags(sent: Sent) -> Iterator[int]:
     """The flags of IPv6, which move a record's fields."""
-    if sent.op in _SENDS:
+    if sent.op in SENDS:
         yield from (flag & HOSTS_IPV6 and 1 for flag in _numbers(sent, "sysFlag"))
 
 
@@ -259,6 +265,11 @@ def _filled(size: int, profile: Profile) -> list[Step]:
     return [("send", {"topic": topic, "body": "", "size": size - overhead(topic, stored_length({}, profile))}), ("back", {"level": -1})]
 
 
+def _ending(left: int, **named: Any) -> list[Step]:
+    """A message before, one that leaves so many bytes of the file, and one behind it."""
+    return [("send", {"body": "", "size": 40}), ("send", {"leave": left, **named}), ("send", {})]
+
+
 def _own(profile: Profile) -> int:
     """What the broker adds to properties `p` of a message."""
     return stored_length({"p": "v"}, profile) - len("p\1v")
@@ -275,7 +286,7 @@ def _unchecked(size: int, profile: Profile) -> list[Step]:
 
 
 def _own_item(profile: Profile) -> int:
-    added = _added("", profile, "DefaultCluster")
+    added = added_length("", profile)
     return added + bool(added)
 
 
@@ -285,7 +296,7 @@ records runs out of memory, and 5.0.0 and 5.1.0 count them in their queue."""
 
 BOUNDARIES: Final[tuple[Boundary, ...]] = (
     Boundary(
-        "characters of a topic", "CHK-02 STO-02 BAT-02", TOPIC_LIMIT, lambda sent: _topic_characters(sent) if sent.op in _SENDS else (),
+        "characters of a topic", "CHK-02 STO-02 BAT-02", TOPIC_LIMIT, lambda sent: _topic_characters(sent) if sent.op in SENDS else (),
         lambda n, _: [("send", {"topic": _named(n)})],
     ),
     Boundary(
@@ -293,7 +304,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
         lambda sent: _topic_characters(sent) if sent.op == "update_topic" else (), lambda n, _: [("topic", {"topic": _named(n)})],
     ),
     Boundary(
-        "bytes of a topic", "APP-08 STO-02", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op in _SENDS else (),
+        "bytes of a topic", "APP-08 STO-02", TOPIC_LIMIT, lambda sent: _topic_bytes(sent) if sent.op in SENDS else (),
         lambda n, _: [("send", {"topic": _named(n, 20)}), ("send", {"topic": "B"})],
         unread=about.WIDE_NAMES, garbles=lambda n, profile: not profile.check_names and is_read_as_another(n),
     ),
@@ -338,6 +349,13 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
         needs=ENDED,
     ),
     Boundary("bytes of a record", "APP-06 STO-02 BACK-16", BODY_LIMIT, _record_bytes, _filled, large=True),
+    Boundary(
+        "bytes that a record leaves of its file", "APP-07", BLANK_SIZE, _left("send"), lambda n, _: _ending(n), needs=ALONE,
+    ),
+    Boundary(
+        "bytes that a batch leaves of its file", "APP-07 BAT-04", BLANK_SIZE, _left("batch"),
+        lambda n, _: _ending(n, items=[("a", {}), ("b", {"TAGS": "t"})]), needs=ALONE,
+    ),
     Boundary("bytes of a body", "APP-06 CLI-12", BODY_LIMIT, _body("send"), lambda n, _: [("send", {"body": "", "size": n})], large=True),
     Boundary(
         "bytes of a batch", "APP-06 BAT-04", BODY_LIMIT, _body("batch"),
@@ -392,16 +410,22 @@ def met(sent: Sent) -> Iterator[tuple[str, str]]:
 
 def unread(sent: Sent) -> set[str]:
     """The conditions under which the broker may store this and not be able to read it again."""
-    if any(number > TOPIC_LIMIT for number in _topic_characters(sent)) and sent.op in _SENDS:
+    if any(number > TOPIC_LIMIT for number in _topic_characters(sent)) and sent.op in SENDS:
         return set()
     return {one.unread for one in BOUNDARIES if one.unread and any(one.garbles(n, sent.profile) for n in one.measure(sent))}
 
 
-def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster") -> Sent:
+def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster", free: int | None = None) -> Sent:
     """A request as it is measured."""
-    return Sent(call.op, call.fields, call.body, len(call.body or b""), profile, cluster, version=call.version)
+    return Sent(call.op, call.fields, call.body, len(call.body or b""), profile, cluster, version=call.version, free=free)
+
+
+def end_behind(end: int, size: int, file_size: int) -> int:
+    """Where a log ends whose next records have so many bytes: those that leave no room for a blank are in the next file (APP-07)."""
+    free = file_size - end % file_size
+    return end + size if size + BLANK_SIZE <= free else end + free + size
 
 
 def context(profile: str) -> Context:
-    """Where requests are made that nobody sends, to be measured: names are as long as in a run."""
-    return Context(Names("r000000-1000-", 0), "broker-a", profile=PROFILES[profile])
+    """Where requests are made that nobody sends, to be measured: names are as long as in a run, and files are small."""
+    return Context(Names("r000000-1000-", 0), "broker-a", file_size=SMALL_FILE, profile=PROFILES[profile])

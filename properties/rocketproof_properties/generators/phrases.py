@@ -120,6 +120,8 @@ _BATCH: Final[Values] = {
     "properties": ({}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}),
 }
 _LEVELS: Final = ("1", "3", "18", "0", "-1", "x", "", "99")
+_TYPES: Final = (4, 8, 12)
+"""Flags of a transaction, which decide whether a message is delayed, and whether it comes to its queue."""
 _DELAYED: Final[Values] = {"topic": ("A", "B"), "properties": tuple({"DELAY": level} for level in _LEVELS)}
 _TIMED: Final[Values] = {
     "topic": ("A",),
@@ -130,6 +132,7 @@ _TIMED: Final[Values] = {
         {"TIMER_DELIVER_MS": "32503680000000"},
         {"TIMER_DELAY_SEC": "100", "DELAY": "1"},
     ),
+    "sys_flag": (0, *_TYPES),
 }
 """Releases before 5.0 keep such a property as any other. A program ends before its times do: nobody knows the second in which one does."""
 _RETRIED: Final[Values] = {
@@ -155,6 +158,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     one("send", _BATCH, name="a batch"),
     one("send", {"items": _ITEMS[:-2], "cut": (1, 2, 3, 6, 9, 20, 0), "more": (0, -2, 1, 2**20, -400)}, name="a batch that ends early"),
     one("send", _DELAYED, name="a delayed message", lasting=True),
+    one(
+        "send", {"topic": ("A",), "properties": ({"DELAY": "1"}, {"DELAY": "3"}), "sys_flag": _TYPES},
+        name="a delayed message with the flags of a transaction", lasting=True,
+    ),
     one("send", _TIMED, name="a message with a time of its own"),
     one("send", {**ANY, "one_way": (True,)}, name="a message nobody answers", lasting=True),
     # what comes when its time is over

@@ -51,8 +51,12 @@ def requests(steps: Iterable[Step], profile: Profile) -> Iterator[boundaries.Sen
     where.known = [Stored(0, 0, True, True, where.names.topic("A")), Stored(200, 1, False, True, where.names.topic("A"))]
     for step in steps:
         call = request_of(step, where) if is_request(step[0]) else None
-        if call is not None:
-            yield boundaries.sent(call, profile)
+        if call is None:
+            continue
+        sent = boundaries.sent(call, profile, free=where.free(call.to))
+        yield sent
+        if sent.op in boundaries.SENDS:
+            where.end = boundaries.end_behind(where.end or 0, boundaries.records_bytes(sent), where.file_size)
 
 
 @dataclass

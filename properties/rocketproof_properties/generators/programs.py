@@ -199,10 +199,13 @@ def _turns(choice: Choice, count: int, parts: _Parts) -> list[tuple[str, bool]]:
     rare = {every // 4: ASKED} if parts.own.get(ASKED) and profile.half_messages else {}
     rare |= {every // 2: FLUSHED if profile.rechecks_after_flush else LARGE, 0: ENDED}
     checks = range(_EVERY_CHECK - 1, count, _EVERY_CHECK) if parts.own.get(ENDED) else ()
+    fills = range(_EVERY_FILL - 1, count, _EVERY_FILL) if parts.own.get(ALONE) else ()
 
     def turn(number: int) -> tuple[str, bool]:
         if number in checks:
             return ENDED, True
+        if number in fills:
+            return ALONE, False
         return (one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]), False
 
     return sorted(map(turn, range(count)), key=lambda one: one[0] != "")
@@ -213,6 +216,8 @@ def _steps_of(seen: pool.Seen, parts: _Parts, needs: str, checked: bool) -> list
     own = parts.own.get(needs, ())
     if needs in (LARGE, FLUSHED):
         return [*pool.filling(seen, parts.large, parts.small), _LAST]
+    if needs == ALONE:
+        return [step for _ in own for step in pool.program(seen, own, 1)]  # and nothing that comes later, which would move the records
     if needs == ENDED:
         return pool.filling(seen, own, ()) if checked else _ending(seen, parts.settled)
     if needs == ASKED:
@@ -239,6 +244,8 @@ _EVERY_END, _FEWEST_ENDS = 50, 5
 """One program of the pool in so many ends a process, and one has large messages, as both take long; but not fewer than these in a run."""
 _EVERY_CHECK: Final = 200
 """One program of the pool in so many lets a producer wait for a question on a broker that may ask nobody any more."""
+_EVERY_FILL: Final = 40
+"""One program of the pool in so many fills files up to their last bytes, in every way that there is."""
 _LAST: Final[Step] = ("send", {"topic": "B"})
 """Once it is in its queue, so is a dead letter before it that no answer tells of, however large it is."""
 _END: Final[tuple[Step, ...]] = (_LAST, ("crash", {}))

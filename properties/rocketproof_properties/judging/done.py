@@ -11,9 +11,10 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES
 
 from ..estimates import unseen
-from ..generators.boundaries import BOUNDARIES, SIDES, Sent, met
-from ..generators.pool import requests
-from ..generators.settings import settings_of
+from ..generators.boundaries import BOUNDARIES, SENDS, SIDES, Sent, met, records_bytes
+from ..generators.pool import lasts, requests
+from ..generators.settings import ALONE, settings_of
+from ..runs.client import places
 from ..runs.parsed import ParsedHistory
 from ..runs.recording import body_of
 
@@ -90,9 +91,17 @@ def _nested(counter: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
 def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
     """A program's requests, as the boundaries measure them."""
     cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
+    # Where others send at the same time, nobody knows where the log ends.
+    file_size = int(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
+    end: int | None = None
     for one in parsed.asked:
         size, version = (int(one.value.get(name) or 0) for name in ("bodySize", "version"))
-        yield Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version)
+        free = None if end is None or not file_size else file_size - end % file_size
+        sent = Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version, free)
+        yield sent
+        if one.op in SENDS:
+            found = places(one.answer.get("fields") or {})
+            end = found[0] + records_bytes(sent) if found and not lasts([(one.op, dict(one.fields))]) else None
 
 
 def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> Done:

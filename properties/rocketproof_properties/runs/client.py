@@ -25,6 +25,7 @@ from ..deployments.deployment import Deployment
 from ..histories.history import OK
 from ..steps.call import Call, Context, Stored, may_be_held
 from ..steps.parts import NAME_SERVER
+from ..steps.requests import stored_bytes
 from ..steps.vocabulary import Step, arguments, is_request, plain, request_of
 from .looks import offset_of
 from .recording import Recording, answer_data, call_data, wall, worded
@@ -270,9 +271,8 @@ class Client:
         found = places(fields)
         offset = int(answered) if (answered := fields.get("queueOffset", "")).isdecimal() else 0
         topic = call.fields.get("topic", "")
-        if len(found) == 1:
-            self._context.end = found[0] + self._context.overhead(call.to, topic, properties) + len(call.body or b"")
         visible = not half and "DELAY" not in properties
+        self._context.end = found[0] + stored_bytes(self._context, call) if found and visible else None
         self._context.known += [Stored(place, offset, half, visible, topic) for place in found]
         queue = fields.get("queueId", "")
         if visible and found and queue.isdecimal() and _is_placed(call, properties):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 
 from rocketproof_impl.remoting.command import VERSION, Command
 from rocketproof_profiles import PROFILES, Profile
@@ -14,7 +14,7 @@ from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.flags import PULL_SUSPENDS
 
 from .names import Names
-from .sizes import overhead, stored_length
+from .sizes import added_length, batch_length, overhead, stored_length
 
 BORN: Final = 1_600_000_000_000
 BORN_OF_A_PROGRAM: Final = 1000  # more messages than a program sends
@@ -61,6 +61,12 @@ class Stored(NamedTuple):
     half: bool
     visible: bool
     topic: str
+
+
+class _Written(TypedDict):
+    cluster: str
+    region: str
+    traced: bool
 
 
 @dataclass
@@ -115,6 +121,17 @@ class Context:
     def overhead(self, to: str, topic: str, properties: Mapping[str, str]) -> int:
         """The bytes of a plain record beside its body (APP-06, SEND-25)."""
         del to
-        region, traced = self.settings.get("regionId", "DefaultRegion"), self.settings.get("traceOn", "true") == "true"
-        stored = stored_length(properties, self.profile, cluster=self.names.cluster, region=region, traced=traced)
-        return overhead(topic, stored)
+        return overhead(topic, stored_length(properties, self.profile, **self._written))
+
+    def batch_length(self, items: Iterable[tuple[bytes, bytes]], topic: str, properties: str | None) -> int:
+        """The bytes of a batch's records: body and properties of each message, and the topic and properties that all have."""
+        return batch_length(items, topic, added_length(properties, self.profile, **self._written))
+
+    @property
+    def _written(self) -> _Written:
+        """What the broker writes into properties, by its settings."""
+        return {
+            "cluster": self.names.cluster,
+            "region": self.settings.get("regionId", "DefaultRegion"),
+            "traced": self.settings.get("traceOn", "true") == "true",
+        }

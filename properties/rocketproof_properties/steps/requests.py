@@ -13,7 +13,7 @@ from typing import Final
 
 from rocketproof_impl.broker.inspection import ASKS_UNIQUE, UPPER
 from rocketproof_impl.java import LONG_MAX, string_hash, utf8
-from rocketproof_impl.message import properties_text
+from rocketproof_impl.message import parse_properties, properties_text
 from rocketproof_impl.registered import compressed
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
@@ -58,20 +58,24 @@ def send(
     cut: int = 0,
     more: int = 0,
 ) -> Call:
-    """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing, and whose first body
-    is said to be `more` bytes long than it is. `size` fills the body up; `leave` makes the
-    record leave so many bytes of its file, as far as it can; `packed` compresses the body, which the sender's flag says and the broker need
-    not know."""
+    """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing, and whose first body is said to be `more` bytes
+    long than it is. `size` fills the body up; `leave` makes the record, or the batch's records, leave so many bytes of its file, as far as
+    it can; `packed` compresses the body, which the sender's flag says and the broker need not know."""
     named = _named(properties or {}, context)
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
         content = zlib.compress(content)
     free = None if leave is None else context.free(to)
-    if leave is not None and free is not None:
-        most_bytes = min(free - leave, context.longest(to)) - context.overhead(to, context.names.topic(topic), named)
-        content = b"x" * max(1, most_bytes)
+    most_bytes = None if leave is None or free is None else min(free - leave, context.longest(to))
+    if most_bytes is not None and items is None:
+        content = b"x" * max(1, most_bytes - context.overhead(to, context.names.topic(topic), named))
     if items is not None:
         rows = [(one.encode(), properties_text(dict(named_), trailing=False)) for one, named_ in items]
+        if most_bytes is not None and rows:
+            taken = context.batch_length(
+                ((one, utf8(text)) for one, text in rows), context.names.topic(topic), properties_text(named, trailing=False)
+            )
+            rows[-1] = (rows[-1][0] + b"x" * (most_bytes - taken), rows[-1][1])
         content = b"".join(batch_item(*row, more=0 if number else more) for number, row in enumerate(rows))
         content = content[: len(content) - cut]
         code = codes.SEND_BATCH_MESSAGE
@@ -495,6 +499,14 @@ def _of_broker(context: Context, name: str, broker_id: int, address: str, cluste
         "clusterName": context.names.group(cluster),
         "brokerId": str(broker_id),
     }
+
+
+def stored_bytes(context: Context, call: Call) -> int:
+    """The bytes of the records of a plain message or of a batch."""
+    topic, properties = call.fields.get("topic", ""), call.fields.get("properties")
+    if call.op == "batch":
+        return context.batch_length(batch_items(call.body or b""), topic, properties)
+    return context.overhead(call.to, topic, parse_properties(properties, exact=False)) + len(call.body or b"")
 
 
 def batch_items(data: bytes) -> Iterator[tuple[bytes, bytes]]:

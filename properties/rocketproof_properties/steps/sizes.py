@@ -1,10 +1,11 @@
-"""How long a plain message is in its record: the broker adds properties of its own to the sender's (APP-06, SEND-25, SEND-03)."""
+"""How long plain messages and batches are in their records: brokers add properties of their own (APP-06, SEND-03, SEND-25, BAT-03)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from rocketproof_impl.message import properties_text
+from rocketproof_impl.java import utf8
+from rocketproof_impl.message import parse_properties, properties_text
 from rocketproof_impl.store.record import FIXED_SIZE
 from rocketproof_profiles import Profile
 from rocketproof_protocol.properties import CHECK_TIMES, CLUSTER, MSG_REGION, REAL_QID, REAL_TOPIC, TRACE_ON, TRANSACTION_ID, UNIQ_KEY, WAIT
@@ -52,3 +53,25 @@ def _stored(
 def overhead(topic: str, stored: int) -> int:
     """The bytes of a record beside its body (APP-06); `stored`: those of its properties."""
     return FIXED_SIZE + len(topic.encode()) + stored
+
+
+def added_length(
+    text: str | None, profile: Profile, *, cluster: str = "DefaultCluster", region: str = "DefaultRegion", traced: bool = True
+) -> int:
+    """Bytes that each message of a batch with these properties gets behind its own ones (BAT-03)."""
+    if not profile.stores_parsed:
+        return 0
+    added = parse_properties(text, exact=profile.exact_properties) | {CLUSTER: cluster}
+    if profile.always_traced:
+        added |= {MSG_REGION: region, TRACE_ON: "true" if traced else "false"}
+    return len(utf8(properties_text(added, trailing=profile.ends_properties)))
+
+
+def item_length(properties: bytes, added: int) -> int:
+    """Bytes of the stored properties of a batch's message; `added`: those that each of them gets."""
+    return len(properties) + added + (bool(properties and added) and properties[-1:] != b"\2")
+
+
+def batch_length(items: Iterable[tuple[bytes, bytes]], topic: str, added: int) -> int:
+    """Bytes of the records of a batch; `items`: body and properties of each message."""
+    return sum(overhead(topic, item_length(properties, added)) + len(body) for body, properties in items)

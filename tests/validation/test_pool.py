@@ -112,7 +112,7 @@ def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> N
         for value in of
         if value is not None
     }
-    assert len(offered - drawn) <= len(offered) // 10
+    assert len(offered - drawn) <= len(offered) // 9
     halves = [one for one in programs if any("TRAN_MSG" in str(args) for _, args in one.steps)]
     assert sum(any(name == "end" for name, _ in one.steps) for one in halves) > len(halves) // 2
     assert sum(any(name == "delete" for name, _ in one.steps) for one in programs) > len(programs) // 20
@@ -137,20 +137,19 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
 
 
 @cache
-def ordinary() -> list[Program]:
+def ordinary(*, plain: bool = False) -> list[Program]:
     """Programs without settings of their own, in the order of a run."""
-    return [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True)) if not one.needs]
+    return [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
 
 
 def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:
     programs = ordinary()
-    pooled = [one.source == POOL for one in programs]
-    assert {True, False} == {*pooled[:20]}, "programs of all sources are mixed"
+    assert {True, False} == {one.source == POOL for one in programs[:20]}, "programs of all sources are mixed"
     drawn, by_chance = (
-        {(name, key, repr(value)) for one in ordered[: len(programs) // 4] for name, args in one.steps for key, value in args.items()}
-        for ordered in (programs, sorted(programs, key=lambda one: repr(one.steps)))
+        {(name, key, repr(value)) for one in first for name, args in one.steps for key, value in args.items()}
+        for first in ([one for one in chosen if one.source == POOL][:50] for chosen in (programs, ordinary(plain=True)))
     )
-    assert len(drawn) > len(by_chance)
+    assert len(drawn) > 1.1 * len(by_chance)
 
 
 def test_each_optional_field_of_a_send_is_left_out_alone_and_early() -> None:

@@ -19,7 +19,7 @@ from rocketproof_properties.generators.wire import QUEUES
 from rocketproof_properties.steps.call import Context, Stored
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
-from rocketproof_properties.validation.stages import stages_of
+from rocketproof_properties.validation.stages import FIRST, stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = Choice("P494", 300, 7, configure=True, start=True, end=True)
@@ -93,6 +93,21 @@ def test_some_programs_that_end_a_process_come_first_and_none_twice() -> None:
     performed = [one for stage in stages for group in stage.values() for one in group]
     assert sorted(one.number for one in performed) == [*range(1, 601)]
     assert stages_of({ENDED: groups[ENDED]}) == [{ENDED: groups[ENDED]}]
+
+
+def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
+    groups: dict[str, list[Program]] = {}
+    for one in generate(replace(EVERYTHING, count=1200)):
+        groups.setdefault(one.needs, []).append(one)
+    stages = stages_of(groups)
+    with_nothing = [number for number, stage in enumerate(stages) if "" in stage]
+    assert with_nothing[-1] == len(stages) - 1 and [*stages[-1]] == [""]
+    assert len(stages[with_nothing[0]][""]) == FIRST
+    assert [one for stage in stages for one in stage.get("", ())] == groups[""]
+    assert {*groups} == {needs for stage in stages for needs in stage}
+    few = {"": groups[""][: 2 * FIRST - 1], **{needs: group for needs, group in groups.items() if needs}}
+    assert len([stage for stage in stages_of(few) if "" in stage]) == 1
+    assert stages_of({"": groups[""]}) == [{"": groups[""]}]
 
 
 def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> None:

@@ -12,7 +12,7 @@ from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.vocabulary import EVERY
 from .phrase import Phrase, Values, formed, many, one
-from .settings import ASKED, READ_ONLY
+from .settings import ASKED, READ_ONLY, WRITE_ONLY
 from .strategies import NAMES, ODD_NAMES
 from .wire import LONGEST_WAIT
 
@@ -183,6 +183,8 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     many("a record given up", ("send", ANY), ("back", {**_BACK, "level": (-1,), "record": (0, 1)})),
     many("a record given up without its topic", ("send", ANY), ("back", {"level": (-1,), "named": (False,), "group": ("g", "h")})),
     many("a record given back", ("send", ANY), ("back", {**_BACK, "level": (0, 1, 3)}), lasting=True),
+    many("a topic where nobody may write", ("topic", {**TOPIC, "topic": ("A",), "perm": (2, 6, 1, 7, 0)}), needs=READ_ONLY),
+    many("a topic where nobody may read", ("topic", {**TOPIC, "topic": ("A",), "perm": (4, 6, 1, 7, 0)}), needs=WRITE_ONLY),
     many("a record given back to who may not write", ("send", ANY), ("back", {**_BACK, "level": (-1, 0)}), needs=READ_ONLY),
     one("back", {"offset": (-1, 10**9, 2**40), "group": ("g",)}, name="a place given back"),
     # transactions

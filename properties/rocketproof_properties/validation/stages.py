@@ -9,6 +9,9 @@ from ..generators import settings
 from ..generators.programs import Program
 from ..generators.settings import ENDED, FLUSHED, LARGE
 
+FIRST: Final = 250
+"""Of programs that need nothing so many come before those with settings, where there are twice as many: a run that ends early has tried
+most settings then. The others come last."""
 EARLY: Final = 4
 """One in so many programs behind which a process ends comes before all others, and each that waits for a question on such a broker."""
 
@@ -17,6 +20,9 @@ def stages_of(groups: Mapping[str, Sequence[Program]]) -> list[dict[str, Sequenc
     """What is performed on one target after the other: the programs of each configuration. Some of those that have a broker for themselves
     come first, and those with the largest messages behind them: they take long, and what they show nobody should have to wait for."""
     found = [{needs: groups[needs] for needs in stage} for stage in settings.stages(groups)]
+    plain = groups.get("", ())
+    if len(plain) >= 2 * FIRST and len(found) > 1:
+        return [*stages_of({**groups, "": plain[:FIRST]}), {"": plain[FIRST:]}]
     found.sort(key=lambda stage: not {LARGE, FLUSHED} & stage.keys())
     ending = [one for one in groups.get(ENDED, ()) if not one.waits]
     asking = [one for one in groups.get(ENDED, ()) if one.waits]

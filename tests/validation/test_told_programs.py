@@ -29,6 +29,7 @@ from rocketproof_properties.generators.boundaries import BOUNDARIES
 from rocketproof_properties.generators.pool import PHRASES
 from rocketproof_properties.generators.settings import ASKED, ENDED, STARTED
 from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.patches.patch import Text, prepare
 from rocketproof_properties.runs import client
 from rocketproof_properties.runs.parsed import Other, load
 from rocketproof_properties.runs.recording import KEPT
@@ -156,6 +157,26 @@ def test_a_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path
     assert "reference" in found.by and not found.findings and not found.unconfirmed
     (question,) = (one for one in load(found.path).items if isinstance(one, Other) and one.op == "question")
     assert question.value["code"] == CHECK_TRANSACTION_STATE and question.value["fields"]["commitLogOffset"]
+
+
+OFTEN = "a half message that is asked about as often as may be"
+
+
+@pytest.mark.behaviour("TRX-05")
+def test_a_half_message_is_asked_about_as_often_as_may_be(asking: Deployment, tmp_path: Path) -> None:
+    found = judged(asking, tmp_path, *ordinary(OFTEN))
+    assert "reference" in found.by and not found.findings and not found.unconfirmed
+    *_, last = (one.value["asked"] for one in load(found.path).items if isinstance(one, Other) and one.op == "checked")
+    assert last == ["2"]  # a step has waited for the first question
+
+
+@pytest.mark.parametrize("wrong", ["times > ", "times - 7 >="], ids=["once more", "for ever"])
+def test_who_asks_more_often_is_found(wrong: str, asking: Deployment, tmp_path: Path) -> None:
+    profile = asking.name.partition(":")[2]
+    planted = Text(f"{HalfQueueRound.__module__}:HalfQueueRound._asked_often_enough", "times >=", wrong)
+    with prepare([planted]).applied(), InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
+        path = performed(own, tmp_path, *ordinary(OFTEN))
+    assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
 
 
 @pytest.mark.parametrize("what", ABOUT_HALVES)

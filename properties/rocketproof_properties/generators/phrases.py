@@ -213,6 +213,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         ("end", {"commit": (True, False), "one_way": (False,)}), ("checked", {}),
         lasting=True, needs=ASKED,
     ),
+    many(
+        "a half message that is asked about as often as may be", ("heartbeat", {"group": ("producers",)}), ("send", {**ANY, **HALF}),
+        ("question", {}), ("checked", {}), ("checked", {}), ("checked", {}), lasting=True, needs=ASKED,
+    ),
     # topics and groups
     one("topic", TOPIC),
     many(

@@ -81,7 +81,7 @@ class Reference:
             if isinstance(item, Other) and item.op == "question":
                 yield from self._questioned(item)
             elif isinstance(item, Other) and item.op == "checked":
-                yield from _checked(item)
+                yield from _checked(item, self.followed.broker.settings.transaction_check_max)
             elif isinstance(item, Other) and item.op == "notified":
                 yield from self._notified(item)
             elif isinstance(item, Other):
@@ -272,9 +272,12 @@ class Reference:
         return later is not None and later.op == "route" and later.fields == asked.fields
 
 
-def _checked(item: Other) -> Iterator[Difference]:
+def _checked(item: Other, most_checks: int) -> Iterator[Difference]:
     """How far the check of half messages is, which has had the time to come as far as its queues were long, and can be no further than they
-    are long now (TRX-05)."""
+    are long now; and how often it has asked about a message (TRX-05)."""
+    for times in item.value.get("asked", ()):
+        if not times.isdecimal() or not 0 < int(times) <= most_checks:
+            yield Difference("checked", times, f"between 1 and {most_checks}", f"event {item.seq} (checked)", item.seq)
     for topic, far in item.value.get("reached", {}).items():
         least, most = item.value["before"][topic], item.value["after"][topic]
         if least is not None and most is not None and not least <= (far or 0) <= most:

@@ -13,9 +13,11 @@ from typing import Any, Final
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
+from rocketproof_impl.store import record as records
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
 from rocketproof_protocol.groups import CHECK_GROUP
+from rocketproof_protocol.properties import CHECK_TIMES
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.operations import STRAY
 
@@ -138,8 +140,8 @@ class Client:
         self._recording.add("info", self.process, event, told)
 
     def _wait_for_check(self) -> None:
-        """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, and how long
-        they were before and are behind that."""
+        """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, how long they
+        were before and are behind that, and how often the messages that this client was asked about were by then."""
         broker, told = self._context.broker, dict[str, Any](at=wall())
         time.sleep(DISPATCHING)  # what was stored last is in its queue then, and the check has to come to it
         try:
@@ -157,7 +159,19 @@ class Client:
                 told |= {"before": before, "reached": reached, "after": read("max_offset")}
         except RemotingError as error:
             told["error"] = worded(error)
+        told["asked"] = self._asked_times()
         self._recording.add("info", self.process, "checked", {**told, "client": self.process})
+
+    def _asked_times(self) -> list[str]:
+        """Of each question that came to this client and that no step has waited for, the number of checks that its message has."""
+        line = self._lines.get(self._context.broker)
+        if line is None:
+            return []
+        with suppress(RemotingError):
+            line.listen(LATE)
+        exact = self._context.profile.exact_properties
+        messages = (records.decode(one.body or b"", exact=exact) for one in line.strays if _is_question(one))
+        return [one.properties.get(CHECK_TIMES, "") for one in messages if one is not None]
 
     def _end_process(self) -> None:
         """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""

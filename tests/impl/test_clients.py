@@ -96,13 +96,14 @@ def test_each_beat_prolongs_a_clients_time() -> None:
     assert stand.broker.scan_clients() == []
 
 
-def test_producers_of_a_group_take_turns() -> None:
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_producers_of_a_group_take_turns(count: int) -> None:
     producers = ProducerManager(SimulatedClock())
-    channels = [FakeChannel() for _ in range(3)]
+    channels = [FakeChannel() for _ in range(count)]
     for channel in channels:
         producers.register("p", ClientChannelInfo(channel, "id", "JAVA", 1, 0))
-    found = [producers.available_channel("p") for _ in range(6)]
-    assert found[:3] == found[3:] and {id(each) for each in found} == {id(each) for each in channels}
+    found = [producers.available_channel("p") for _ in range(2 * count)]
+    assert found[:count] == found[count:] and {id(each) for each in found} == {id(each) for each in channels}
     assert producers.available_channel("nosuch") is None
     for channel in channels:
         producers.channel_closed(channel)

@@ -11,9 +11,11 @@ from sending import Stand, send_request
 from simulated import fields_of, present
 from storing import real_messages
 
-from rocketproof_impl.broker.operations import GatheredOperations
+from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.broker.operations import INTERVAL_MILLIS, GatheredOperations
 from rocketproof_impl.broker.transaction import committed, operation
 from rocketproof_impl.message import Message, parse_properties
+from rocketproof_impl.periodic import drive
 from rocketproof_impl.remoting.command import NOT_SET, Command
 from rocketproof_impl.remoting.headers import EndTransactionRequestHeader
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
@@ -207,6 +209,17 @@ def test_where_ends_are_gathered_one_record_of_a_queue_tells_of_all() -> None:
     stand.scheduler.complete(gathered.write())
     assert [(one.topic, one.queue_id, one.body) for one in stand.stored()] == [(OP_HALF_TOPIC, 0, b"2,1,"), (OP_HALF_TOPIC, 1, b"5,")]
     assert {one.born_host for one in stand.stored()} == {("127.0.0.1", 10911)}
+
+
+@behaviour("TRX-05")
+def test_ends_that_are_gathered_are_written_when_their_time_is_over() -> None:
+    stand = prepared("P533")
+    assert answered(end(stand)) == (SUCCESS, None)
+    drive(stand.scheduler, stand.broker, Broker.PERIODIC)
+    stand.scheduler.advance(INTERVAL_MILLIS - 1)
+    assert [one.topic for one in stand.stored()] == [HALF_TOPIC, "T"]
+    stand.scheduler.advance(1)
+    assert [one.topic for one in stand.stored()] == [HALF_TOPIC, "T", OP_HALF_TOPIC]
 
 
 @with_half

@@ -14,6 +14,8 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
@@ -216,6 +218,16 @@ def test_nobody_is_asked_where_nobody_is() -> None:
     assert len(stand.halves()) == 2
 
 
+def test_where_nobody_is_the_round_goes_on_to_the_next_half_message() -> None:
+    stand = Checked()
+    for body in (b"a", b"b"):
+        stand.half(body)
+    stand.broker.channel_closed(stand.producer)
+    assert stand.round() == []
+    assert [half.body for half in stand.halves()] == [b"a", b"b", b"a", b"b"]
+    assert stand.offsets() == (2, None)
+
+
 def test_a_message_without_a_way_back_is_not_asked_for() -> None:
     stand = Checked()
     message = Message(HALF_TOPIC, body=b"x", properties_text="PGROUP\x01pg\x02")
@@ -232,6 +244,13 @@ def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
     assert stand.round() == []
     assert 60_000 < stand.clock.now() - began < 62_000
     assert stand.offsets() == (None, None)
+
+
+def test_a_round_makes_the_half_topic_with_one_queue_to_read_and_write() -> None:
+    stand = Checked()
+    assert HALF_TOPIC not in stand.known()
+    assert stand.round() == []
+    assert stand.broker.topics.table[HALF_TOPIC] == TopicConfig(HALF_TOPIC, 1, 1, READ | WRITE, topic_sys_flag=0)
 
 
 def test_what_is_not_an_operation_record_is_passed_over() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from marks import behaviour
-from sending import Stand
+from sending import FakeChannel, Stand
 from simulated import fields_of, present
 
 from rocketproof_impl.broker.broker import Broker
@@ -18,6 +18,7 @@ from rocketproof_impl.periodic import drive
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ConsumeQueue, Entry
+from rocketproof_impl.store.reading import MOST_BYTES
 
 FOUND, SYSTEM_BUSY, NOT_FOUND, RETRY, MOVED = 0, 2, 19, 20, 21
 CONSUMER: dict[str, Any] = {
@@ -173,6 +174,17 @@ def test_one_answer_is_bounded_by_number_and_size() -> None:
     assert len(stand.bodies(topic="L")) == 1
 
 
+@pytest.mark.parametrize(("beyond", "given"), [(0, 2), (1, 1)])
+def test_the_records_of_one_answer_have_exactly_so_many_bytes_at_most(beyond: int, given: int) -> None:
+    stand = Consumer()
+    stand.send(body=b"")
+    empty = stand.last().store_size
+    for size in (MOST_BYTES // 2, MOST_BYTES // 2 + beyond):
+        stand.send(body=bytes(size - empty))
+    stand.broker.store.dispatch()
+    assert len(stand.bodies(queueOffset=1)) == given
+
+
 def test_a_pull_does_not_go_beyond_its_file_of_the_queue() -> None:
     stand = Consumer(mapped_file_size_consume_queue=60)
     stand.fill("A", "B", "C", "D", "E")
@@ -196,9 +208,12 @@ def test_what_the_log_has_not_any_more_is_passed_over() -> None:
     stand.fill("A")
     queue, entry = stand.first_entry()
     queue.put(1, entry._replace(physical_offset=1 << 30))
-    assert stand.bodies() == [b"A"]
     answer = stand.pull(queueOffset=1)
     assert (answer.code, answer.remark) == (RETRY, "MESSAGE_WAS_REMOVING")
+    assert (stand.pull().code, stand.bodies()) == (FOUND, [b"A"])
+    queue.max_physical_offset = 0  # so that it takes an earlier record
+    queue.put(2, entry)
+    assert (stand.pull().code, stand.bodies()) == (FOUND, [b"A", b"A"])
 
 
 # Refusals
@@ -373,6 +388,19 @@ def test_only_who_may_wait_waits_and_only_while_it_is_connected() -> None:
     stand.broker.channel_closed(stand.channel)
     stand.fill("B")
     assert [answer.opaque for answer in stand.channel.written] == [1]
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_lost_connection_takes_its_own_pulls_along_and_no_others(left: int) -> None:
+    stand = Consumer()
+    stand.fill("A")
+    channels = [FakeChannel(), FakeChannel()]
+    for channel in channels:
+        stand.broker.receive(channel, command(**WAITING))
+    stand.scheduler.settle()
+    stand.broker.channel_closed(channels.pop(1 - left))
+    stand.fill("B")
+    assert [bodies(answer) for answer in channels[0].written] == [[b"B"]]
 
 
 @pytest.mark.parametrize(("profile", "answers"), [("P494", 1), ("P500", 1), ("P510", 0), ("P533", 0)])

@@ -152,6 +152,13 @@ def test_settings_change_at_run_time() -> None:
     assert stand.call(25).code == 0
 
 
+def test_name_servers_are_set_with_semicolons_between_them() -> None:
+    stand = Stand()
+    assert stand.call(25, b"namesrvAddr=h:1;i:2;;j:3;").code == 0
+    assert stand.settings.name_servers == ("h:1", "i:2", "j:3")
+    assert properties_of((stand.call(26).body or b"").decode())["namesrvAddr"] == "h:1;i:2;j:3"
+
+
 def test_settings_that_are_no_utf_8_are_passed_over() -> None:
     stand = Stand()
     assert stand.call(25, b"\xff=1\nslaveTimeout=8\n").code == 0

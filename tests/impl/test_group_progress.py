@@ -49,8 +49,9 @@ def test_a_group_that_wants_no_zero_gets_none_where_a_release_asks(profile: str,
     wants_none = ("setZeroIfNotFound", "false")
     assert progress(at, altered=wants_none) == first
     assert progress(at, altered=("setZeroIfNotFound", "true")) == (SUCCESS, "0")
-    at.ask(plain("commit", topic="T", group="cg", offset=5))
-    assert progress(at, altered=wants_none) == (SUCCESS, "5")
+    for told in (5, 0):  # a zero that the group told is none that is set
+        at.ask(plain("commit", topic="T", group="cg", offset=told))
+        assert progress(at, altered=wants_none) == (SUCCESS, str(told))
 
 
 def test_a_group_without_a_beginning_is_told_why_there_is_none() -> None:
@@ -95,3 +96,11 @@ def test_a_commit_that_lacks_a_number_is_told_which_and_in_5_0_0_an_exception(pr
     assert (answer.remark or "").startswith(f"{called} is null, topic is T" if names else "java.lang.NullPointerException")
     assert at.ask(plain("commit", topic="nowhere", group="cg", without=field)).code == TOPIC_NOT_EXIST
     assert at.broker.offsets.table == {}
+
+
+def test_a_commit_that_is_refused_has_an_empty_header() -> None:
+    at = stand("P533")
+    for changed in ({"topic": "nowhere"}, {"group": "nobody"}, {"without": "queueId"}):
+        answer = at.ask(plain("commit", **{"topic": "T", "group": "cg", **changed}))
+        assert answer.code != SUCCESS
+        assert answer.ext_fields == {}

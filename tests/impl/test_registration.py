@@ -211,6 +211,16 @@ def test_a_template_changed_in_place_is_not_registered() -> None:
     assert bench.server.codes == [QUERY_DATA_VERSION]
 
 
+@behaviour("TCM-30", "NS-09")
+def test_an_administrators_change_is_registered_whatever_version_the_name_server_has() -> None:
+    bench = Bench()
+    config = TopicConfig("T")
+    bench.topics.update(config)
+    bench.server.version, bench.server.changed = bench.version(), "false"
+    bench.scheduler.complete(bench.registration.register_updated(config))
+    assert bench.server.codes == [REGISTER_BROKER]
+
+
 @behaviour("NS-09")
 def test_one_name_server_with_another_version_is_enough() -> None:
     bench = Bench(FIRST, SECOND)

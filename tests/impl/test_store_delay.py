@@ -38,6 +38,16 @@ def test_a_message_is_delivered_after_its_level_or_the_last_one(level: int) -> N
     assert stand.store.schedule.offsets == {kept: 1}
 
 
+@behaviour("REC-05")
+@pytest.mark.parametrize("level", range(1, 19))
+def test_a_message_is_not_due_in_the_millisecond_in_which_it_is_stored(level: int) -> None:
+    """Its time is as far ahead as its level allows, and no further."""
+    stand = Stand()
+    stand.put(delayed(level))
+    stand.store.dispatch()
+    assert stand.deliver() == 0
+
+
 @behaviour("REC-05", "CL-09", "APP-10", "INV-45", "M-93")
 @either
 def test_what_is_delivered_is_a_new_record_under_its_own_topic(profile: str) -> None:

@@ -148,6 +148,18 @@ def test_a_full_file_is_followed_by_another_and_is_safe_then() -> None:
 
 
 @behaviour("REC-04", "REC-02")
+def test_what_the_file_before_has_the_next_does_not_get_again() -> None:
+    at = stand(limit=3)
+    places = [put(at, key) for key in "ab"]
+    put(at)  # begins the next file
+    _, second = at.store.index.files
+    assert (second.header.begin_physical_offset, second.header.end_physical_offset) == (places[1], places[1])
+    at.store.dispatched_to = 0
+    at.store.dispatch()
+    assert query(at, "a") == [places[0]]
+
+
+@behaviour("REC-04", "REC-02")
 def test_what_the_last_file_has_it_does_not_get_again() -> None:
     at = stand()
     put(at, "a")

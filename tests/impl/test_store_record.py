@@ -171,6 +171,18 @@ def test_a_damaged_record_is_not_whole(at: int) -> None:
     assert not record.is_whole(bytes(data))
 
 
+@behaviour("REC-01")
+def test_a_reader_tells_a_whole_record_from_one_whose_lengths_do_not_add_up() -> None:
+    data = whole()
+    assert record.shape(bytes(data)) is record.Shape.WHOLE
+    data[8] ^= 1
+    assert record.shape(bytes(data)) is record.Shape.WHOLE, "the checksum is not a length"
+    assert record.shape(bytes(data) + b"x") is record.Shape.UNEQUAL
+    assert record.shape(bytes(data[:-1])) is record.Shape.UNREADABLE
+    data[3] ^= 1
+    assert record.shape(bytes(data)) is record.Shape.UNEQUAL
+
+
 @behaviour("REC-02")
 def test_what_the_checks_do_not_cover_is_not_noticed() -> None:
     """Nothing sums up the fixed places, the topic or the properties."""

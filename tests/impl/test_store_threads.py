@@ -13,6 +13,7 @@ from storing import Stand, message, sized
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.store.checkpoint import StoreCheckpoint
 from rocketproof_impl.store.flushing import CommitRealTimeService, FlushRealTimeService, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.tasks import Future
@@ -429,6 +430,43 @@ def test_a_pool_loses_what_was_not_committed() -> None:
     stand.put(message())
     stand.scheduler.kill(stand.tasks)
     assert len(list(stand.reopen().store.records())) == 1
+
+
+# The checkpoint
+
+
+@behaviour("FLU-05", "REC-02")
+def test_after_a_flush_the_checkpoint_has_the_time_of_the_last_message() -> None:
+    stand = Running()
+    stand.put(message())
+    stand.scheduler.advance(100)
+    stored = stand.clock.now()
+    stand.put(message())
+    stand.scheduler.advance(399)
+    assert stand.store.checkpoint.physic_msg_timestamp == 0
+    stand.scheduler.advance(1)
+    assert stand.store.checkpoint.physic_msg_timestamp == stored
+
+
+@behaviour("REC-02")
+def test_the_checkpoint_is_written_once_all_queues_are_flushed_and_not_after_a_flush_by_pages() -> None:
+    stand = Running()
+
+    def written() -> int:
+        found = StoreCheckpoint(stand.disk, "store/checkpoint")
+        found.load()
+        return found.physic_msg_timestamp
+
+    first = stand.clock.now()
+    stand.put(message())
+    stand.scheduler.advance(1000)
+    assert written() == first
+    second = stand.clock.now()
+    stand.put(message())
+    stand.scheduler.advance(59_999)
+    assert (stand.store.checkpoint.physic_msg_timestamp, written()) == (second, first)
+    stand.scheduler.advance(1)
+    assert written() == second
 
 
 # Dispatch and the consume queues

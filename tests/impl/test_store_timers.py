@@ -155,6 +155,17 @@ def test_what_could_not_be_put_is_tried_again() -> None:
     assert delivered(stand) == ["first", "second"]
 
 
+@behaviour("REC-05")
+@pytest.mark.parametrize("timed_flush", [False, True])
+@pytest.mark.parametrize(("wheel", "found"), [(True, ["U"]), (False, [])])
+def test_a_wheel_that_is_turned_off_delivers_nothing(wheel: bool, found: list[str], timed_flush: bool) -> None:
+    stand = bench(flush_commit_log_timed=timed_flush)
+    timed(stand, TIMER_DELAY_SEC=1)
+    stand.scheduler.advance(5000)
+    stand.settings.timer_wheel_enable = wheel
+    assert delivered(stand) == found
+
+
 @behaviour("HAZ-54")
 def test_a_transactions_message_with_a_time_comes_back_into_the_half_topic() -> None:
     stand = bench()

@@ -14,8 +14,11 @@ from rocketproof_impl.producer.errors import NO_NAME_SERVER_EXCEPTION, NOT_FOUND
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo, publish_info, route_changed
 from rocketproof_impl.producer.settings import ProducerSettings
+from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData
+from rocketproof_impl.simulator.network import SimulatedChannel
 from rocketproof_impl.tasks import Interrupted
+from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 
@@ -148,6 +151,36 @@ def test_a_topic_that_the_name_server_does_not_know_keeps_its_route(field: Field
     assert field.run(producer.update_route("T")) is True
     assert queues(find(field, producer)) == [("broker-a", queue_id) for queue_id in range(4)]
     assert producer.client.find_broker_address_in_publish("broker-b") == B, "its address stays known"
+
+
+@behaviour("CLI-17")
+def test_a_refusal_has_the_remark_and_the_code_of_the_answer(field: Field) -> None:
+    with pytest.raises(ClientError) as caught:
+        field.run(field.producer().client._topic_route("T"))
+    assert (caught.value.message, caught.value.code) == ("unknown", TOPIC_NOT_EXIST)
+
+
+class RoutesNowhere:
+    """A name server whose good answers have this for a body."""
+
+    def __init__(self, body: bytes | None) -> None:
+        self.body = body
+
+    def receive(self, channel: SimulatedChannel, command: Command) -> None:
+        answer = response_to(command)
+        answer.code, answer.remark, answer.body = SUCCESS, None, self.body
+        channel.write(answer)
+
+
+@behaviour("CLI-17")
+@pytest.mark.parametrize("body", [None, b""])
+def test_a_good_answer_without_a_route_is_swallowed_too(field: Field, body: bytes | None) -> None:
+    producer = field.producer()
+    field.server.routes["T"] = route(("broker-a", 1, 1, 6))
+    info = find(field, producer)
+    field.network.listen(NAME_SERVER, RoutesNowhere(body))
+    assert field.run(producer.update_route("T")) is False
+    assert producer.topic_publish_info_table["T"] is info
 
 
 @behaviour("CLI-17")

@@ -177,6 +177,16 @@ def test_if_nobody_is_available_a_cached_queue_is_overwritten() -> None:
     assert faults.mode.items["broker-b"].current_latency == 10
 
 
+@behaviour("CLI-25", "HAZ-27")
+def test_if_nobody_is_available_a_broker_with_a_single_queue_is_as_good_as_others() -> None:
+    faults = Faults()
+    info = info_of(a=1, b=2)
+    faults.mode.update("broker-a", 10, isolation=True)
+    faults.mode.update("broker-b", 20, isolation=True)
+    assert faults.choose(info) == "a0"
+    assert set(faults.mode.items) == {"broker-a", "broker-b"}, "it has not left the route"
+
+
 @behaviour("CLI-25")
 def test_the_better_half_is_picked_from() -> None:
     """Available before unavailable, then the faster, then the one that comes back sooner."""

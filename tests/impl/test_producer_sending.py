@@ -13,7 +13,7 @@ from simulated import present
 
 from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.producer import errors
-from rocketproof_impl.producer.draft import Draft
+from rocketproof_impl.producer.draft import Draft, batch_of
 from rocketproof_impl.producer.errors import BrokerError, ClientError, TooMuchRequest
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
@@ -669,6 +669,14 @@ def test_a_message_has_one_unique_key_for_good(field: Field) -> None:
     assert send(field, producer, Message("T", body=b"x")).msg_id != key
 
 
+def test_a_unique_key_tells_when_it_was_made(field: Field) -> None:
+    """By the lower 32 bits of the time, which begin again from 0 after seven weeks."""
+    client = field.producer().client
+    for now in (0x123_FFFF_FFFF, 0x124_0000_0000, 0x124_0ABC_DEF0):
+        field.clock.time = now
+        assert int(client.unique_id()[20:28], 16) == now % (1 << 32)
+
+
 @behaviour("CLI-34")
 def test_each_attempt_has_its_own_queue_and_time_and_the_same_body_flag_and_counts(field: Field) -> None:
     counts = {"RECONSUME_TIME": "5", "MAX_RECONSUME_TIMES": "7"}
@@ -719,6 +727,13 @@ def test_messages_that_cannot_go_together(field: Field) -> None:
             field.run(producer.send_batch(messages))
     with pytest.raises(ClientError, match="service state not OK"):
         field.run(field.new("other").send_batch([one]))
+
+
+@behaviour("CLI-35")
+def test_a_message_without_a_body_lies_in_a_batch_as_one_of_no_bytes() -> None:
+    """A producer refuses both; who makes a body for a broker does not."""
+    without, empty = (batch_of([Message("T", body=body, flag=3), Message("T", body=b"x")], lambda: "U") for body in (None, b""))
+    assert without.body == empty.body
 
 
 @behaviour("CLI-34", "CLI-35")

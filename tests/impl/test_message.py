@@ -3,7 +3,7 @@
 import pytest
 from marks import behaviour
 
-from rocketproof_impl.message import parse_properties, properties_text
+from rocketproof_impl.message import Message, parse_properties, properties_text
 
 
 @behaviour("SEND-26")
@@ -66,3 +66,11 @@ def test_a_property_that_was_taken_out_and_put_back_comes_last_of_its_slot() -> 
     assert properties_text(properties, trailing=False) == "CLUSTER\x01c\x02UNIQ_KEY\x01U"
     properties["CLUSTER"] = "d"  # another value keeps the place
     assert properties_text(properties, trailing=False) == "CLUSTER\x01d\x02UNIQ_KEY\x01U"
+
+
+def test_what_is_done_to_the_properties_of_a_copy_is_not_done_to_the_message() -> None:
+    message = Message("T", properties={"TAGS": "t"})
+    copied = message.copy()
+    assert copied == message
+    copied.properties["KEYS"] = "k"
+    assert message.properties == {"TAGS": "t"}

@@ -366,6 +366,13 @@ def test_filter_servers_are_listed_by_address(server: NameServer) -> None:
     assert server.filter_server_table == {}
 
 
+@behaviour("NS-06")
+@pytest.mark.parametrize("more", [b"", b',"filterServerTable":null'])
+def test_a_route_that_tells_of_no_filter_servers_has_none(more: bytes) -> None:
+    route = decode_route(b'{"brokerDatas":[],"queueDatas":[]%b}' % more)
+    assert route.copy() == route == TopicRouteData([], [])
+
+
 def test_a_route_survives_its_json() -> None:
     route = TopicRouteData(
         [QueueData("broker-b", 1, 2, 6, 3), QueueData("broker-a", 4, 5, 4)], [BrokerData("c", "broker-a", {0: A, 10: B, 2: "x"})]

@@ -9,18 +9,21 @@ small and on this machine. They can be set otherwise like any other.
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from rocketproof_profiles import PAIR, PROFILES
+from rocketproof_protocol.flags import READ, WRITE
 
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, Target
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, Target, TargetError
 from .javaprograms import QUICK
 from .ports import AROUND_BROKER, HOST, Addresses
-from .processes import Launch, Processes, opened
+from .processes import Launch, Processes, configure, opened
 
 _SETTINGS = {
     "brokerClusterName": "DefaultCluster",
@@ -48,6 +51,9 @@ _FLAGS = (
     "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
     "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
 )
+_PERMISSION: Final = "brokerPermission"
+_REGISTERS: Final = 0.5
+"""Seconds in which a broker that answers has registered, if it does so before its first ten seconds are over."""
 _NAME_SERVER = "org.apache.rocketmq.namesrv.NamesrvStartup"
 _BROKER = "org.apache.rocketmq.broker.BrokerStartup"
 _LOGBACK = """<configuration>
@@ -162,7 +168,7 @@ class _Builder:
             return self._launch(home, version, _NAME_SERVER, lambda: name_server_ready(address))
         settings = self._settings(running, part)
         _write_properties(home / "server.conf", settings)
-        return self._launch(home, version, _BROKER, lambda: broker_ready(running, part, settings))
+        return self._launch(home, version, _BROKER, _Registering(running, part, settings))
 
     def _settings(self, running: Processes, part: str) -> dict[str, str]:
         store = running.store_folder(part)
@@ -210,6 +216,30 @@ def name_server_ready(address: str) -> None:
     """It answers; that it knows no broker yet is as it should be."""
     with contextlib.suppress(probe.NoBrokers):
         probe.cluster(address)
+
+
+class _Registering:
+    """The same as `broker_ready`, and a broker is brought to register that has not done it by itself.
+
+    From 5.1.1 on a broker registers with the name servers that it has found by then, and looks for them in another thread. One that starts
+    quickly has found none, and registers ten seconds later; it does so at once when its permission is set, though to what it was.
+    """
+
+    def __init__(self, running: Processes, part: str, settings: Mapping[str, str]) -> None:
+        self._running, self._part, self._settings = running, part, settings
+        self._answers: float | None = None
+
+    def __call__(self) -> None:
+        try:
+            broker_ready(self._running, self._part, self._settings)
+        except probe.NoBrokers:
+            now = time.monotonic()
+            self._answers = self._answers or now
+            if now - self._answers > _REGISTERS:
+                self._answers = math.inf
+                with contextlib.suppress(TargetError):
+                    configure(self._running.brokers[self._part], {_PERMISSION: self._settings.get(_PERMISSION, str(READ | WRITE))})
+            raise
 
 
 def broker_ready(running: Processes, part: str, settings: Mapping[str, str]) -> None:

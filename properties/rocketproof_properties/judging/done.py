@@ -101,7 +101,8 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
         yield sent
         if one.op in SENDS:
             found = places(one.answer.get("fields") or {})
-            end = found[0] + records_bytes(sent) if found and not lasts([(one.op, dict(one.fields))]) else None
+            plain = not lasts([(one.op, dict(one.fields))])  # what comes later is stored in another record
+            end = found[0] + records_bytes(sent) if found and plain else None
 
 
 def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> Done:

@@ -30,7 +30,7 @@ from ..catalogue import conditions as about
 from ..steps.call import Call, Context
 from ..steps.names import Names
 from ..steps.requests import ITEM, batch_items
-from ..steps.sizes import added_length, batch_length, half_length, item_length, overhead, stored_length
+from ..steps.sizes import added_length, batch_length, half_length, item_length, left_of_file, overhead, stored_length
 from .settings import ALONE, ENDED, SMALL_FILE
 
 SIDES: Final = {-1: "below", 0: "at", 1: "above"}
@@ -422,7 +422,7 @@ def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster", free: in
 
 def end_behind(end: int, size: int, file_size: int) -> int:
     """Where a log ends whose next records have so many bytes: those that leave no room for a blank are in the next file (APP-07)."""
-    free = file_size - end % file_size
+    free = left_of_file(end, file_size)
     return end + size if size + BLANK_SIZE <= free else end + free + size
 
 

@@ -17,6 +17,7 @@ from ..generators.settings import ALONE, settings_of
 from ..runs.client import places
 from ..runs.parsed import ParsedHistory
 from ..runs.recording import body_of
+from ..steps.sizes import left_of_file
 
 NO_ANSWER: Final = "one-way"
 LOST: Final = "no answer"
@@ -96,7 +97,7 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
     end: int | None = None
     for one in parsed.asked:
         size, version = (int(one.value.get(name) or 0) for name in ("bodySize", "version"))
-        free = None if end is None or not file_size else file_size - end % file_size
+        free = None if end is None or not file_size else left_of_file(end, file_size)
         sent = Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version, free)
         yield sent
         if one.op in SENDS:

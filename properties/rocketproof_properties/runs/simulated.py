@@ -26,6 +26,7 @@ from ..histories.history import History
 from ..steps.call import Call, Context, Stored
 from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
+from ..steps.sizes import left_of_file
 from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .exchanges import history_of_stores
 from .parsed import parse
@@ -67,7 +68,7 @@ class _StoreContext(Context):
     def free(self, to: str) -> int:
         node = self.deployment.node(to)
         size = node.settings.mapped_file_size_commit_log
-        return size - node.running.store.max_phy_offset % size
+        return left_of_file(node.running.store.max_phy_offset, size)
 
     def longest(self, to: str) -> int:
         return self.deployment.node(to).settings.max_message_size

@@ -14,7 +14,7 @@ from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.flags import PULL_SUSPENDS
 
 from .names import Names
-from .sizes import added_length, batch_length, overhead, stored_length
+from .sizes import added_length, batch_length, left_of_file, overhead, stored_length
 
 BORN: Final = 1_600_000_000_000
 BORN_OF_A_PROGRAM: Final = 1000  # more messages than a program sends
@@ -111,7 +111,7 @@ class Context:
     def free(self, to: str) -> int | None:
         """Bytes that the next record may take of its file, None where that is not known."""
         del to
-        return None if self.end is None or not self.file_size else self.file_size - self.end % self.file_size
+        return None if self.end is None or not self.file_size else left_of_file(self.end, self.file_size)
 
     def longest(self, to: str) -> int:
         """Bytes that a record may have."""

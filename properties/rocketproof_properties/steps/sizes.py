@@ -55,6 +55,11 @@ def overhead(topic: str, stored: int) -> int:
     return FIXED_SIZE + len(topic.encode()) + stored
 
 
+def left_of_file(end: int, file_size: int) -> int:
+    """Bytes from where a log ends to the end of its file."""
+    return file_size - end % file_size
+
+
 def added_length(
     text: str | None, profile: Profile, *, cluster: str = "DefaultCluster", region: str = "DefaultRegion", traced: bool = True
 ) -> int:

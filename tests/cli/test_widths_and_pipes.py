@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nonempty import nonempty
 from rocketproof_properties.cli import run
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -71,7 +72,7 @@ def test_lines_fit_the_width(
         tokens = (tokens[0], str(witnesses[0]), *tokens[2:])
     capsys.readouterr()
     widths = (20,) if tokens[0] in ("check", "judge", "requirements") else WIDTHS
-    for width in widths:
+    for width in nonempty(widths):
         monkeypatch.setenv("COLUMNS", str(width))
         assert run(list(tokens)) in (0, 1)
         printed = capsys.readouterr()

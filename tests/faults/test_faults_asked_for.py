@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nonempty import nonempty
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.served import Served
@@ -82,5 +83,5 @@ def test_the_catalogue_says_what_is_known_of_a_profile(claim: str, kind: str, br
 
 
 def test_every_claim_is_of_the_description() -> None:
-    for name, one in FAULT_CLAIMS.items():
+    for name, one in nonempty(FAULT_CLAIMS.items()):
         assert name == one.name and all(map(is_known, one.ids.split())) and one.sentence

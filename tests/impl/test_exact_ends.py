@@ -9,6 +9,7 @@ from simulated import present
 from storing import Stand, message
 from test_store_threads import Running
 
+from nonempty import nonempty
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.store.reput import STOP_PAUSE, ReputMessageService
 from rocketproof_impl.topic import TopicConfig
@@ -23,8 +24,8 @@ def test_a_stretch_of_the_log_has_the_records_that_begin_in_it() -> None:
     log = stand.store.commit_log
     places = [one.physical_offset for one in stand.store.records()]
     bounds = [*places, log.files.max_offset]
-    for start in places:
-        for end in {near for place in bounds for near in (place, place + 1)}:
+    for start in nonempty(places):
+        for end in nonempty({near for place in bounds for near in (place, place + 1)}):
             found = [one.physical_offset for _, one in log.records(start, end) if one is not None]
             assert found == [place for place in places if start <= place < end]
 

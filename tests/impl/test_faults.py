@@ -9,6 +9,7 @@ import pytest
 from marks import behaviour
 from storing import Stand, message
 
+from nonempty import nonempty
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.simulator.cluster import Cluster
@@ -52,7 +53,7 @@ def test_what_was_synced_stays() -> None:
         disk.sync()
         return disk
 
-    for metadata in METADATA:
+    for metadata in nonempty(METADATA):
         assert outcomes(make, "file", metadata).keys() == {b"old"}
         assert outcomes(make, "log", metadata).keys() == {bytes(4000) + b"x" * 500}
 
@@ -127,7 +128,7 @@ def test_what_was_forced_stays_and_of_the_rest_any_sector() -> None:
 
 
 def test_with_grains_of_a_page_no_page_is_torn() -> None:
-    for left in outcomes(lambda: mapped(forced=False), "log", grain=PAGE):
+    for left in nonempty(outcomes(lambda: mapped(forced=False), "log", grain=PAGE)):
         assert left is not None
         assert left[100:1100].count(b"b") in (0, 1000)
         assert left[2 * PAGE :].count(b"c") in (0, PAGE)

@@ -12,6 +12,7 @@ from marks import ALL_PROFILES, behaviour, every, later
 from sending import Stand, batch_request, send_request
 from simulated import fields_of
 
+from nonempty import nonempty
 from rocketproof_impl.broker.checking import topic_sys_flag
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.tasks import Pause
@@ -189,7 +190,7 @@ def test_each_answer_names_region_and_trace_switch(profile: str) -> None:
 def test_an_answer_has_the_opaque_of_its_request_and_not_the_marker_as_its_code() -> None:
     stand = Stand()
     requests = [send_request(), send_request(queue_id=9), send_request("a b"), send_request(code=10), batch_request()]
-    for opaque, request in enumerate(requests, 4711):
+    for opaque, request in nonempty(enumerate(requests, 4711)):
         request.opaque = opaque
         answer = stand.ask(request)
         assert answer.opaque == opaque

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nonempty import nonempty
 from rocketproof_model import Bool, Expr, Int, Model, ModelError, Record, after, free, implies, ite, rem
 from rocketproof_model.columns import ColumnProgram, compile_columns
 
@@ -112,7 +113,7 @@ def test_indices_that_depend_on_the_row() -> None:
     columns = {f"grid[{k},{n}]": np.full(20, 10 * k + n) for k in range(2) for n in range(3)}
     xs, ys = (part.ravel() for part in np.meshgrid(np.arange(-1, 3), np.arange(-1, 4)))
     answers = compile_columns(model.given(), {"at": grid[x, y], "in the second": grid[1, y]}).run({**columns, "x": xs, "y": ys})
-    for k, (i, j) in enumerate(zip(xs.tolist(), ys.tolist(), strict=True)):
+    for k, (i, j) in nonempty(enumerate(zip(xs.tolist(), ys.tolist(), strict=True))):
         inside = 0 <= i < 2 and 0 <= j < 3
         assert (answers["at"][k], answers.fault("at")[k]) == (10 * i + j if inside else 0, not inside)
         assert (answers["in the second"][k], answers.fault("in the second")[k]) == ((10 + j, False) if 0 <= j < 3 else (0, True))

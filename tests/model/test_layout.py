@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nonempty import nonempty
 from rocketproof_model import Bool, Enum, Int, Model, ModelError, SetOf
 from rocketproof_model.explicit.layout import layout
 
@@ -37,7 +38,7 @@ def test_fields_do_not_overlap(word_bits: int) -> None:
     places = layout(_mixed(), word_bits)
     taken = np.zeros(places.words, dtype=np.int64)
     taken[0] = 1 << places.present
-    for word, shift, mask in zip(places.slot_word, places.slot_shift, places.slot_mask, strict=True):
+    for word, shift, mask in nonempty(zip(places.slot_word, places.slot_shift, places.slot_mask, strict=True)):
         assert taken[word] & mask << shift == 0, f"a field at bit {shift} of word {word} overlaps another"
         taken[word] |= mask << shift
 

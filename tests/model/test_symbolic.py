@@ -8,6 +8,7 @@ import pytest
 import z3
 
 import routing
+from nonempty import nonempty
 from rocketproof_model import (
     Bool,
     EvaluationError,
@@ -94,7 +95,7 @@ def test_the_relation_has_exactly_the_interpreters_successors(name: str) -> None
     solver.add(relation.at(relation.step, 0))
     states = reachable_states(instance, 400)
     chosen = random.Random(1).sample(states, min(len(states), 60))
-    for state in chosen:
+    for state in nonempty(chosen):
         expected = {(Move(s.action.name, s.args), s.state) for s in successors(instance, state)}
         solver.push()
         solver.add(formula(relation.equals(0, state)))
@@ -127,7 +128,7 @@ def test_bounded_checking_never_says_holds_for_always() -> None:
     m.step("grows", after(m.variable("n")[()]) > m.variable("n")[()], "the counter grows")
     m.deadlock_free("runs", "the counter never stops", unless=m.variable("n")[()] == 2)
     m.reachable("high", m.variable("n")[()] == 3, "the counter gets to three")
-    for outcome in bounded(m.given(), depth=8):
+    for outcome in nonempty(bounded(m.given(), depth=8)):
         assert (outcome.verdict, outcome.reason, outcome.depth, outcome.witness) == ("unknown", "bound reached", 8, None)
 
 

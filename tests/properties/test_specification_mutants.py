@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nonempty import nonempty
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run as command
 from rocketproof_properties.mutants import arguments, results, run
@@ -162,12 +163,12 @@ def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None
     from rocketproof_model.specification import part
     from rocketproof_properties.mutants.instances import PARTS, scopes, spoilt
 
-    for name in PARTS:
-        for scope in scopes(name):
+    for name in nonempty(PARTS):
+        for scope in nonempty(scopes(name)):
             made = spoilt(scope).mutants.values()
             guards = {(mutant.action, mutant.guard) for mutant in made if mutant.guard}
             sets = {(mutant.action, mutant.sets) for mutant in made if mutant.sets}
-            for action in part(scope).model.actions:
+            for action in nonempty(part(scope).model.actions):
                 wanted = {(action.name, guard.name) for guard in action.guards if not guard.bound and guard.condition.op != "const"}
                 assert wanted <= guards
                 assert {(action.name, u.target.args[0].name) for u in action.updates if u.target.args[0].type.size > 1} <= sets

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from stored_rows import BASE, ROWS, SET_STEPS, SETTINGS, STEPS, Row
 
+from nonempty import nonempty
 from rocketproof_model import Expr
 from rocketproof_model.columns import compile_columns
 from rocketproof_model.interpreter import holds
@@ -80,7 +81,7 @@ def test_column_programs_decide_the_same_rows_alike(over: str) -> None:
     program = compile_columns(made, {rule.id: rule.claim.formula for rule in rules_over(over)})
     tables = [_table(made, [state(over, made, row) for row in rows]) for rows in ([c[2] for c in chosen], [c[3] for c in chosen])]
     answers = program.run(tables[0], tables[1])
-    for n, case in enumerate(chosen):
+    for n, case in nonempty(enumerate(chosen)):
         assert {rule.id for rule in rules_over(over) if not answers[rule.id][n]} == case[4]
 
 
@@ -114,7 +115,7 @@ def test_a_release_reads_writes_and_draws_as_those_of_its_age(
     profiles: tuple[str, ...], early_batches: bool, before_49: bool, below_zero: bool
 ) -> None:
     """A store of 4.5.2 with a second byte 1 in its tags, a dead letter of a first send-back and 60 drawn queues shows it."""
-    for name in profiles:
+    for name in nonempty(profiles):
         given = settings(name)
         assert [given[age] for age in ("early_batches", "before_49", "below_zero")] == [early_batches, before_49, below_zero]
 
@@ -157,7 +158,7 @@ def _instead(formula: Expr, old: Expr, new: Expr) -> Expr:
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 def test_a_spoilt_rule_is_noticed(rule: Rule) -> None:
     """Some row is judged otherwise, so that the test above would fail."""
-    for what, formula in spoilt(rule):
+    for what, formula in nonempty(spoilt(rule)):
         if formula is rule.claim.formula:
             continue
         assert any(_differs(rule, formula, case) for case in CASES if case[0] == rule.over), f"{rule.id}: {what} is not noticed"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rocketproof
+from nonempty import nonempty
 from rocketproof import Int, Model, Refuted, RocketproofError, assert_shows
 from rocketproof_properties import cli
 from rocketproof_properties.runs import client as session
@@ -152,7 +153,7 @@ def test_steps_that_are_none_are_refused(folder: Path) -> None:
         (["up()"], {"loop": 2}, "loop=2 is the number of no state"),
         (["up()", "up()"], {"on": "implementation"}, "only the specification has an implementation"),
     )
-    for steps, options, said in wrong:
+    for steps, options, said in nonempty(wrong):
         with pytest.raises(RocketproofError, match=said):
             assert_shows(model, "low", steps, **options)
 

@@ -34,7 +34,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]
 
 def log(spark: SparkSession, folder: Path, columns: str | None = None, **options: object) -> DataFrame:
     reader = spark.read.format("rocketmq-commitlog")
-    for name, value in ({"columns": columns} if columns else {} | options).items():
+    for name, value in (options | ({"columns": columns} if columns else {})).items():
         reader = reader.option(name, str(value))
     return reader.load(str(folder))
 

@@ -6,7 +6,6 @@ import asyncio
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -173,9 +172,11 @@ def test_what_has_come_is_served_although_the_answers_cannot_be_written_any_more
         with Raw(server.port) as raw:
             raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             raw.ask(Command(1, opaque=99))
-            server.background.complete(sleeping(0.3, began := threading.Event()))
+            began, gone = threading.Event(), threading.Event()
+            server.background.complete(occupied(began, gone))
             assert began.wait(PATIENCE)
             raw.send(data)
+        gone.set()
         wait_until(server, lambda: server.echo.lost)
         assert [command.opaque for command in server.echo.received] == [99, *range(20)]
 
@@ -293,14 +294,14 @@ def test_what_waits_for_a_reader_is_served_when_the_reader_goes() -> None:
         assert len(server.echo.received) >= served + waiting > served
 
 
-async def sleeping(seconds: float, began: threading.Event) -> None:
-    """Let the loop do nothing for so long, as soon as whoever asks for it has been told."""
+async def occupied(began: threading.Event, ended: threading.Event) -> None:
+    """Soon keep the loop from everything else: set `began`, then wait for `ended`."""
 
-    def sleep() -> None:
+    def wait() -> None:
         began.set()
-        time.sleep(seconds)
+        ended.wait(PATIENCE)
 
-    asyncio.get_running_loop().call_later(0.02, sleep)
+    asyncio.get_running_loop().call_soon(wait)
 
 
 def test_so_many_connections_and_no_more() -> None:

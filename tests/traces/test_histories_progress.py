@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from many_histories import write
 
+from nonempty import nonempty
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
@@ -276,5 +277,5 @@ def test_what_a_broker_answers_is_explained(profile: str) -> None:
 
 
 def test_a_broker_that_keeps_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    for change in brokers(monkeypatch):
+    for change in nonempty(brokers(monkeypatch)):
         assert answered("P49", 1).judged().verdict == "illegal", change

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from odd_logs import damage, log, record, write_log
 from plain_reader import Answer, Reader, Row
 
+from nonempty import nonempty
 from rocketproof_traces.stored.facts import COLUMNS, column
 from rocketproof_traces.stored.kinds import PROPERTIES, Kind, Reason
 from rocketproof_traces.stored.names import Names
@@ -176,7 +177,7 @@ def test_why_a_stretch_is_no_record(reason: Reason, tmp_path: Path) -> None:
 def test_without_crc_and_properties_these_columns_are_empty(tmp_path: Path) -> None:
     data = log(random.Random(8), 0, 40)
     file = file_of(write_log(tmp_path, 0, data), 0)
-    for chunk in Walk(Range(file, 0, file.length, exact=True), Names(), crc=False, properties=False):
+    for chunk in nonempty(Walk(Range(file, 0, file.length, exact=True), Names(), crc=False, properties=False)):
         messages = chunk.table[:, chunk.is_message]
         assert set(column(messages, "computedCRC")) == {-1} and set(column(messages, "properties")) == {0}
         assert set(column(messages, "topic")) != {-1}

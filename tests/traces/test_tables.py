@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from written_store import BLANK, Sent, Stored, java_hash, record, write_store, write_topics
 
+from nonempty import nonempty
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.tables import commitlog, consumequeue, index, topics
 from rocketproof_traces.tables.clauses import Clause, Clauses, bounds
@@ -52,7 +53,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
 
 def test_each_record_is_a_row_with_what_was_sent(store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
-    for row, sent in zip(rows(commitlog.TABLE, folder), stored, strict=True):
+    for row, sent in nonempty(zip(rows(commitlog.TABLE, folder), stored, strict=True)):
         assert (row["topic"], row["queueId"], row["queueOffset"]) == (sent.topic, sent.queue_id, sent.queue_offset)
         assert (row["physicalOffset"], row["storedPhysicalOffset"], row["size"]) == (sent.offset, sent.offset, sent.size)
         assert (row["body"], row["bodyLength"], row["bodyCRC"]) == (sent.body, len(sent.body), row["computedCRC"])

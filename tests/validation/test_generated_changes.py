@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from nonempty import nonempty
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import values
 from rocketproof_properties.changes import arguments, baseline, called, operators, sampling, settled, switched
@@ -254,7 +255,7 @@ def test_lines_are_told_once_each_while_threads_go_on() -> None:
 
 def test_every_argument_is_about_changes_that_there_are() -> None:
     of = {module: part for part in sampling.PARTS for module in sampling.modules(part)}
-    for begin in arguments.ARGUMENTS:
+    for begin in nonempty(arguments.ARGUMENTS):
         named = [module for module in of if module.startswith(begin.partition(":")[0])]
         assert any(one.id.startswith(begin) for module in named[:1] for one in sampling.changes(module, of[module])), begin
 

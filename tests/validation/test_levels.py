@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from spoilt import Spoilt, answering
 
+from nonempty import nonempty
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments import probe
@@ -183,11 +184,11 @@ def test_levels_name_entries_of_the_catalogue_and_steps_of_the_vocabulary() -> N
 
 
 def test_a_level_needs_only_requests_of_its_own_and_of_those_below() -> None:
-    for number, one in enumerate(LEVELS, 1):
-        for trial in one.trials:
+    for number, one in nonempty(enumerate(LEVELS, 1)):
+        for trial in nonempty(one.trials):
             assert level_of_steps((*trial.steps, *trial.after)) <= number
         assert all(REQUESTS[name].level <= number for name in one.asks)
-        for wanted in one.exercised:
+        for wanted in nonempty(one.exercised):
             assert level_of_entry(wanted) <= number
 
 

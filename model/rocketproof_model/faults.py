@@ -42,11 +42,14 @@ def well_typed(model: Model, action: Action, args: Sequence[int]) -> Property:
     inside: list[Expr] = []
     for update in action.updates:
         variable, *at = update.target.args
-        for term, type_ in ((update.value, variable.type), *zip(at, variable.over, strict=True)):
+        sound: list[Expr] = []
+        for term, type_ in ((update.assigned, variable.type), *zip(at, variable.over, strict=True)):
             if _may_leave(term, type_):
-                inside += [put(term) >= type_.lo, put(term) <= type_.hi]
+                sound += [put(term) >= type_.lo, put(term) <= type_.hi]
             elif any(map(_may_lack_value, walk(term))):
-                inside.append(_has_value(put(term)))
+                sound.append(_has_value(put(term)))
+        if sound or any(map(_may_lack_value, walk(update.when))):
+            inside.append(implies(put(update.when), all_of(sound)))
     inside += [~put(clash) for clash in action.clashes]
     label = action.label(args)
     # A guard without value is an error too, so the guards stay where nothing else is claimed.

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from .errors import EvaluationError
 from .interpreter import Scope, State, slot_of
-from .language import BINARY, Action, Expr, Guard, Instance, Variable, children, fold32, held, java_rem, show, walk
+from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, children, fold32, held, java_rem, show, walk
+from .language.actions import TRUE
 
 _DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "owner": "//", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}
@@ -61,7 +62,7 @@ class Function:
     def refs(self) -> list[Expr]:
         """What guards and effect may look at, bounds left out."""
         terms = [g.condition for g in self.action.guards if not g.bound]
-        terms += [t for u in self.action.updates for t in (u.value, *children(u.target))]
+        terms += [t for u in self.action.updates for t in (u.value, u.when, *children(u.target))]
         return list(dict.fromkeys(e for e in walk(*terms) if e.op == "ref"))
 
     @cached_property
@@ -194,24 +195,35 @@ class _Writer:
 
     def effect(self, action: Action) -> str:
         updates = action.updates
-        lines = self._start("changes", [*(t for u in updates for t in (u.value, *children(u.target))), *action.clashes])
-        pairs = []
-        for number, update in enumerate(updates):
-            variable: Variable = update.target.args[0]
-            written = self._written(update.value, lines)
-            text = f"1 if {written.text} else 0" if variable.type.sort == "bool" and written.value is None else written.text
-            lines.append(f"    v{number} = {text}")
-            type_ = update.value.type
-            if type_.lo < variable.type.lo or type_.hi > variable.type.hi:
-                why = self._text(f"{variable.name}, by {action.name},")
-                lines.append(f"    if not {variable.type.lo} <= v{number} <= {variable.type.hi}: outside(v{number}, {why})")
-            slot = self._slot(update.target, lines)
-            if slot.value is None:
-                lines.append(f"    i{number} = {slot.text}")
-            pairs.append(f"{slot.text if slot.value is not None else f'i{number}'}, v{number}")
+        terms = [t for u in updates for t in (u.value, u.assigned, u.when, *children(u.target))]
+        lines = self._start("changes", [*terms, *action.clashes])
+        pairs = [self._assignment(action, number, update, lines) for number, update in enumerate(updates)]
         for clash in action.clashes:
             lines.append(f"    if {self._written(clash, lines).text}: twice({self._text(f'{action.name}: {show(clash)}')})")
         return "\n".join([*lines, f"    return [{', '.join(pairs)}]"])
+
+    def _assignment(self, action: Action, number: int, update: Update, lines: list[str]) -> str:
+        """The slot and the new code of an update, as items of a list, after the lines that they need."""
+        variable: Variable = update.target.args[0]
+        # Alone and in a place that exists, what is not written may as well be written as it was: that is quicker.
+        alone = self._has_value(update.target) and sum(u.target.args[0] is variable for u in action.updates) == 1
+        always = alone or update.when is TRUE
+        if not always:
+            lines.append(f"    w{number} = {self._written(update.when, lines).text}")
+        unless = "" if always else f" if w{number} else 0"
+        value = update.value if alone else update.assigned
+        written = self._written(value, lines)
+        text = f"(1 if {written.text} else 0)" if variable.type.sort == "bool" and written.value is None else written.text
+        lines.append(f"    v{number} = {text}{unless}")
+        if value.type.lo < variable.type.lo or value.type.hi > variable.type.hi:
+            why = self._text(f"{variable.name}, by {action.name},")
+            asked = "" if always else f"w{number} and "
+            lines.append(f"    if {asked}not {variable.type.lo} <= v{number} <= {variable.type.hi}: outside(v{number}, {why})")
+        slot = self._slot(update.target, lines)
+        if slot.value is None:
+            lines.append(f"    i{number} = {f'({slot.text})' if unless else slot.text}{unless}")
+        pair = f"{slot.text if slot.value is not None else f'i{number}'}, v{number}"
+        return pair if always else f"*(({pair}) if w{number} else ())"
 
     def _start(self, name: str, terms: list[Expr], states: str = "s") -> list[str]:
         uses: dict[Expr, int] = {}

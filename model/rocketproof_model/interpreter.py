@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import EvaluationError, ModelError
-from .language import BINARY, Action, Expr, Guard, Instance, Variable, fold32, held, java_rem, show, walk
+from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, fold32, held, java_rem, show, walk
 
 State = tuple[int, ...]
 
@@ -192,17 +192,29 @@ def refusing(instance: Instance, state: State, action: Action, args: Sequence[in
 def effect(instance: Instance, state: State, action: Action, args: Sequence[int]) -> State:
     """The state after an enabled action. Raises EvaluationError if a value leaves its type, or an element gets two values."""
     scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
-    after, written = list(state), dict[int, int]()
+    after, written = list(state), dict[int, tuple[int, Update]]()
     for update in action.updates:
-        code = evaluate(update.value, scope)
+        if not evaluate(update.when, scope):
+            continue
+        code = evaluate(update.assigned, scope)
         variable = update.target.args[0]
         if not variable.type.lo <= code <= variable.type.hi:
             _fit(variable, code, action.label(args))
         slot = slot_of(update.target, scope)
-        if written.setdefault(slot, code) != code:
-            raise EvaluationError(f"{show(update.target)} becomes {written[slot]} and {code} by {action.label(args)}")
+        first, earlier = written.setdefault(slot, (code, update))
+        if first != code:
+            writes = " and ".join(_write(u, c) for u, c in ((earlier, first), (update, code)))
+            element = variable.label_at(variable.at(slot))
+            raise EvaluationError(f"{element} gets two values by {action.label(args)}: {writes}")
         after[slot] = code
     return tuple(after)
+
+
+def _write(update: Update, code: int) -> str:
+    """`2 by x[j] := 2 when go (model.py:12)`"""
+    when = "" if update.when.op == "const" else f" when {show(update.when)}"
+    value = update.target.args[0].type.text(code)
+    return f"{value} by {show(update.target)} := {show(update.assigned)}{when} ({update.place})"
 
 
 @dataclass(frozen=True)

@@ -76,11 +76,12 @@ def _mutated(action: Action, mutants: Sequence[tuple[Expr, Mutant]]) -> Action:
         return replace(old, condition=condition) if condition is not old.condition else old
 
     def update(old: Update) -> Update:
-        variable, value = old.target.args[0], old.value
+        variable, value, when = old.target.args[0], old.value, old.when
         for active, mutant in mutants:
             if mutant.sets == variable.name:
-                value = ite(active, coerce(mutant.change(old), variable.type), value)
-        return replace(old, value=value) if value is not old.value else old
+                changed = old.becoming(coerce(mutant.change(old), variable.type))
+                value, when = ite(active, changed.value, value), ite(active, changed.when, when)
+        return replace(old, value=value, when=when) if value is not old.value else old
 
     return replace(action, guards=tuple(map(guard, action.guards)), updates=tuple(map(update, action.updates))) if mutants else action
 

@@ -127,16 +127,16 @@ def _of_updates(model: Model, action: Action) -> Iterator[Mutant]:
         for words, values in _update_variants(model, variable, updates):
             if tuple(values) not in seen:
                 seen.add(tuple(values))
-                by_target = {update.target: value for update, value in zip(updates, values, strict=True)}
-                yield _mutant(action, f"{variable.name} {words}", _by_target(by_target), sets=variable.name)
+                becomes = {(update.target, update.value): value for update, value in zip(updates, values, strict=True)}
+                yield _mutant(action, f"{variable.name} {words}", _by_update(becomes), sets=variable.name)
 
 
 def _always(condition: Expr) -> Change:
     return lambda _: condition
 
 
-def _by_target(values: Mapping[Expr, Expr]) -> Change:
-    return lambda update: values[update.target]
+def _by_update(values: Mapping[tuple[Expr, Expr], Expr]) -> Change:
+    return lambda update: values[update.target, update.value]
 
 
 def _mutant(action: Action, words: str, change: Change, **place: str) -> Mutant:

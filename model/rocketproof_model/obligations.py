@@ -131,12 +131,13 @@ class Obligations:
         writes: dict[int, list[tuple[_Term, _Term]]] = {}
         for update in action.updates:
             variable, *at = update.target.args
-            new, places = here(update.value), [here(index) for index in at]
+            when, new, places = here(update.when), here(update.assigned), [here(index) for index in at]
             inside = [self._ranged(place.value, axis) for place, axis in zip(map(here.number, places), variable.over, strict=True)]
             fits = self._ranged(new.value, variable.type)
-            wrong.append(z3.Not(z3.And(new.defined, fits, *(place.defined for place in places), *inside)))
+            sound = z3.And(new.defined, fits, *(place.defined for place in places), *inside)
+            wrong.append(z3.Not(z3.And(when.defined, z3.Implies(when.value, sound))))
             for slot, here_too in _places(here, variable, places):
-                writes.setdefault(slot, []).append((here_too, new.value))
+                writes.setdefault(slot, []).append((z3.And(when.value, here_too), new.value))
         for slot, written in writes.items():
             for number, (when, value) in enumerate(written):
                 wrong += [z3.And(when, also, value != other) for also, other in written[:number]]
@@ -160,7 +161,7 @@ def _width(instance: Instance, formulas: Sequence[Expr]) -> int:
     roots = [*formulas, *model.starts]
     for action in model.actions:
         roots += [guard.condition for guard in action.guards]
-        roots += [term for update in action.updates for term in (update.target, update.value)]
+        roots += [term for update in action.updates for term in (update.target, update.value, update.when)]
     types = [v.type for v in model.variables] + [axis for v in model.variables for axis in v.over]
     types += [term.type for root in roots for term in walk(root)]
     return max(33, *(bits for t in types for bits in (t.lo.bit_length() + 2, t.hi.bit_length() + 2)))

@@ -50,7 +50,7 @@ def control(model: Model) -> set[Variable]:
             found |= _variables(children(update.target))
             found |= _variables(i for e in walk(update.value) if e.op == "ref" for i in children(e))
     while True:
-        more = {v for a in model.actions for u in a.updates if u.target.args[0] in found for v in _variables([u.value])} - found
+        more = {v for a in model.actions for u in a.updates if u.target.args[0] in found for v in _variables([u.value, u.when])} - found
         if not more:
             return found
         found |= more
@@ -58,7 +58,7 @@ def control(model: Model) -> set[Variable]:
 
 def _deciding(action: Action, kept: set[Variable]) -> set[Variable]:
     terms = [g.condition for g in action.guards if not g.bound]
-    terms += [t for u in action.updates if u.target.args[0] in kept for t in (u.value, *children(u.target))]
+    terms += [t for u in action.updates if u.target.args[0] in kept for t in (u.value, u.when, *children(u.target))]
     return _variables(terms)
 
 

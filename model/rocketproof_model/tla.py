@@ -32,6 +32,7 @@ from .language import (
     observed,
     walk,
 )
+from .language.actions import TRUE
 from .language.containers import SequenceType
 from .language.records import Shape, parts_of
 from .language.shapes import codes_of
@@ -346,7 +347,7 @@ class _Writer:
         self.action = action
         arguments = [self._named((action, name), name) for name in action.parameters]
         self.taken -= set(arguments)
-        terms = [g.condition for g in action.guards] + [t for u in action.updates for t in (u.value, *children(u.target))]
+        terms = [g.condition for g in action.guards] + [t for u in action.updates for t in (u.when, u.assigned, *children(u.target))]
         head = f"{_call(self.names[action], arguments)} =="
         lines = self._share(terms)
         body = [self.condition(guard.condition) for guard in action.guards]
@@ -381,48 +382,63 @@ class _Writer:
         name = self.names[whole]
         if isinstance(whole, Variable):
             if not whole.over:
-                return self.term(updates[0].value)
-            parts = [f"!{self._at(self._indices(u.target))} = {self.term(u.value)}" for u in updates]
+                text = name
+                for update in updates:
+                    text = self._where(update.when, self.term(update.assigned), text)
+                return text
+            parts = [f"!{self._at(self._indices(u))} = {self._where(u.when, self.term(u.assigned), '@')}" for u in updates]
             return f"[{name} EXCEPT {', '.join(parts)}]"
-        outer = len(whole.over)
-        groups: dict[tuple[str, ...], list[Update]] = {}
-        for update in updates:
-            groups.setdefault(tuple(self._indices(update.target)[:outer]), []).append(update)
-        if not outer:
-            return self._content(whole, name, updates)
-        text = name
-        for at, some in groups.items():
-            text = f"[{text} EXCEPT !{self._at(at)} = {self._content(whole, '@', some)}]"
+        outer, text = len(whole.over), name
+        for _, group in itertools.groupby(updates, lambda u: tuple(map(id, (*u.target.args[1 : 1 + outer], u.when)))):
+            some = list(group)
+            if outer:
+                text = f"[{text} EXCEPT !{self._at(self._indices(some[0])[:outer])} = {self._content(whole, '@', some)}]"
+            else:
+                text = self._content(whole, text, some)
         return text
 
-    def _indices(self, target: Expr) -> list[str]:
-        return [self.as_value(i, axis) for i, axis in zip(target.args[1:], target.args[0].over, strict=True)]
+    def _where(self, when: Expr, text: str, otherwise: str) -> str:
+        return text if when is TRUE else f"(IF {self.term(when)} THEN {text} ELSE {otherwise})"
+
+    def _indices(self, update: Update) -> list[str]:
+        """The indices of what is written; where nothing is, those of the first element, because others may have no value there."""
+        indices = []
+        for index, axis in zip(update.target.args[1:], update.target.args[0].over, strict=True):
+            text = self.as_value(index, axis)
+            known = index.op == "const" or (index.op == "par" and index.type == axis)
+            indices.append(text if known else self._where(update.when, text, self.value(axis, axis.lo)))
+        return indices
 
     def _content(self, container: Container, old: str, updates: Sequence[Update]) -> str:
-        """What a set, a bag or a sequence becomes."""
-        shape, outer = container.type.of, len(container.over)
+        """What a set, a bag, a sequence or a Maybe becomes by updates that are made under one condition."""
+        shape, outer, when = container.type.of, len(container.over), updates[0].when
         if isinstance(container.type, MaybeShape):
-            new = {update.target.args[0]: update.value for update in updates}
+            new = {update.target.args[0]: update.assigned for update in updates}
             at = updates[0].target.args[1:]
-            return self.member(container.type, iter([new.get(variable, variable[at]) for variable in container.variables]))
+            whole = self.member(container.type, iter([new.get(variable, variable[at]) for variable in container.variables]))
+            return self._where(when, whole, old)
         if isinstance(container.type, SequenceType):
-            return self._sequence(container, container.type.most, updates)
-        cells = [(self.member(shape, iter(u.target.args[1 + outer :])), u.value) for u in updates]
+            return self._where(when, self._sequence(container, container.type.most, updates), old)
+        cells = [(self.member(shape, iter(u.target.args[1 + outer :])), u.assigned) for u in updates]
         if container.type.most:
-            return f"[{old} EXCEPT {', '.join(f'![{member}] = {self.term(value)}' for member, value in cells)}]"
+            lowest = self.literal(shape, [t.lo for _, t in parts_of(shape)])
+            counts = [f"![{self._where(when, cell, lowest)}] = {self._where(when, self.term(value), '@')}" for cell, value in cells]
+            return f"[{old} EXCEPT {', '.join(counts)}]"
         if len(cells) == math.prod(t.size for _, t in parts_of(shape)) and all(v.op == "const" for _, v in cells):
-            return "{" + ", ".join(member for member, value in cells if value.args[0]) + "}"
+            return self._where(when, "{" + ", ".join(member for member, value in cells if value.args[0]) + "}", old)
         text = old
         for member, value in cells:
+            changed = self._where(when, f"{{{member}}}", "{}")
             if value.op == "const":
-                text = f"({text} {_OF_SETS['bitor' if value.args[0] else 'bitandnot']} {{{member}}})"
+                text = f"({text} {_OF_SETS['bitor' if value.args[0] else 'bitandnot']} {changed})"
             else:
-                text = f"(({text} \\ {{{member}}}) \\cup (IF {self.term(value)} THEN {{{member}}} ELSE {{}}))"
+                put = self._where(when, f"(IF {self.term(value)} THEN {{{member}}} ELSE {{}})", "{}")
+                text = f"(({text} \\ {changed}) \\cup {put})"
         return text
 
     def _sequence(self, container: Container, most: int, updates: Sequence[Update]) -> str:
         long, *columns = container.variables
-        new = {(u.target.args[0], u.target.args[-1].args[0] if u.target.args[0] is not long else -1): u.value for u in updates}
+        new = {(u.target.args[0], u.target.args[-1].args[0] if u.target.args[0] is not long else -1): u.assigned for u in updates}
         length = new[long, -1]
         at = updates[0].target.args[1:] if updates[0].target.args[0] is long else updates[0].target.args[1:-1]
         columns_now = {c: [c[(*at, k)] for k in range(most)] for c in columns}

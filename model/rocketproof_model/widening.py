@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from .errors import ModelError
-from .language import Action, Expr, Guard, Index, Model, Property, Type, Update, Variable, all_of, walk
+from .language import Action, Expr, Guard, Index, Model, Property, Type, Update, Variable, all_of, implies, walk
 from .language.actions import moved_action
 from .language.variables import moved
 
@@ -48,8 +48,9 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
             end = variable.type.hi
             beyond = [u for u in updates if u.target.args[0] is variable and u.value.type.hi > end]
             if beyond:
+                condition = all_of(implies(u.when, u.assigned <= end) for u in beyond)
                 sentence = f"{variable.name} is taken up to {end:,} only"
-                yield Guard(f"{variable.name} up to {end}", all_of(u.value <= end for u in beyond), sentence, True, beyond[0].place)
+                yield Guard(f"{variable.name} up to {end}", condition, sentence, True, beyond[0].place)
 
     def claim(old: Property) -> Property:
         return old.mapped(term)

@@ -54,6 +54,7 @@ from rocketproof_model import (
 )
 from rocketproof_model.interpreter import holds, initials
 from rocketproof_model.language import Body, MaybeValue, Seq, Variable, coerce, const, rewrite
+from rocketproof_model.language.actions import same_place
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.records import parts_in
 from rocketproof_model.language.shapes import codes_of
@@ -584,7 +585,39 @@ class Maker:
 
         model.action(name=f"set {variable.name}", value=variable.type)(become)
 
+    def guarded(self, a: Body, variable: Variable) -> None:
+        """Several writes of one variable, each where its place exists; only faulty models write an element twice."""
+        made: list[tuple[Expr, Expr]] = []
+        for _ in range(self.pick((2, 1, 3))):
+            at, needed = [], []
+            for axis in variable.over:
+                index, conditions = self.risky(axis)
+                at.append(index)
+                needed += conditions
+            target = variable[tuple(at)]
+            if not self.faulty:
+                needed += [~(when & same_place(target, other)) for other, when in made]
+            when = all_of([*needed, self.boolean(1)])
+            if when.op != "const":
+                a.set(target, self.assigned(target), when=when)
+                made.append((target, when))
+
+    def risky(self, axis: Type) -> tuple[Expr, list[Expr]]:
+        """An index that may have no value or be out of range, with the conditions under which it is an element."""
+        kind = self.draw(st.integers(0, 3))
+        m = self.maybe(Maybe(axis), 0) if kind == 0 and axis.sort != "maybe" else const(0, Bool)
+        if m.op in ("ref", "given", "par"):
+            return m.get, [m.is_some]
+        if kind == 1 and axis.sort == "int":
+            k = self.number(1) * 1
+            if k.op != "const" and k.type.hi >= axis.lo and k.type.lo <= axis.hi:
+                return k, [k >= axis.lo, k <= axis.hi]
+        return self.element(axis, 1), []
+
     def update(self, a: Body, variable: Variable) -> None:
+        if self.often(1, 4):
+            self.guarded(a, variable)
+            return
         ats: list[tuple[Expr, ...]]
         if variable.over and self.often(1, 3):
             ats = [tuple(const(k, i) for k, i in zip(at, variable.over, strict=True)) for at in variable.elements()]

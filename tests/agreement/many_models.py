@@ -39,7 +39,7 @@ from rocketproof_model.explicit.canonical import plan
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, effect, initials
-from rocketproof_model.language import HoldingType, MaybeShape, Model
+from rocketproof_model.language import Action, HoldingType, MaybeShape, Model
 from rocketproof_model.language.containers import SequenceType
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import Limits, Outcome
@@ -171,6 +171,7 @@ def constructs(model: Model) -> set[str]:
         "a set in a set or Maybe": any(isinstance(of, HoldingType) and isinstance(of.of, HoldingType) for of in types),
         "a choice from a set, bag or sequence": any(g.name.endswith(" chosen") for a in model.actions for g in a.guards),
         "two writes to one array": any(len({u.target.args[0] for u in a.updates}) < len(a.updates) for a in model.actions),
+        "two conditional writes of one variable": any(two_conditional_writes(a) for a in model.actions),
         "weak fairness": any(a.fair == "weak" for a in model.actions),
         "strong fairness": any(a.fair == "strong" for a in model.actions),
         "a symmetric index": bool(indices := symmetric_indices(model.variables)),
@@ -183,6 +184,11 @@ def constructs(model: Model) -> set[str]:
             kind = "sequence" if isinstance(container.type, SequenceType) else "bag" if container.type.most else "set of cells"
         found |= {f"a {kind}": True, f"a {kind} of symmetric elements": bool(symmetric_indices(container.variables))}
     return {name for name, there in found.items() if there}
+
+
+def two_conditional_writes(action: Action) -> bool:
+    conditional = [u.target.args[0] for u in action.updates if u.when.op != "const"]
+    return len(set(conditional)) < len(conditional)
 
 
 def arranged(run: Exploration) -> set[str]:

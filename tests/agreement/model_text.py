@@ -34,7 +34,9 @@ def describe(instance: Instance) -> str:
         lines += [f"def {action.name}(a{''.join(f', {_plain(n)}' for n in action.parameters)}):", f'    "{action.sentence}"']
         for g in action.guards:
             lines.append(f'    a.{"bound" if g.bound else "guard"}("{g.name}", {source(g.condition)}, "{g.sentence}")')
-        lines += [f"    a.set({source(u.target)}, {source(u.value)})" for u in action.updates]
+        for u in action.updates:
+            when = "" if u.when.op == "const" and u.when.args[0] else f", when={source(u.when)}"
+            lines.append(f"    a.set({source(u.target)}, {source(u.assigned)}{when})")
     lines.append("")
     for p in model.properties:
         if p.kind == "deadlock_free":
@@ -53,7 +55,7 @@ def describe(instance: Instance) -> str:
 def _terms(model: Model) -> list[Expr]:
     terms = [e for v in model.variables for way in v.init for e in way] + model.starts
     for action in model.actions:
-        terms += [g.condition for g in action.guards] + [e for u in action.updates for e in (u.target, u.value)]
+        terms += [g.condition for g in action.guards] + [e for u in action.updates for e in (u.target, u.value, u.when)]
     return terms + [e for p in model.properties for e in p.terms]
 
 

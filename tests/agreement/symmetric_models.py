@@ -187,8 +187,16 @@ class _Symmetric(Maker):
             return (lambda *at: (at[own],)) if type_.sort == "set" else (lambda *at: at[own])
         return type_.decode(self.pick((0, type_.hi)) if type_.sort == "set" else 0)
 
+    def risky(self, axis: Type) -> tuple[Expr, list[Expr]]:
+        if named(axis) is None:
+            return super().risky(axis)
+        m = self.maybe(Maybe(axis), 0) if self.often(1, 3) else const(0, Bool)
+        return (m.get, [m.is_some]) if m.op in ("ref", "par") else (self.element(axis, 1), [])
+
     def update(self, a: Body, variable: Variable) -> None:
-        if not any(map(named, variable.over)):
+        if self.often(1, 5):
+            self.tried(lambda: self.guarded(a, variable))
+        elif not any(map(named, variable.over)):
             self.tried(lambda: super(_Symmetric, self).update(a, variable))
         elif len(variable.over) == 1 and isinstance(variable.over[0], Index) and self.often(1, 2):
             (axis,) = variable.over

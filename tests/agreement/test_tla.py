@@ -161,6 +161,41 @@ def odd() -> Instance:
     return m.given()
 
 
+def guarded() -> Instance:
+    """Writes whose conditions protect their places, and of which one of two is made."""
+    m = Model("guarded")
+    k, x = m.var("k", Int(0, 3), init=0), m.var("x", Int(0, 1), over=Bool, init=0)
+    at = m.var("at", Maybe(Bool), init=None)
+    y = m.var("y", Int(0, 2), over=Int(0, 1), init=0)
+    q, bag = m.var("q", SeqOf(Bool, 1), init=()), m.var("bag", BagOf(Bool, 2), init=())
+    sent = m.var("sent", SetOf((Bool, Bool)), over=Bool, init=())
+
+    @m.action()
+    def step(a: Any) -> None:
+        """Something is written where there is a place for it."""
+        a.set(y[k], 1, when=k < 2)
+        a.set(y[k - 2], 2, when=k >= 2)
+        a.set(x[True], 1, when=at.is_some & at.get)
+        a.set(x[at.get], 0, when=at.is_some & (k > 1) & ~(at.get == True))  # noqa: E712
+        a.set(q, q.append(at.get), when=q.is_empty & at.is_some)
+        a.set(q, q.tail, when=~q.is_empty)
+        a.add(sent[at.get], (at.get, q.head), when=at.is_some & ~q.is_empty)
+        a.add(bag, at.get, when=at.is_some & (bag.size == 0))
+        a.remove(bag, q.head, when=~q.is_empty & bag.has(True))
+        a.set(k, k + 1, when=k < 3)
+        a.set(k, 0, when=k == 3)
+
+    @m.action(p=Maybe(Bool))
+    def move(a: Any, p: Any) -> None:
+        """Another place is chosen."""
+        a.guard("even", (k == 0) | (k == 2), "at some times only")
+        a.guard("allowed", at.is_none | (at.get == True) | q.is_empty, "it stays for a while")  # noqa: E712
+        a.set(at, p)
+
+    m.always("few", k <= 3, "true")
+    return m.given()
+
+
 def perhaps() -> Instance:
     """Maybes of several parts, one of them a Maybe, in a variable, a sequence and a parameter."""
     m = Model("perhaps")
@@ -188,7 +223,7 @@ def perhaps() -> Instance:
     return m.given()
 
 
-@pytest.mark.parametrize("make", [odd, perhaps])
+@pytest.mark.parametrize("make", [odd, perhaps, guarded])
 def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
     made = make()
     found = search.explore(made, [])

@@ -1,4 +1,4 @@
-"""Two updates of one array: allowed where a guard keeps them apart, an error of the model where one element gets two values."""
+"""Two writes of one element: allowed where guards or conditions keep them apart, an error of the model where both are made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_model import EvaluationError, Int, Model, search, symbolic
+from rocketproof_model import Enum, EvaluationError, Instance, Int, Maybe, Model, ModelError, SeqOf, SetOf, search, symbolic
 from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import effect, initial, successors
 
@@ -63,3 +63,99 @@ def test_two_values_for_one_element_are_an_error_of_the_model() -> None:
         search.explore(instance)
     with pytest.raises(EvaluationError):
         symbolic.bounded(instance, depth=1)
+
+
+# -- writes under a condition -----------------------------------------------------------------------------------------------
+
+
+def caches(*, guarded: bool) -> Model:
+    """A cache that reads invalidates every modified copy and becomes shared."""
+    m = Model("caches")
+    Cache = m.index("Cache", ["one", "two"])
+    x = m.var("x", Enum("M", "S", "I"), over=Cache, init=lambda c: "M" if c else "I")
+
+    @m.action(c=Cache)
+    def read(a: Any, c: Any) -> None:
+        """A cache reads."""
+        if guarded:
+            a.guard("no copy", x[c] != "M", "it has no modified copy")
+        for d in Cache:
+            a.set(x[d], "I", when=x[d] == "M")
+        a.set(x[c], "S")
+
+    m.always("one", (x[0] != "M") | (x[1] != "M"), "at most one copy is modified")
+    return m
+
+
+def test_a_write_whose_condition_is_false_collides_with_nothing() -> None:
+    instance = caches(guarded=True).given()
+    assert effect(instance, (2, 0), instance.model.named("read"), (0,)) == (1, 2)
+    assert search.explore(instance).states == 3
+    assert symbolic.bounded(instance, depth=3)[0].verdict == "unknown"
+
+
+def test_two_writes_that_are_made_are_an_error_that_names_both() -> None:
+    instance = caches(guarded=False).given()
+    for find in (lambda: search.explore(instance), lambda: symbolic.bounded(instance, depth=1)):
+        with pytest.raises(EvaluationError) as error:
+            find()
+        told = str(error.value)
+        assert "x[two] gets two values by read(c=two): I by x[two] := I when (x[two] == M) (" in told, told
+        assert " and S by x[c] := S (" in told and "in state x[one]=I, x[two]=M" in told, told
+        assert told.count("test_two_writes.py:") == 2, told
+
+
+def test_an_unconditional_second_write_is_refused_when_the_model_is_built() -> None:
+    m = Model("twice")
+    x = m.var("x", Int(0, 2), init=0)
+
+    def act(a: Any) -> None:
+        """Both are written."""
+        a.set(x, 0, when=x == 1)
+        a.set(x, 1)
+
+    with pytest.raises(ModelError, match=r"x is written twice in act: when \(x == 1\) at .*:\d+, and here; write it once"):
+        m.action()(act)
+
+
+def reaching() -> Instance:
+    """Conditions that protect an index, a value that has none, and whole containers."""
+    m = Model("reaching")
+    Place = m.index("Place", 2)
+    k = m.var("k", Int(0, 3), init=0)
+    at = m.var("at", Maybe(Place), init=None)
+    x = m.var("x", Int(0, 1), over=Place, init=0)
+    q = m.var("q", SeqOf(Place, 1), init=())
+    sent = m.var("sent", SetOf((Place, Place)), over=Place, init=())
+
+    @m.action()
+    def step(a: Any) -> None:
+        """Something is written where there is a place for it."""
+        a.set(x[k], 1, when=k < 2)
+        a.set(x[at.get], 1 - x[at.get], when=at.is_some & (k > 1))
+        a.set(q, q.append(at.get), when=q.is_empty & at.is_some)
+        a.set(q, q.tail, when=~q.is_empty)
+        a.add(sent[at.get], (at.get, q.head), when=at.is_some & ~q.is_empty)
+        a.set(k, k + 1, when=k < 3)
+        a.set(k, 0, when=k == 3)
+
+    @m.action(p=Maybe(Place))
+    def move(a: Any, p: Any) -> None:
+        """Another place is chosen."""
+        a.set(at, p)
+
+    m.always("few", k <= 3, "true")
+    return m.given()
+
+
+def test_a_false_condition_protects_index_and_value_in_every_engine() -> None:
+    instance = reaching()
+    states = {initial(instance)}
+    while more := {step.state for state in states for step in successors(instance, state)} - states:
+        states |= more
+    assert search.explore(instance).states == search.explore(instance, checked=False).states == len(states)
+    functions = Functions(instance)
+    for state in states:
+        for step in successors(instance, state):
+            assert functions[step.action.name].effect(state, step.args) == step.state
+    assert symbolic.bounded(instance, depth=4)[0].reason == "bound reached"

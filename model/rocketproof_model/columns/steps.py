@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..errors import ModelError
-from ..language import Action, Expr, Instance, Property, Type, Update, Variable, after, all_of, const, ite, show
+from ..language import Action, Expr, Instance, Property, Type, Update, Variable, after, all_of, const, implies, ite, show
 from ..result import Move
 from .emit import positions
 from .program import Answers, Broken, ColumnProgram, compile_columns
@@ -246,7 +246,7 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
             name = variable.name_at(at)
             element, value = written.get(name, (variable.element(at),) * 2)
             here = all_of(index == const(k, index.type) for index, k in zip(update.target.args[1:], at, strict=True))
-            written[name] = element, ite(here, update.value, value)
+            written[name] = element, ite(update.when & here, update.assigned, value)
     for clash in action.clashes:
         asked.append((("effect", show(clash)), ~clash))
     effect: list[tuple[_Name, Expr]] = [(("effect", name), after(element) == value) for name, (element, value) in written.items()]
@@ -254,12 +254,13 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
 
 
 def _has_value(update: Update) -> Expr:
-    """True, where the interpreter finds a value and a place for the assignment; otherwise false or without a value."""
+    """True, where nothing is assigned or the interpreter finds a value and a place for it; otherwise false or without a value."""
     variable: Variable = update.target.args[0]
-    value, type_ = update.value, variable.type
+    value, type_ = update.assigned, variable.type
     some = value if type_.sort == "bool" else value == const(type_.lo, type_)
     inside = [_within(value, type_)] if type_.sort == "int" else []
-    return all_of([some | ~some, *inside, *(_placed(i, axis) for i, axis in zip(update.target.args[1:], variable.over, strict=True))])
+    places = [_placed(i, axis) for i, axis in zip(update.target.args[1:], variable.over, strict=True)]
+    return implies(update.when, all_of([some | ~some, *inside, *places]))
 
 
 def _placed(index: Expr, axis: Type) -> Expr:

@@ -88,7 +88,7 @@ class Account:
         for action in model.actions:
             told.append((action.name, [(name, t.lo, t.hi) for name, t in action.parameters.items()]))
             told += [show(guard.condition) for guard in action.guards]
-            told += [(show(update.target), show(update.value)) for update in action.updates]
+            told += [(show(update.target), show(update.value), show(update.when)) for update in action.updates]
         told += [(p.id, p.kind, show(formula)) for c in self.groups for p, formula in zip(c.properties, c.formulas, strict=True)]
         told += [self.consts.tolist(), self.start().tolist(), self.made.checked, [index.name for index in self.plan.indices]]
         return hashlib.sha256("\n".join(map(repr, told)).encode()).hexdigest()

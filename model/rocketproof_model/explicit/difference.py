@@ -32,7 +32,7 @@ def read_by(action: Action) -> frozenset[Variable]:
     """The variables that an action's guards, values and places are computed from. With all its mutants an action is a large term."""
     terms = [guard.condition for guard in action.guards]
     for update in action.updates:
-        terms += [update.value, *update.target.args[1:]]
+        terms += [update.when, update.value, *update.target.args[1:]]
     return frozenset(e.args[0] for e in walk(*terms) if e.op == "ref")
 
 

@@ -352,24 +352,24 @@ class _Successors:
 
     def _update_fault(self, update: Update, bound: Bindings) -> Truth:
         e, type_ = self.e, update.target.args[0].type
-        found = e.either(e.fault(update.value, bound), e.fault(update.target, bound))
+        found = e.either(e.fault(update.assigned, bound), e.fault(update.target, bound))
         if _may_leave(update):
-            found = e.either(found, e.outside(e.number(update.value, bound), type_.lo, type_.hi))
-        return found
+            found = e.either(found, e.outside(e.number(update.assigned, bound), type_.lo, type_.hi))
+        return e.either(e.fault(update.when, bound), e.both(e.truth(update.when, bound), found))
 
     def _writes(self, bound: Bindings) -> dict[tuple[int | None, Number, Number, Truth], list[tuple[int, int, Number]]]:
         """Updates as (shift, width, field), grouped by what they share: word, computed shift and condition."""
         e = self.e
         groups: dict[tuple[int | None, Number, Number, Truth], list[tuple[int, int, Number]]] = {}
         for update in self.action.updates:
-            place, value = e.place(update.target, bound, write=True), update.value
+            place, value = e.place(update.target, bound, write=True), update.assigned
             if place.width == 0:
                 continue
-            condition: Truth = True
+            condition = e.truth(update.when, bound)
             if value.op == "ite" and value.args[2] is update.target:
-                condition, value = e.truth(value.args[0], bound), value.args[1]
+                condition, value = e.both(condition, e.truth(value.args[0], bound)), value.args[1]
             elif value.op == "ite" and value.args[1] is update.target:
-                condition, value = e.negate(e.truth(value.args[0], bound)), value.args[2]
+                condition, value = e.both(condition, e.negate(e.truth(value.args[0], bound))), value.args[2]
             if condition is False:
                 continue
             stored = e.sub(e.number(value, bound), update.target.args[0].type.lo)
@@ -398,7 +398,7 @@ class _Successors:
 
 def _may_leave(update: Update) -> bool:
     """Whether interval analysis cannot show that the assigned value is one of its variable's type."""
-    type_, value = update.target.args[0].type, update.value.type
+    type_, value = update.target.args[0].type, update.assigned.type
     return bool(value.lo < type_.lo or value.hi > type_.hi)
 
 

@@ -82,18 +82,19 @@ class Relation:
         return conjunction(asked, enabled), negation(faultless)
 
     def _update(self, translate: Translation, update: Update, number_: int) -> Value:
-        """That the update has a value, which its variable's type has too."""
+        """That the update, where it is made, has a value that is one of its variable's type."""
         variable = update.target.args[0]
-        new = translate(update.value)
+        when, new = translate(update.when), translate(update.assigned)
         at = [translate(i) for i in update.target.args[1:]]
         inside = [within(i.value, axis) for i, axis in zip(at, variable.over, strict=True)]
-        fires = self._fires(number_)
+        fires = conjunction(self._fires(number_), when.value)
         key = (type(new.value), new.value if isinstance(new.value, int) else new.value.get_id())
         for element in variable.elements():
             here = conjunction(fires, *(same(i.value, k) for i, k in zip(at, element, strict=True)))
             if here is not False:
                 self._writes[variable.slot(element)].setdefault(key, (new.value, []))[1].append(here)
-        return conjunction(new.defined, *(i.defined for i in at), *inside, within(new.value, variable.type))
+        sound = conjunction(new.defined, *(i.defined for i in at), *inside, within(new.value, variable.type))
+        return conjunction(when.defined, implication(when.value, sound))
 
     def _possible(self, faults: list[Value]) -> list[Value]:
         """The same, with False for those that no state within its types can have."""

@@ -12,13 +12,14 @@ from typing import Any, Literal
 from ..errors import ModelError, caller
 from .containers import Many
 from .expr import Expr, coerce, const
-from .operations import all_of
+from .operations import all_of, any_of
 from .quantifiers import Members
 from .records import MaybeValue, Row, ite, parts_in
 from .types import Bool, IndexType, Int, MaybeType, Type
 from .variables import Variable, moved
 
 Fairness = Literal["weak", "strong"]
+TRUE = const(1, Bool)
 MOST = 2**20
 """Instances of an action that an engine asks one by one, and elements of an array: with more no run would end."""
 
@@ -34,12 +35,32 @@ class Guard:
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """An assignment. One that `agrees` gives the same value as those before it wherever it writes the same element."""
+    """An assignment that is made where `when` holds. Elsewhere it is no write: neither its place nor its value is evaluated there.
+
+    `value` is what the element becomes by this assignment alone: `assigned` where `when` holds, otherwise what it was. An update that
+    `agrees` gives the same value as those before it wherever it writes the same element.
+    """
 
     target: Expr
     value: Expr
     place: str
     agrees: bool = False
+    when: Expr = TRUE
+
+    @cached_property
+    def assigned(self) -> Expr:
+        """The value that is written where `when` holds."""
+        value = self.value
+        conditional = value.op == "ite" and value.args[0] is self.when and value.args[2] is self.target
+        assigned: Expr = value.args[1] if conditional else value
+        return assigned
+
+    def becoming(self, value: Expr) -> Update:
+        """The assignment of another value; one that leaves the element as it is under a condition does not write there."""
+        if value is self.target:
+            return replace(self, value=value, when=const(0, Bool))
+        conditional = value.op == "ite" and value.args[2] is self.target
+        return replace(self, value=value, when=value.args[0] if conditional else TRUE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +88,7 @@ class Action:
 
     @cached_property
     def clashes(self) -> tuple[Expr, ...]:
-        """When two updates give one element of an array different values, which is an error of the model."""
+        """When two updates write different values to one element, which is an error of the model."""
         found = []
         met: dict[
             tuple[int, tuple[bool, ...]], dict[tuple[Any, ...], list[Update]]
@@ -79,7 +100,8 @@ class Action:
                 if variable == mine[0]:
                     alike = [places.get(known, [])] if unknown == mine[1] else places.values()
                     for earlier in itertools.chain.from_iterable(alike):
-                        found.append(_same_place(earlier.target, later.target) & (earlier.value != later.value))
+                        both = earlier.when & later.when & same_place(earlier.target, later.target)
+                        found.append(both & (earlier.assigned != later.assigned))
             met.setdefault(mine, {}).setdefault(known, []).append(later)
         return tuple(term for term in found if term.op != "const" or term.args[0])
 
@@ -122,7 +144,7 @@ def moved_action(action: Action, to: Mapping[Variable, Variable]) -> Action:
         return moved(part, to) if isinstance(part, Expr) else part
 
     guards = tuple(replace(g, condition=moved(g.condition, to)) for g in action.guards)
-    updates = tuple(replace(u, target=moved(u.target, to), value=moved(u.value, to)) for u in action.updates)
+    updates = tuple(replace(u, target=moved(u.target, to), value=moved(u.value, to), when=moved(u.when, to)) for u in action.updates)
     return replace(action, guards=guards, updates=updates, by=role(action.by), to=role(action.to), source=role(action.source))
 
 
@@ -173,7 +195,8 @@ class Body:
     def set(self, target: Any, value: Any, when: Any = True) -> None:
         """Assign the value, computed in the state before, to a variable, an element, a row, a set, a bag or a sequence.
 
-        `when` makes it conditional. A set or bag may become what a function says of each value that a member can have.
+        Where `when` does not hold nothing is written, and neither the target's indices nor the value are evaluated. A set or bag may
+        become what a function says of each value that a member can have.
         """
         if isinstance(target, Row):
             target.match(value)
@@ -191,17 +214,18 @@ class Body:
         if not isinstance(target, Expr) or target.op != "ref":
             raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
         type_ = target.args[0].type
-        new = ite(when, coerce(value, type_), target)
+        condition, assigned = coerce(when, Bool), coerce(value, type_)
+        new = ite(condition, assigned, target)
         if new.type.sort == "int" and (new.type.hi < type_.lo or new.type.lo > type_.hi):
             raise ModelError(f"{target} := {new} in {self._action} is never a value of {type_}", f"assign one of {type_.describe()}")
         if new.op == "const":
             type_.encode(type_.decode(new.args[0]) if type_.sort != "int" else new.args[0])
         for update in self.updates:
-            if update.target is target:
-                raise ModelError(
-                    f"{target} is written twice in {self._action} (also at {update.place})", "write each variable once; use ite() or when="
-                )
-        self.updates.append(Update(target, new, caller()))
+            if update.target is target and (update.when is TRUE or condition is TRUE):
+                always = "always" if update.when is TRUE else f"when {update.when}"
+                remedy = "write it once, with ite(), or give both writes a when= of which at most one holds"
+                raise ModelError(f"{target} is written twice in {self._action}: {always} at {update.place}, and here", remedy)
+        self.updates.append(Update(target, new, caller(), when=condition))
 
     def update(self, row: Any, /, when: Any = True, **fields: Any) -> None:
         """Assign some fields of a row, or variables that are attributes of one object, all at once: `a.update(job[p], step="answered",
@@ -224,21 +248,28 @@ class Body:
         if isinstance(target, Many):
             element = target.cell(value)
             before = written(self.updates, element)
-            changed = before + by if target.type.most else by > 0
+            changed = before + by if target.type.most else const(by > 0, Bool)
         elif isinstance(target, Expr) and target.op == "ref" and target.type.sort == "set":
             element, before = target, written(self.updates, target)
             changed = before.including(value) if by > 0 else before.excluding(value)
         else:
             raise ModelError(f"'{target}' in {self._action} is no set and no bag", "add to and remove from a variable of SetOf or BagOf")
-        self._override(element, ite(when, changed, before))
+        self._override(element, changed, before, coerce(when, Bool))
 
-    def _override(self, target: Expr, value: Expr) -> None:
-        """Add an update that comes after those so far: where one of them means the same element, it gives the same value."""
+    def _override(self, target: Expr, value: Expr, before: Expr, when: Expr) -> None:
+        """Add an update that comes after those so far: where one of them writes the same element, it gives the same value.
+
+        `before` is what the earlier ones make of the element.
+        """
         for number, update in enumerate(self.updates):
             if update.target.args[0] is target.args[0]:
-                self.updates[number] = replace(update, value=ite(_same_place(update.target, target), value, update.value))
+                becomes = ite(when & same_place(update.target, target), value, update.assigned)
+                self.updates[number] = replace(update, value=ite(update.when, becomes, update.target))
+        replaced = [update for update in self.updates if update.target is target]
         self.updates = [update for update in self.updates if update.target is not target]
-        self.updates.append(Update(target, value, caller(), agrees=True))
+        written_at_all = any_of([when, *(update.when for update in replaced)])
+        becomes = ite(when, value, before) if replaced else value
+        self.updates.append(Update(target, ite(written_at_all, becomes, target), caller(), agrees=True, when=written_at_all))
 
 
 def written(updates: Iterable[Update], target: Expr) -> Expr:
@@ -246,11 +277,11 @@ def written(updates: Iterable[Update], target: Expr) -> Expr:
     found = target
     for update in updates:
         if update.target.args[0] is target.args[0]:
-            found = ite(_same_place(update.target, target), update.value, found)
+            found = ite(update.when & same_place(update.target, target), update.assigned, found)
     return found
 
 
-def _same_place(one: Expr, other: Expr) -> Expr:
+def same_place(one: Expr, other: Expr) -> Expr:
     """That two elements of an array are one."""
     return all_of(_index(a) == _index(b) for a, b in zip(one.args[1:], other.args[1:], strict=True))
 

@@ -304,6 +304,7 @@ class Model:
         for update in action.updates:
             self._known(update.target, where, update.place, action.parameters, ("ref", "par", "given"))
             self._known(update.value, where, update.place, action.parameters, ("ref", "par", "given"))
+            self._known(update.when, where, update.place, action.parameters, ("ref", "par", "given"))
         if told := symmetry.asymmetric_action(action):
             raise ModelError(f"{where}: {told[0]}", symmetry.REMEDY, told[1])
         for part in (action.by, action.to, action.source):

@@ -50,7 +50,7 @@ class Observer:
         """Whether a step of an action counts: it changes something, and is of the clock if there is one. Over the state before."""
         if self.claim.kind != "within" or self.claim.clock not in ("", action.name):
             return const(0, Bool)
-        return any_of(update.target != update.value for update in action.updates)
+        return any_of(update.when & (update.target != update.assigned) for update in action.updates)
 
     def _becomes(self, before: Expr, asked: Expr, counts: Expr) -> Expr:
         goal, hold = self.claim.goal, self.claim.hold

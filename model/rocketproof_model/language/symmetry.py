@@ -99,17 +99,17 @@ def asymmetric_action(action: Action) -> tuple[str, str] | None:
             return f"guard {guard.name!r}: {told}", guard.place
     for update in action.updates:
         target, value = update.target, update.value
-        told = _mistyped(target) or _mistyped(value)
+        told = _mistyped(target) or _mistyped(value) or _mistyped(update.when)
         if told is None and value.type != target.type and (named(target.type) or named(value.type)):
             told = f"'{_assignment(update)}' takes an element for a number, or a number for an element"
         if told is not None:
             return told, update.place
     forms = _Forms()
-    for index, rename in _exchanges(t for u in action.updates for t in (u.target, u.value)):
+    for index, rename in _exchanges(t for u in action.updates for t in (u.target, u.value, u.when)):
         there, here = forms.under(_same), forms.under(rename)
-        known = {(there(u.target), there(u.value)) for u in action.updates}
+        known = {(there(u.target), there(u.value), there(u.when)) for u in action.updates}
         for update in action.updates:
-            if (here(update.target), here(update.value)) not in known:
+            if (here(update.target), here(update.value), here(update.when)) not in known:
                 return f"'{_assignment(update)}' is about single elements of {index.name}", update.place
     return None
 

@@ -76,6 +76,14 @@ class Variable(Whole):
             offset = offset * i.size + k - i.lo
         return self.first + offset
 
+    def at(self, slot: int) -> tuple[int, ...]:
+        """The codes of the element that lies in a slot."""
+        offset, codes = slot - self.first, []
+        for axis in reversed(self.over):
+            offset, k = divmod(offset, axis.size)
+            codes.append(axis.lo + k)
+        return tuple(reversed(codes))
+
     def __getitem__(self, at: Any) -> Expr:
         at = at if isinstance(at, tuple) else (at,)
         if len(at) != len(self.over):

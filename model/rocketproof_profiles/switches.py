@@ -373,7 +373,14 @@ class Profile:
     """Who gives a message back and names the topic that it came from has to name that of its record, as if the record were not there
     (BACK-09)."""
 
-    # Consumers' progress
+    # Consumers' pulls and progress
+    stops_pulls_early: bool = switch(
+        True,
+        since("P45", False, "not recorded, tests/real/test_valid_comparisons.py: 4.2.0 is the first"),
+        since("P410", True, "recorded: tests/data/releases"),
+    )
+    """A pull of at most n messages, n above 1, that finds as many returns n - 1; otherwise n."""
+
     pull_reads_first: str = switch(
         "flags, time",
         since("P533", "", "not recorded: a pull without sysFlag of an unknown topic, as 4.9.4 answered it and 5.3.3 did"),
@@ -445,6 +452,15 @@ class Profile:
 
     gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the message behind"))
     """The records that end half messages are written together, seconds later (TRX-05)."""
+
+    keeps_operations: bool = switch(
+        True,
+        since("P45", False, "not recorded, tests/real/test_valid_comparisons.py"),
+        since("P49", True, "not recorded, tests/real/test_valid_comparisons.py: 4.9.0 is the first"),
+        since("P480", False, "recorded: tests/data/releases"),
+    )
+    """The deletion of a topic leaves the queue of the records that end half messages; otherwise it destroys it, as that topic is in no
+    table (TCM-31)."""
 
     retries_are_ordinary: bool = switch(
         False,
@@ -668,6 +684,22 @@ class Profile:
     timers: bool = switch(False, since("P533", True, "not recorded in its 245 cases: T-3, T-7, W-0 and others of later-5.3.3"))
     """A message may name the time at which it is delivered (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS): until then it is in a topic
     of the broker's own (HAZ-54, HAZ-58)."""
+
+    recalls_by_topic: bool = switch(
+        False,
+        since("P533", True, "not recorded in its 245 cases, tests/real/test_timers.py"),
+        since("P520", False, "recorded: tests/data/releases"),
+        since("P540", False, "recorded: tests/data/releases"),
+    )
+    """A message with TIMER_DEL_UNIQKEY cancels the timer whose topic and unique key it names, as `topic+key`; otherwise it names the
+    unique key alone (HAZ-54)."""
+
+    tells_recall_handle: bool = switch(
+        False,
+        since("P533", True, "not recorded in its 245 cases: T-3 and others of later-5.3.3"),
+        since("P520", False, "recorded: tests/data/releases"),
+    )
+    """The answer to a message with a time of its own has a handle by which the message can be taken back (recallHandle)."""
 
     names_no_wheel: bool = switch(True, since("P510", False, "not recorded, tests/real/test_later_than_510.py"))
     """Without a timer wheel the sender of a message with a time is told of that; otherwise that the service is not available (SEND-41)."""

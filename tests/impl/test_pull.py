@@ -438,3 +438,13 @@ def test_a_slave_wakes_nobody() -> None:
     stand.broker.store.dispatch()
     stand.scheduler.settle()
     assert len(stand.channel.written) == before
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"), [("P410", [1, 1, 2, 4, 5]), ("P420", [1, 2, 3, 5, 5]), ("P494", [1, 2, 3, 5, 5]), ("P533", [1, 2, 3, 5, 5])]
+)
+def test_a_pull_of_at_most_n_stops_early_in_410(profile: str, expected: list[int]) -> None:
+    """As 4.1.0 and 4.2.0 answered."""
+    consumer = Consumer(profile)
+    consumer.fill(*"abcde", queue_id=0)
+    assert [len(consumer.bodies(maxMsgNums=most)) for most in (1, 2, 3, 5, 6)] == expected

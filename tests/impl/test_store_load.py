@@ -260,3 +260,14 @@ def test_a_deleted_topic_starts_again_and_takes_the_half_messages_with_it() -> N
     assert [appended(stand.put(message(topic))).queue_offset for topic in topics] == [0, 1, 1, 0, 1]
     stand.store.dispatch()
     assert [stand.store.max_offset(topic, 0) for topic in topics] == [1, 2, 2, 1, 2]
+
+
+@behaviour("TCM-31")
+@pytest.mark.parametrize(("profile", "length"), [("P452", 0), ("P460", 0), ("P471", 0), ("P480", 0), ("P490", 1), ("P494", 1), ("P533", 1)])
+def test_a_deletion_takes_the_ends_of_half_messages_up_to_480(profile: str, length: int) -> None:
+    stand = Stand(profile)
+    for topic in ("A", "RMQ_SYS_TRANS_OP_HALF_TOPIC"):
+        stand.put(message(topic))
+    stand.store.dispatch()
+    stand.store.clean_unused_topics({"B"})
+    assert stand.store.max_offset("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0) == length

@@ -81,6 +81,7 @@ def test_a_profile_refines_the_one_before_it() -> None:
         "batch_properties",
         "trusts_failed_force",
         "commit_keeps_place",
+        "recalls_by_topic",
     }
     back = {name: getattr(P533, name) for name in P540.reasons}
     assert replace(P540, **back, name="P533", about=P533.about, base=P533.base, reasons=P533.reasons) == P533

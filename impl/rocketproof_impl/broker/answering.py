@@ -118,7 +118,7 @@ def handle_put_message_result(broker: BrokerParts, sent: Sent) -> Command | None
     count_sent(broker, sent.message, append)
     unique_key = sent.message.properties.get(UNIQ_KEY) if broker.profile.makes_unique_key else None
     fill_success(response, code, append, sent.queue_id, unique_key)
-    if broker.profile.timers and sent.request.code != SEND_BATCH_MESSAGE:
+    if broker.profile.tells_recall_handle and sent.request.code != SEND_BATCH_MESSAGE:
         note_recall(response, sent.message.properties, broker.settings.broker_name)
     do_response(sent.channel, sent.request, response)
     if context is not None:

@@ -52,11 +52,12 @@ def get_message(
     *,
     corrects: bool = True,
     resets: bool = False,
+    early: bool = False,
 ) -> GetMessageResult:
     """At most so many records whose hash of tags matches; at least one if there is one, however large it is.
 
     A queue that nobody knows is an empty one. `corrects`: whether an offset outside the queue is moved into it, which a slave does not.
-    `resets`: one behind the end is moved to the first one, if that is 0.
+    `resets`: one behind the end is moved to the first one, if that is 0. `early`: a pull of at most n messages, n above 1, returns n - 1.
     """
     first, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
     if queue is None or end == 0:
@@ -68,20 +69,24 @@ def get_message(
     elif offset > end:
         status, right = GetMessageStatus.OFFSET_OVERFLOW_BADLY, first if resets and first == 0 else end
     else:
-        return _read(queue, log, GetMessageResult(GetMessageStatus.NO_MATCHED_MESSAGE, offset, first, end), most, matches)
+        found = GetMessageResult(GetMessageStatus.NO_MATCHED_MESSAGE, offset, first, end)
+        return _read(queue, log, found, most, matches, early=early)
     return GetMessageResult(status, right if corrects else offset, first, end)
 
 
-def _read(queue: ConsumeQueue, log: CommitLog, result: GetMessageResult, most: int, matches: Callable[[int], bool]) -> GetMessageResult:
+def _read(
+    queue: ConsumeQueue, log: CommitLog, result: GetMessageResult, most: int, matches: Callable[[int], bool], *, early: bool
+) -> GetMessageResult:
     """Read on from the offset to the end of the queue's file, no further. What is in the queue and not in the log was removed."""
     start = result.next_begin_offset
     per_file = queue.files.file_size // ENTRY_SIZE
     end = min(result.max_offset, start - start % per_file + per_file, start + max(LEAST_ENTRIES, most))
+    limit = min(most - 1 if early else most, MOST_MESSAGES)
     size = 0
     for index in range(start, end):
         entry = queue.entry(index)
         assert entry is not None, "it is below the largest offset"
-        if result.records and (len(result.records) >= min(most, MOST_MESSAGES) or size + entry.size > MOST_BYTES):
+        if result.records and (len(result.records) >= limit or size + entry.size > MOST_BYTES):
             break
         result.next_begin_offset = index + 1
         if not matches(entry.tags_code):

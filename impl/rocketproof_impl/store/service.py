@@ -101,6 +101,7 @@ class MessageStore:
             self.look_message_by_offset,
             self.put_message,
             trailing=profile.ends_properties,
+            by_topic=profile.recalls_by_topic,
         )
 
     @property
@@ -267,7 +268,8 @@ class MessageStore:
             return None
         queue = self.queues.find(topic, queue_id)
         corrects, resets = self._settings.broker_role != "SLAVE", self._profile.resets_far_pulls
-        return get_message(queue, self.commit_log, offset, most, matches, corrects=corrects, resets=resets)
+        early = self._profile.stops_pulls_early
+        return get_message(queue, self.commit_log, offset, most, matches, corrects=corrects, resets=resets, early=early)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """The first entry that a consume queue still has."""
@@ -385,10 +387,11 @@ class MessageStore:
 
         The queues start again at 0. The half topic is no exception, though it need not be in a broker's topic table: the
         deletion of any topic can take the transactions that are pending with it (recorded as A-276 and in the store that
-        goes with it).
+        goes with it). Some releases destroy the queue of the records that end half messages, too.
         """
+        kept = (SCHEDULE, OP_HALF_TOPIC) if self._profile.keeps_operations else (SCHEDULE,)
         for topic, queue_id in list(self.queues.queues):
-            if topic not in topics and topic not in (SCHEDULE, OP_HALF_TOPIC):
+            if topic not in topics and topic not in kept:
                 self.queues.destroy(topic, queue_id)
                 self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
 

@@ -7,7 +7,7 @@ which second the wheel was emptied. Rolls of more than two days, flow control an
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from struct import Struct
 
 from rocketproof_protocol.flags import COMMIT, NOT
@@ -92,6 +92,7 @@ class TimerMessageStore:
         put: Callable[[Message], Awaitable[PutResult]],
         *,
         trailing: bool,
+        by_topic: bool,
     ) -> None:
         self.read_to = 0
         self.emptied = 0
@@ -104,6 +105,7 @@ class TimerMessageStore:
         self._look = look
         self._put = put
         self._trailing = trailing
+        self._by_topic = by_topic
         self._region: Region | None = None
         self._stuck = -1
 
@@ -142,14 +144,14 @@ class TimerMessageStore:
             self.read_to += 1
 
     async def _empty(self, second: int) -> int:
-        """Put what is due in a second, without the messages that others there take back by topic and key; those are not put either."""
+        """Put the messages of a due second. A message with TIMER_DEL_UNIQKEY is not put, and cancels the one that it names: by the unique
+        key, or in some releases by topic and unique key."""
         waiting = [(enqueued, message) for enqueued, place in self.wheel[second] if (message := self._look(place)) is not None]
         taken_back = {message.properties[TIMER_DEL_UNIQKEY] for _, message in waiting if TIMER_DEL_UNIQKEY in message.properties}
         delivered = 0
         for enqueued, message in waiting:
             properties = message.properties
-            key = f"{properties.get(REAL_TOPIC)}+{properties.get(UNIQ_KEY)}"
-            if TIMER_DEL_UNIQKEY not in properties and key not in taken_back:
+            if TIMER_DEL_UNIQKEY not in properties and self._key(properties) not in taken_back:
                 properties |= {TIMER_ENQUEUE_MS: str(enqueued), TIMER_DEQUEUE_MS: str(self._clock.now())}
                 try:
                     returning = from_schedule_topic(message, trailing=self._trailing)
@@ -162,6 +164,11 @@ class TimerMessageStore:
             self.wheel[second] = self.wheel[second][1:]
         del self.wheel[second]
         return delivered
+
+    def _key(self, properties: Mapping[str, str]) -> str:
+        """By what a message can be cancelled."""
+        unique = properties.get(UNIQ_KEY, "null")
+        return f"{properties.get(REAL_TOPIC)}+{unique}" if self._by_topic else unique
 
     def persist(self) -> None:
         """Write how far everything is. Raises OSError."""

@@ -266,6 +266,13 @@ def test_a_target_gives_clients_and_judges_what_they_have_seen_and_so_does_judge
         target.client()
 
 
+def test_a_folder_of_histories_can_be_used_again(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        with rocketproof.Target("inprocess", profile="P494", histories=tmp_path) as target:
+            assert target.perform([("send", {"topic": "orders"}), ("topic", {"topic": "orders"})]).findings == []
+        assert sorted(path.name for path in tmp_path.iterdir()) == [f"{one:05}.ndjson" for one in range(1, number + 1)]
+
+
 def test_targets_histories_and_stores_that_are_none_are_refused() -> None:
     for call, said in (
         (lambda: rocketproof.Target("inprocess", profile="P4"), "unknown profile 'P4'"),

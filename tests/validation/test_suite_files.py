@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,9 +61,10 @@ def test_a_queue_may_be_built_again_from_what_came_before_its_topics_deletion(st
     (queue,) = (one for one in (rebuilt / "consumequeue").glob("*/0/*") if one.parts[-3].endswith("-A"))
     entries_ = queue.read_bytes()
     queue.write_bytes(entries_[:20] * 2 + entries_[40:])
+    numbers = itertools.count(1)
 
     def broken(topics: list[str]) -> set[str]:
-        path = tmp_path / "logs" / "1.ndjson"
+        path = tmp_path / "logs" / f"{next(numbers)}.ndjson"
         assert storefiles.record(rebuilt, path, "broker-a", "", {"anew": topics}, PROFILE)
         return {id_ for id_, (held, _, _) in judge_log(path, PROFILE).claims.items() if not held}
 

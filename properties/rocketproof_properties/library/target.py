@@ -25,7 +25,8 @@ class Target:
 
     `where` is an address such as `127.0.0.1:10911`, or `apache:4.9.4` (a release, started), `served` (the implementation, over TCP),
     `inprocess` (the same without), or the TOML file of a target of one's own. `profile` is what it is judged by; `P49` for an address
-    unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, else only while it is open.
+    unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, next to those that are there,
+    else only while it is open.
     `needs` is a configuration that `validate` has programs for, such as `no write permission` or `regionId=eu, traceOn=false`: the brokers
     get its settings.
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, Writer
 
 from ..steps.call import Call
@@ -90,10 +91,21 @@ def wall() -> int:
     return time.time_ns() // 1_000_000
 
 
+def last_number(folder: Path) -> int:
+    """The greatest number of a history that was begun in a folder; new ones get greater ones."""
+    names = [path.stem for path in folder.rglob("*.ndjson")]
+    return max((int(name) for name in names if name.isdecimal()), default=0)
+
+
 class Recording:
-    """The history of one program, written by several threads. Its origin has `began`, time 0 on the machine's clock in nanoseconds."""
+    """The history of one program, written by several threads. Its origin has `began`, time 0 on the machine's clock in nanoseconds.
+
+    Raises TraceError where the file has a history already: two programs in one file are no history of either.
+    """
 
     def __init__(self, path: Path, origin: Mapping[str, Any]) -> None:
+        if path.exists() and path.stat().st_size:
+            raise TraceError(str(path), "has the history of another program", "give another folder, or remove the file")
         self._lock = threading.Lock()
         self._began = time.monotonic_ns()
         self._writer = Writer(path, Header({**origin, "began": self._began}, datetime.now(UTC).isoformat(timespec="milliseconds")))

@@ -30,7 +30,7 @@ from ..steps.names import Names
 from .client import SETTLING, Client, perform
 from .looks import consumption, look_around
 from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
-from .recording import Recording
+from .recording import Recording, last_number
 from .waiting import until
 
 Done = Callable[[Program, Path], None]
@@ -110,7 +110,7 @@ class Runner:
         self.folder = folder
         self.bounds = bounds
         self.mark = mark
-        self._numbers = numbers if numbers is not None else itertools.count(1)
+        self._numbers = numbers if numbers is not None else itertools.count(1 + last_number(folder))
         self._given = settings or {}
         self._source = origin
         self._profile = PROFILES[str(origin.get("profile", "P49"))]

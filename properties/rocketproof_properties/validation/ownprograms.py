@@ -5,7 +5,6 @@ The pytest plugin makes fixtures of it: `rocketproof_target`, `rocketproof_clien
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +32,7 @@ class Suite:
         self.profile, self._needs = profile, needs
         running.name_server = name_server or running.name_server
         origin = {"target": {"name": running.name}, "profile": profile}
-        self._runner = Runner(running, folder, origin, Bounds(1), mark(), while_running(needs), numbers=itertools.count(1))
+        self._runner = Runner(running, folder, origin, Bounds(1), mark(), while_running(needs))
 
     def client(self) -> SuiteClient:
         """A client with fresh names and a history of its own."""

@@ -68,12 +68,6 @@ def recorded(folder: Path, programs: Sequence[Program]) -> dict[int, Path]:
     return found
 
 
-def last_number(folder: Path) -> int:
-    """The greatest number of a history that was begun; new ones get greater ones."""
-    names = [path.stem for path in folder.rglob("*.ndjson")]
-    return max((int(name) for name in names if name.isdecimal()), default=0)
-
-
 def is_over(path: Path) -> bool:
     """Whether the last event of a history says that its program was done to the end."""
     with path.open("rb") as file:

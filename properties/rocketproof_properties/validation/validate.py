@@ -29,6 +29,7 @@ from ..output import counted
 from ..reports.results import tool
 from ..runs.configured import configured
 from ..runs.parsed import load
+from ..runs.recording import last_number
 from ..runs.runner import Bounds, Done, Gone, Runner
 from ..steps.names import Names
 from ..steps.parts import Capability
@@ -118,7 +119,7 @@ class _Validation:
         self.began = time.monotonic()
         self.bounds = Bounds(request.workers, request.rate, request.seconds)
         self.mark = mark()
-        self.numbers = itertools.count(1 + resume.last_number(request.folder))
+        self.numbers = itertools.count(1 + last_number(request.folder))
         self.over: dict[int, Path] = {}
         self.before = 0.0
         self.old: Mapping[str, Any] = {}

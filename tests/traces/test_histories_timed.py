@@ -63,6 +63,13 @@ def test_the_timers_have_a_queue_and_deliver_once(offsets: tuple[int, ...], verd
     assert found.verdict == verdict and not found.out_of_reach
 
 
+@pytest.mark.parametrize("offset", [0, 1, 7])
+def test_a_point_in_time_may_come_after_timers_of_other_programs(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "TIMED", "TIMER_DELIVER_MS\x011\x02")
+    assert judged(history((True, 0, offset), (False, 0, 0))).verdict == "ok"
+    assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not make so many
+
+
 def test_a_release_without_timers_stores_them_where_they_ask_for() -> None:
     assert judged(history((True, 0, 0), (False, 0, 1)), "P49").verdict == "ok"
     assert judged(history((True, 0, 0), (False, 0, 0)), "P49").verdict == "illegal"

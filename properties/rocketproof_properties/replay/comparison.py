@@ -22,6 +22,7 @@ from rocketproof_protocol.properties import PROPERTY_END
 from ..runs.client import MESSAGE_ID
 from . import masks
 from .cases import Answer, is_short, shorten
+from .compared import How, how
 
 NO_ANSWER = "no answer"
 ENTRY: Final = "the broker's entry"
@@ -63,11 +64,13 @@ def _cut(value: Any) -> str:
 class Comparison:
     """What two runs have to share. `version`: that of the recorded broker.
 
-    `drift`: how many bytes further the log is than the recorded one; None if places in the logs are each side's own.
+    `drift`: how many bytes further the log is than the recorded one; None if places in the logs are each side's own. `apart`: how many
+    ms apart the two brokers' clocks may be when the same happens; None if they show different days.
     """
 
     version: str
     drift: int | None = 0
+    apart: int | None = None
 
     def answer(self, recorded: Answer, found: Command | None, counted: Collection[str] = ()) -> Iterator[Difference]:
         """Code, remark and extFields. Of the fields `counted` only the number of values is compared."""
@@ -89,7 +92,7 @@ class Comparison:
         return name in counted or (name == "msgId" and self.drift is None)
 
     def _same(self, name: str, before: str | None, after: str | None) -> bool:
-        if (masks.varies(name, self.version) and masks.made_up(before, after)) or masks.same_time(name, before, after):
+        if (masks.varies(name, self.version) and masks.made_up(before, after)) or masks.same_time(name, before, after, self.apart):
             return True
         return (before if name != "msgId" or before is None else self._moved(before)) == after
 
@@ -134,9 +137,10 @@ class Comparison:
     def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
         for name in dict.fromkeys((*recorded, *found)):
             before, after = recorded.get(name), found.get(name)
-            if (masks.varies(name, self.version) or self.drift is None) and masks.made_up(before, after):
+            elsewhere = self.drift is None and how(name) is How.PLACE
+            if (masks.varies(name, self.version) or elsewhere) and masks.made_up(before, after):
                 continue
-            if masks.same_time(name, before, after):
+            if masks.same_time(name, before, after, self.apart):
                 continue
             if is_short(before) and after is not None:
                 after = shorten(after)

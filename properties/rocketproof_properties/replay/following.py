@@ -18,15 +18,17 @@ from rocketproof_impl.broker.sending import message_context
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.settingstext import FIELDS, update_settings
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import Message
+from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import parse_request_header
 from rocketproof_impl.route import BrokerData
+from rocketproof_impl.simulator.scheduler import START
 from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PULL_SUSPENDS
+from rocketproof_protocol.properties import TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..deployments.simulated import SimulatedConnection
@@ -47,6 +49,8 @@ from .simulated import ReplayDeployment
 DELAY_STEP: Final = 100
 _HEARD: Final = ("question", "notified")
 """What a client waits for on the connection over which it asks, and finds out by that the connection is lost."""
+TIMES: Final = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
+_DAY: Final = 86_400_000
 _LARGEST_FILE: Final = 1 << 24
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 
@@ -54,6 +58,11 @@ _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRoot
 def is_by_key(asked: Asked) -> bool:
     """Whether records are sought under a key, which is judged when it is known where the target has them and since when."""
     return asked.op == "find" and asked.code in keys.ANSWERS and keys.sought(asked.fields) is not None
+
+
+def is_timed(asked: Asked) -> bool:
+    """Whether a message names a time of its own: what becomes of it depends on the second in which it comes."""
+    return not parse_properties(asked.fields.get("properties"), exact=False).keys().isdisjoint(TIMES)
 
 
 def answer_of(asked: Asked) -> Answer:
@@ -75,7 +84,7 @@ class Follower:
     def __post_init__(self) -> None:
         self.places: dict[int, int] = {}
         self.halves: dict[tuple[str, str], str] = {}
-        self.deployment = ReplayDeployment(self.profile, self._settings())
+        self.deployment = ReplayDeployment(self.profile, self._settings(), self._clock())
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
         self._lost = sorted(
@@ -97,6 +106,18 @@ class Follower:
         if self.exact and first:
             begin_log_at(self.broker, first)
         self._began = self.cluster.clock.now()
+
+    def _clock(self) -> int:
+        """What the target's clock showed when the program began: what the caller's did, put right by the first record that the target says
+        to have stored within a day of it."""
+        began = next((int(one.value["at"]) - one.millis for one in self.history.asked if "at" in one.value), START)
+        kept = self.history.records
+        for one in self.history.asked:
+            for place in places(one.answer.get("fields") or {}):
+                message = self.decoded(kept[place]) if place in kept else None
+                if message is not None and abs(message.store_timestamp - one.millis - began) < _DAY:
+                    return message.store_timestamp - one.millis
+        return began
 
     def decoded(self, data: bytes) -> Message | None:
         """The message of a record that was read back, as this release reads it."""
@@ -181,6 +202,8 @@ class Follower:
             host, port = self._connections[name].remote
             self._connections[name].remote = (host, port + next(self._addresses))  # each from an address of its own
         connection = self._connections[name]
+        if is_timed(asked):
+            self.deployment.act("time", millis=max(0, self._began + asked.millis - self.cluster.clock.now()))
         command = self._command(asked)
         self.deployment.draw.queue = self._drawn(asked)
         try:

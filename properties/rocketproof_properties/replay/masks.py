@@ -1,7 +1,8 @@
 """What may differ between two runs of one broker, put to one side of a comparison and the other.
 
 A caller's port, how full disks are, the line of code that threw, what a Java machine adds to the text of
-a null-pointer error, in which time zone a broker gives the time from which it serves, and the second in which a timer is due.
+a null-pointer error, in which time zone a broker gives the time from which it serves, and the times of its own clock in what it stores and
+answers.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode
 
-from rocketproof_protocol.properties import NAME_END, TIMER_OUT_MS
+from rocketproof_protocol.properties import NAME_END
+
+from .compared import PROPERTIES, How, how
 
 _PORT = re.compile(r"(Producer: [^\s:]+:|consumer:\[/[^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
@@ -17,7 +20,12 @@ _DISKS = re.compile(r"\[CL:.*?\]")
 _SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
 _ID = re.compile(r"[0-9A-F]{32}(,[0-9A-F]{32})*")
-_DUE = re.compile(rf"({TIMER_OUT_MS}{NAME_END})\d+(000)")
+_MILLIS = re.compile(r"\d{1,18}", re.ASCII)
+_CLOCKS = "|".join(name for name, kind in PROPERTIES.items() if kind in (How.SECOND, How.MOMENT))
+_TIMES = re.compile(rf"((?:{_CLOCKS}){NAME_END})\d+")
+_HANDLE_PARTS = 5
+"""A version, a topic, a broker, a time, and a unique key."""
+SECOND = 1000
 _FOUND_AT = re.compile(r"(look message by offset failed to check the topic name)\d+")
 _BARE = re.compile(r"java(\.\w+)+")
 _NULL = "java.lang.NullPointerException"
@@ -47,20 +55,47 @@ def same_remark(recorded: str | None, found: str | None) -> bool:
 
 
 def varies(name: str, version: str) -> bool:
-    """Whether a broker of this version makes up the value of an extField or property anew each time, if the sender gave none."""
-    return version.startswith("5.") and name in ("transactionId", "__transactionId__", "UNIQ_KEY")
+    """Whether a broker of this version makes up the value of a response field or property anew each time, if the sender gave none."""
+    return version.startswith("5.") and how(name) is How.MADE_UP
 
 
-def same_time(name: str, recorded: str | None, found: str | None) -> bool:
-    """Whether these are a timer's second, or a handle to take it back that says the same but for its second and a made up id."""
+def same_time(name: str, recorded: str | None, found: str | None, apart: int | None = None) -> bool:
+    """Whether these values are times of the two brokers' own clocks, or handles that differ only in such a time and in a made up id.
+
+    `apart`: the largest difference of the two times (ms), None where the clocks show different days.
+    """
     if recorded is None or found is None:
         return False
-    if name == TIMER_OUT_MS:
-        return recorded.endswith("000") and found.endswith("000")
-    if name != "recallHandle":
+    kind = how(name)
+    if kind is How.HANDLE:
+        return _same_handle(recorded, found, apart)
+    return kind in (How.SECOND, How.MOMENT) and _near(recorded, found, apart, whole=kind is How.SECOND)
+
+
+def _near(recorded: str, found: str, apart: int | None, *, whole: bool) -> bool:
+    if not (_MILLIS.fullmatch(recorded) and _MILLIS.fullmatch(found)):
         return False
-    (*before, due, key), (*after, later, other) = (urlsafe_b64decode(text).decode().split(" ") for text in (recorded, found))
-    return before == after and (key == other or made_up(key, other)) and due[-3:] == later[-3:]
+    if whole and int(recorded) % SECOND != int(found) % SECOND:
+        return False
+    return apart is None or abs(int(recorded) - int(found)) <= apart
+
+
+def _same_handle(recorded: str, found: str, apart: int | None) -> bool:
+    """Whether two handles name the same message. Their time is one millisecond after a whole second."""
+    theirs, ours = _handle(recorded), _handle(found)
+    if theirs is None or ours is None:
+        return False
+    (*before, due, key), (*after, later, other) = theirs, ours
+    return before == after and (key == other or made_up(key, other)) and _near(due, later, apart, whole=True)
+
+
+def _handle(text: str) -> list[str] | None:
+    """The parts of a handle; None for a text that is none."""
+    try:
+        parts = urlsafe_b64decode(text).decode().split(" ")
+    except ValueError:
+        return None
+    return parts if len(parts) >= _HANDLE_PARTS else None
 
 
 def made_up(*values: str | None) -> bool:
@@ -69,5 +104,5 @@ def made_up(*values: str | None) -> bool:
 
 
 def without_own(text: str | None) -> str | None:
-    """A text of properties without what a broker makes up itself: what looks like its ids, and the second in which a timer is due."""
-    return None if text is None else _DUE.sub(r"\1*\2", _ID.sub("*", text))
+    """A text of properties without ids that look made up and without times of the broker's own clock, each of which is compared alone."""
+    return None if text is None else _TIMES.sub(r"\1*", _ID.sub("*", text))

@@ -18,6 +18,8 @@ from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
+from rocketproof_protocol.topics import OP_HALF_TOPIC
+from rocketproof_traces.history.cases import has_plain_attributes
 
 from ..generators.settings import ALONE
 from ..runs import looks
@@ -29,6 +31,7 @@ from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
 from . import comparison
 from .cases import SENDS, Answer, here
+from .compared import MOVING
 from .comparison import TIMESTAMP, Comparison, Difference, message_data, within
 from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
@@ -38,10 +41,14 @@ from .registered import Registered
 
 _PATIENT: Final = 0.9
 """Of the time that a pull may be held, as clocks differ a little."""
+_CLOCKS: Final = 2000
+"""Milliseconds by which a time may differ, beside what the program lasts: the wheel of timers goes by seconds, and is late for one."""
 _CHANGING: Final = ("update_topic", "delete_topic", "update_group", "delete_group", "commit")
 _OF_LOG: Final = ("physOffset", "queueOffset", "storeHost", "propertiesText", "bornHost")
 """Of a message, what is where it lies."""
 _BORN: Final = "bornTimestamp"
+OF_MOVING: Final = ("max_offset", "min_offset", "search", "earliest", "stats", "pull")
+"""Requests whose answers tell what is in a queue."""
 _TOLD: Final = ("cluster", "other")
 """Requests to a name server with a body in the answer that is compared."""
 ANSWER: Final = "answer"
@@ -63,10 +70,11 @@ class Reference:
         self.registered = Registered(self.followed.cluster.name_server)
         self.names = self.history.names
         self._of_others: set[int] = set()
+        self._lengths: dict[tuple[str, str], tuple[int, int]] = {}
         self._by_key: list[tuple[Asked, list[int]]] = []
         version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
-        self.same = Comparison(version, 0 if self.followed.exact else None)
+        self.same = Comparison(version, 0 if self.followed.exact else None, self.history.millis + _CLOCKS)
 
     def compare(self) -> Iterator[Difference]:
         """The differences, up to where nobody knows what the target has done; none where it is not known at which place its log began."""
@@ -86,8 +94,12 @@ class Reference:
                 yield from self._notified(item)
             elif isinstance(item, Other):
                 self.followed.happen(item)
+                if item.op in ("crash", "restart"):
+                    self._lengths.clear()
             elif item.refused:
                 continue
+            elif item.op == "update_topic" and not has_plain_attributes(item.fields):
+                return  # from here on nobody knows what the topic is
             elif item.closed != "fail":
                 found = self.followed.answer(item)
                 yield from self._routed(item, list(self._compared(item, found)))
@@ -153,6 +165,9 @@ class Reference:
         longest = int(asked.fields["suspendTimeoutMillis"]) if asked.held is not None and recorded.code == codes.PULL_NOT_FOUND else 0
         if asked.held is not None and asked.held < _PATIENT * longest:
             yield Difference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
+        if found is not None and asked.fields.get("topic") in MOVING and asked.op in OF_MOVING:
+            yield from self._moving(asked, recorded, found)
+            return
         if found is not None and not self._is_comparable(asked, recorded, found):
             return
         if found is not None and found.remark is not None:
@@ -190,6 +205,20 @@ class Reference:
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from within(differences, str(asked), asked.seq)
+
+    def _moving(self, asked: Asked, recorded: Answer, found: Command) -> Iterator[Difference]:
+        """Whether a queue that all programs share has got shorter than it was earlier in this history, where the reference
+        implementation's has not. Deletions by other programs may do that, but not where a release keeps the queue."""
+        queue = asked.fields["topic"], asked.fields.get("queueId", "")
+        theirs, ours = (_whole(fields.get("offset", "")) for fields in (recorded.fields, found.ext_fields or {}))
+        if asked.op != "max_offset" or theirs is None or ours is None:
+            return
+        before, after = self._lengths.get(queue, (theirs, ours))
+        self._lengths[queue] = theirs, ours
+        if (theirs < before) != (ours < after):
+            kept = queue[0] == OP_HALF_TOPIC and self.profile.keeps_operations
+            expected = f"{before} or more" if theirs < before else f"less than {before}"
+            yield Difference("offset", theirs, expected, str(asked), asked.seq, by_chance=not kept)
 
     def _may_be_late(self, asked: Asked, recorded: Answer, found: Command) -> bool:
         """Whether a stored message is said to be flushed too late, which a release that does not look again says of one that begins a file
@@ -253,6 +282,8 @@ class Reference:
         ours = found.ext_fields or {}
         if recorded.code != found.code:
             return recorded.code in NOTHING_THERE.get(asked.op, ()) and not has_all(recorded.fields, ours)
+        if asked.op == "pull" and has_all(recorded.fields, ours):
+            return False  # all that is there is dispatched
         if asked.op == "progress":
             return False  # how far a group is was committed, and waits for nothing
         return any(theirs.isdecimal() and int(theirs) < int(ours.get(name, 0)) for name, theirs in recorded.fields.items())
@@ -282,6 +313,11 @@ def _checked(item: Other, most_checks: int) -> Iterator[Difference]:
         least, most = item.value["before"][topic], item.value["after"][topic]
         if least is not None and most is not None and not least <= (far or 0) <= most:
             yield Difference("checked", [topic, far], f"at least {least}, at most {most}", f"event {item.seq} (checked)", item.seq)
+
+
+def _whole(text: str) -> int | None:
+    """An offset as an answer has it; None for a text that is none."""
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _in_queue(data: bytes | None) -> list[int]:

@@ -30,7 +30,7 @@ from .following import Follower
 NEXT_OFFSET: Final = "next offset"
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _ATTRIBUTES: Final = "attributes"
-"""What a topic has in some releases and not in others."""
+"""What a topic has in some releases and not in others; the reference implementation takes none from a request."""
 _GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
 _TIMERS: Final = "timerWheelEnable"
 _OF_END: Final = ("topic", "flag", "sysFlag", "reconsumeTimes", "props", "propertiesText")
@@ -72,9 +72,13 @@ class ReadBack:
         state = self.history.states.get("topics")
         if state is None:
             return
+        attributed = {one.fields.get("topic") for one in self.history.asked if one.op == "update_topic" and one.fields.get("attributes")}
         mine = {name: config for name, config in self.followed.broker.topics.table.items() if name and self.names.is_mine(name)}
-        for name in dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine)):
-            yield from within(comparison.topic(_told(state["topics"].get(name)), mine.get(name)), f"topic {name}")
+        for topic in map(str, dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine))):
+            row = _told(state["topics"].get(topic))
+            if row is not None and topic in attributed:
+                del row[_ATTRIBUTES]
+            yield from within(comparison.topic(row, mine.get(topic)), f"topic {topic}")
         own: Mapping[str, Any] | None = self.history.origin.get("shared")
         if own is None:
             return

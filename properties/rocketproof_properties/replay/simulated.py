@@ -9,6 +9,7 @@ from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.cluster import Cluster
+from rocketproof_impl.simulator.scheduler import START
 from rocketproof_profiles import Profile
 
 from ..deployments.simulated import SimulatedDeployment
@@ -29,10 +30,12 @@ class RecordedDraw(SimulatedRandomness):
 
 
 class ReplayDeployment(SimulatedDeployment):
-    """A broker of its own. `part` is its name among the parts; `draw` has the queue that it draws next, where it draws one."""
+    """A broker of its own. `part` is its name among the parts; `draw` has the queue that it draws next, where it draws one. `began`: what
+    its clock shows at first (ms)."""
 
-    def __init__(self, profile: Profile, settings: BrokerSettings) -> None:
+    def __init__(self, profile: Profile, settings: BrokerSettings, began: int = START) -> None:
         cluster = Cluster(0, profile=profile)
+        cluster.clock.time = began
         node = cluster.add(settings, start=False)
         node.random = self.draw = RecordedDraw()
         cluster.start(node)

@@ -20,7 +20,7 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_impl.route import QueueData, queue_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS, ROLLBACK
-from rocketproof_protocol.properties import PGROUP
+from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY
 from rocketproof_protocol.topics import TEMPLATE
 
 from .call import BORN, Call, Context
@@ -98,8 +98,15 @@ def send(
 
 
 def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:
-    """The properties with the program's own name of the producers' group, by which a broker knows who may end a half message."""
-    return {name: context.names.group(value) if name == PGROUP else value for name, value in properties.items()}
+    """The properties with the program's own names of the producers' group, by which a broker knows who may end a half message, and of the
+    topic whose timer is cancelled, where that is named."""
+    named = dict(properties)
+    if PGROUP in named:
+        named[PGROUP] = context.names.group(named[PGROUP])
+    topic, between, key = named.get(TIMER_DEL_UNIQKEY, "").partition("+")
+    if between:
+        named[TIMER_DEL_UNIQKEY] = f"{context.names.topic(topic)}+{key}"
+    return named
 
 
 def batch_item(body: bytes, text: str, flag: int = 0, *, more: int = 0) -> bytes:

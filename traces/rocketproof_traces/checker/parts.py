@@ -16,7 +16,7 @@ from typing import Any
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE, TEMPLATES
 
-from ..history.cases import UNREADABLE, Config
+from ..history.cases import ATTRIBUTES, UNREADABLE, Config
 from ..history.operations import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, Operation, Operations, Snapshot, is_specified
 from .places import tells_unheard
 from .ways import PLACING, linked, subject_of
@@ -290,6 +290,8 @@ def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
     for one in asked:
         if one.op == "update_topic" and str(one.fields.get("order", "")).lower() == "true":
             part.cut_at(one.opened, "order topics")
+        elif one.op == "update_topic" and one.reason == ATTRIBUTES:
+            part.cut_at(one.opened, ATTRIBUTES)
         elif one.op in SENDS and one.reason == UNREADABLE:
             part.cut_at(one.opened, UNREADABLE)  # the topic may have been made with whatever could be read
         elif one.op == "batch" and one.messages is None:

@@ -359,6 +359,8 @@ class PlacedChecker(PartChecker):
         found: dict[tuple[str, int], list[tuple[int, bool]]] = {}
         for one in self._answered_sends(last):
             (topic, queue), sure = self._place(one)
+            if way_of(one, self.profile, self.cluster)["timed"] is None:
+                topic, queue = WHEEL_TIMER_TOPIC, 0  # or the queue that it asks for, if its time was over
             if topic in COMMON:
                 found.setdefault((topic, queue), []).append((one.answered("queueOffset") or 0, sure))
         for (topic, queue), told in found.items():

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from rocketproof_model import RocketproofError
 from rocketproof_model.language import JAVA_INT
@@ -42,6 +42,8 @@ COUNTED = ("not", "commit")
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag", "flag")
 JAVA_LONG = (-(2**63), 2**63 - 1)
+ATTRIBUTES: Final = "attributes of topics"
+_PLAIN_ATTRIBUTES: Final = re.compile(r"\+message\.type=(?:NORMAL|FIFO|DELAY|TRANSACTION)")
 _COUNTS = ("readQueueNums", "writeQueueNums", "perm")
 CUT = re.compile(r"\.\.\.\((\d+)\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
@@ -146,6 +148,13 @@ def properties_of(text: str) -> dict[str, str]:
     return {name: value for name, _, value in items if name and value}
 
 
+def has_plain_attributes(fields: Mapping[str, Any]) -> bool:
+    """Whether a request to change a topic asks for no attributes, or for a message type alone, which changes nothing of what a broker
+    stores. Of others the specification and the reference implementation do not know whether a release takes them, and what they change."""
+    text = fields.get("attributes")
+    return not text or _PLAIN_ATTRIBUTES.fullmatch(str(text)) is not None
+
+
 def reach(
     code: int,
     fields: Mapping[str, Any],
@@ -169,6 +178,8 @@ def reach(
             return "other", UNREADABLE
         if any(int(fields[name]) < 0 for name in _COUNTS) or int(fields["perm"]) > 15:
             return "other", "counts or permissions that no topic has"
+        if not has_plain_attributes(fields):
+            return "other", ATTRIBUTES
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND_MESSAGE, SEND_MESSAGE_V2):
         return "other", BATCHES if code == SEND_BATCH_MESSAGE else f"request code {code}"

@@ -1,13 +1,15 @@
 """Where a target and the reference implementation differ in a program, over the orders and moments that are possible.
 
 Requests that want no answer may be served later than what follows them, and what was delayed may have been delivered before the queues
-were read: where one such order and moment explains everything, there is no difference.
+were read: where one such order and moment explains everything, there is no difference. A name server may also notice a closed connection
+late: what that explains is a difference by chance, which is a finding only if it comes again whenever the program is repeated.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rocketproof_profiles import Profile
@@ -16,7 +18,7 @@ from rocketproof_protocol.flags import COMMIT
 from ..runs.parsed import Other, ParsedHistory
 from .comparison import ENTRY, Difference
 from .following import DELAY_STEP
-from .orders import Item, asked_first, orders
+from .orders import Item, asked_first, late_closes, orders
 from .program import Reference
 from .readback import NEXT_OFFSET
 
@@ -53,6 +55,9 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
         if left == []:
             return []
         by_chance = by_chance or left or []
+    late = itertools.product(late_closes(history), (False, True))
+    if any(not list(Reference(history, profile, items, last=last).compare()) for items, last in late):
+        return [replace(one, by_chance=True) for one in found if one.seq >= 0]
     if by_chance:
         return by_chance
     for until in moments:  # what differs whenever the queues were read does differ

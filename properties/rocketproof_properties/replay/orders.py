@@ -7,11 +7,18 @@ makes the topic, with its own number of queues, and is stored later.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from rocketproof_protocol import codes
 
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
+
+_MOST_CLOSES: Final = 27
+"""Orders of closed connections that are tried: all of up to three."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,33 @@ def asked_first(history: ParsedHistory) -> Sequence[Item]:
     """The order in which everything was asked: a pull that might have been held was answered at once."""
     found = sorted(history.items, key=lambda one: one.seq)
     return list[Item](found)
+
+
+def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
+    """Orders in which a name server notices a closed connection only when its broker has registered over the next one: it forgets the
+    broker then, or leaves it alone, as that has another connection by now."""
+    again = [(one, later) for at, one in enumerate(history.items) if (later := _next_registration(history, at)) is not None]
+    for effects in itertools.islice(itertools.product(("at once", "late", "none"), repeat=len(again)), 1, _MOST_CLOSES):
+        items = list[Item](history.items)
+        for (closed, registration), effect in zip(again, effects, strict=True):
+            if effect != "at once":
+                items.remove(closed)
+            if effect == "late":
+                items.insert(items.index(registration) + 1, closed)
+        yield items
+
+
+def _next_registration(history: ParsedHistory, at: int) -> Asked | None:
+    """The first registration over the next connection of a broker whose connection is closed by this item."""
+    closed = history.items[at]
+    if not isinstance(closed, Other) or closed.op != "disconnect":
+        return None
+    line, later = closed.value["address"], history.items[at + 1 :]
+    return next((one for one in later if isinstance(one, Asked) and one.value.get("line") == line and _registers(one)), None)
+
+
+def _registers(one: Asked) -> bool:
+    return int(one.value["code"]) == codes.REGISTER_BROKER
 
 
 def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:

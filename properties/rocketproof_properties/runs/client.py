@@ -92,12 +92,7 @@ class Client:
         """Do one step of a program; errors of the connection are part of what happens."""
         name, _ = step
         if name == "lose":
-            address = self._context.names.address(arguments(step)["address"])
-            line = self._lines.pop(address, None)
-            if line is not None:
-                line.close()
-                self._recording.add("info", self.process, "disconnect", {"address": address, "at": wall()})
-                time.sleep(LATE)
+            self._lose(**arguments(step))
         elif name == "hang_up":
             self._hang_up()
         elif name == "question":
@@ -118,6 +113,19 @@ class Client:
                 self._route(call)
             elif call is not None:
                 self.call(call)
+
+    def _lose(self, address: str, *, overlap: bool) -> None:
+        """Close the connection of a broker that is not there, and leave the name server some time to see it unless connections overlap."""
+        key = self._context.names.address(address)
+        line = self._lines.pop(key, None)
+        if line is None:
+            return
+        if overlap:
+            self._line(key, NAME_SERVER)
+        self._recording.add("info", self.process, "disconnect", {"address": key, "at": wall()})
+        line.close()
+        if not overlap:
+            time.sleep(LATE)
 
     def _hang_up(self) -> None:
         """Close the connections but those of brokers that are not there, and leave the others some time to see it."""

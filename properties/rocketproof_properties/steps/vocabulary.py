@@ -96,7 +96,11 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "cluster": _asks("somebody asks the name server for the brokers that it knows", requests.cluster),
     "values": _asks("somebody asks the name server for the values that it keeps", requests.values),
     # What is done otherwise
-    "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
+    "lose": _does(
+        "the connection of a broker that is not there is closed; with `overlap` its next one is open before, and is used at once",
+        address="10.0.0.1:1",
+        overlap=False,
+    ),
     "hang_up": _does("a client closes its connections, whatever it waits for"),
     "question": _does("a producer waits until the broker asks it what became of a half message"),
     "checked": _does(

@@ -69,7 +69,7 @@ def test_sarif_has_what_is_not_as_expected_with_its_place_and_the_same_fingerpri
     first, second, accepted = log["results"]
     assert [one["ruleId"] for one in log["results"]] == ["INV-01", "INV-02", "INV-05"]
     assert first["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": "topics.py"}, "region": {"startLine": 12}}
-    assert second["locations"][0]["physicalLocation"]["region"] == {"byteOffset": 77, "byteLength": 0}
+    assert second["locations"][0]["physicalLocation"]["region"] == {"startLine": 1, "byteOffset": 77, "byteLength": 0}
     assert accepted["suppressions"][0]["justification"] == "accepted until 2027-01-31: ours differs"
     told = {
         one["associatedRule"]["id"]: one["level"] for one in log["invocations"][0]["toolExecutionNotifications"] if "associatedRule" in one

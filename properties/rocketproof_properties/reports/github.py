@@ -18,6 +18,7 @@ from rocketproof_protocol.shown import one_line, printable
 from ..choices import InputError
 from ..output import nobody_listens
 from . import markdown
+from .places import in_repository
 from .results import Place, Result, Run
 from .since import Changes
 from .text import shortened
@@ -76,16 +77,10 @@ def _command(level: Level, group: Sequence[Result]) -> str:
 
 def _place(place: Place | None) -> dict[str, str]:
     """The place as GitHub finds it: a file of the repository that is checked out; nothing where it lies elsewhere."""
-    if place is None or place.line is None:
+    file = None if place is None or place.line is None else in_repository(place.file)
+    if place is None or file is None or not Path(place.file).exists():
         return {}
-    try:
-        root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-        path = Path(place.file).resolve()
-        if not path.is_relative_to(root) or not path.exists():
-            return {}
-    except (OSError, ValueError):  # no path of this system
-        return {}
-    return {"file": path.relative_to(root).as_posix(), "line": str(place.line)}
+    return {"file": file, "line": str(place.line)}
 
 
 def _data(text: str) -> str:

@@ -215,6 +215,8 @@ class Run:
     """Whether what is as expected is among the results; a saved list of findings does not have it."""
     short: str = ""
     """What came out in a few words, for a badge; the counts of the results where there is nothing to say."""
+    source: str = ""
+    """The file that the command was given: a model, the description of a target, a history; "" where there is none."""
 
     @property
     def title(self) -> str:

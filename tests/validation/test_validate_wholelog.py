@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
+import random
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.staging import in_turn
-from rocketproof_properties.judging.wholelog import FOLDER, judge_log, read, record
+from rocketproof_properties.judging.wholelog import FOLDER, PACKED, judge_log, read, record, stored_log
 from rocketproof_properties.runs.parsed import ParsedHistory, load
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.validate import ValidationRequest, validate
+from rocketproof_traces.errors import TraceError
 
 PROFILE = "P494"
 FILE = "00000000000000000000"
@@ -33,16 +37,16 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def logged(done: Path) -> ParsedHistory:
     """The log of the broker with the most records, as it was written down."""
-    found = (load(path) for path in sorted((done / "logs").iterdir()))
-    return max((one for one in found if "log" in one.states), key=lambda one: len(read(one, PROFILE).records))
+    found = (load(path) for path in sorted((done / "logs").glob("*.ndjson")))
+    return max((one for one in found if "log" in one.states), key=lambda one: len(read(one, PROFILE, done / "logs").records))
 
 
 @pytest.mark.slow
 def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())
-    assert data["logs"] == len(list((done / "logs").iterdir())) >= 1
+    assert data["logs"] == len(list((done / "logs").glob("*.ndjson"))) >= 1
     assert {row["id"] for row in data["verdicts"]} >= {"INV-37", "INV-38.records", "INV-39"}
-    log = read(logged(done), PROFILE)
+    log = read(logged(done), PROFILE, done / "logs")
     assert log.damage is None and len(log.records) > 24 and log.end == log.records[-1].end
     assert len(again(done, None, ()).logs) == data["logs"]
 
@@ -55,7 +59,7 @@ def test_the_topics_that_programs_share_are_judged_over_all_of_them(done: Path) 
 
 def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
     """A store with that broker's log, changed at the places of its records; its history."""
-    log = read(logged(done), PROFILE)
+    log = read(logged(done), PROFILE, done / "logs")
     target = folder / "store" / FOLDER
     target.mkdir(parents=True)
     data = bytearray(source(done))
@@ -68,7 +72,7 @@ def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], No
 
 
 def source(done: Path) -> bytes:
-    return zlib.decompress(base64.b64decode(logged(done).states["log"]["zlib"]))
+    return zlib.decompress((done / "logs" / logged(done).states["log"]["file"]).read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -166,3 +170,70 @@ def test_a_target_that_cannot_be_had_is_told_when_its_turn_comes() -> None:
     with pytest.raises(TargetError, match="bad"):
         next(turns)
     assert target.log == ["open a", "close a"]
+
+
+# Large logs
+
+
+def large(folder: Path, size: int) -> Path:
+    """A store whose log has two files of this size, with bytes that cannot be compressed."""
+    (folder / "store" / FOLDER).mkdir(parents=True)
+    for number in range(2):
+        data = random.Random(number).randbytes(size if number == 0 else size // 2)
+        (folder / "store" / FOLDER / f"{number * size:020}").write_bytes(data.ljust(size, b"\0"))
+    return folder / "store"
+
+
+def test_a_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> None:
+    size = 16 << 20
+    store, path = large(tmp_path, size), tmp_path / "logs/1.ndjson"
+    tracemalloc.start()
+    try:
+        assert record(store, path, "broker-a", "", {"prefix": "r"}, ())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < size // 2, f"{most:,} bytes for files of {size:,}"
+    assert zlib.decompress(path.with_suffix(PACKED).read_bytes()) == b"".join(stored_log(store).chunks())  # type: ignore[union-attr]
+    assert read(load(path), PROFILE, path.parent).damage is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"file": "../../outside"},
+        {"file": "missing"},
+        {"file": 3},
+        {"fileSize": 0},
+        {"fileSize": "1G"},
+        {"size": 1},
+        {"size": 1 << 50},
+        {"size": -1},
+        {"file": None, "zlib": "no base64!"},
+    ],
+    ids=str,
+)
+def test_bytes_of_a_log_that_are_not_as_the_history_says_are_refused_in_a_line(change: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "logs/1.ndjson"
+    assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
+    (tmp_path / "outside").write_bytes(path.with_suffix(PACKED).read_bytes())
+    header, event, *_ = path.read_text().splitlines()
+    made = json.loads(event)
+    made["value"] = {name: value for name, value in {**made["value"], **change}.items() if value is not None}
+    path.write_text(f"{header}\n{json.dumps(made)}\n")
+    with pytest.raises(TraceError, match="the log's bytes cannot be read"):
+        judge_log(path, PROFILE)
+
+
+def test_a_log_that_an_earlier_version_kept_in_its_history_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "logs/1.ndjson"
+    assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
+    packed = path.with_suffix(PACKED)
+    header, event, *_ = path.read_text().splitlines()
+    made = json.loads(event)
+    del made["value"]["file"]
+    made["value"]["zlib"] = base64.b64encode(packed.read_bytes()).decode()
+    before = read(load(path), PROFILE, path.parent)
+    path.write_text(f"{header}\n{json.dumps(made)}\n")
+    packed.unlink()
+    assert read(load(path), PROFILE, path.parent) == before

@@ -1,22 +1,28 @@
 """The whole commit log of a broker whose files may be read, judged when the programs on it are done.
 
-What is between the records, at the ends of files or in no queue goes over no wire. The files' bytes become a `state` event `log` of
-a history without requests, so that they can be judged again. Judged are the claims about logs, under what any of the programs did.
+What is between the records, at the ends of files or in no queue goes over no wire. The files' bytes are kept next to a history without
+requests, whose `state` event `log` names them, so that they can be judged again. Judged are the claims about logs, under what any of the
+programs did. A log may have files of a GiB, so its bytes are read and written a piece at a time.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import mmap
 import re
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from rocketproof_traces.errors import TraceError
 from rocketproof_traces.stored.record import Log, read_log
 
 from ..catalogue import HISTORY_CLAIMS
@@ -38,48 +44,144 @@ CLAIMS: Final = ("INV-34.records", "INV-37", "INV-38.records", "INV-39", "INV-40
 """What a log shows by itself; about queues only the programs' own: a broker that deletes a topic may empty its own ones too."""
 _STILL: Final = 0.05
 _LOOKS: Final = 20
+_CHUNK: Final = 1 << 20
+PACKED: Final = ".log.zlib"
+
+
+@dataclass(frozen=True)
+class StoredLog:
+    """A log that stands still: its files in order, each of `file_size` bytes. `size` bytes are written, behind them are only zeros;
+    `digest` is that of all bytes."""
+
+    paths: tuple[Path, ...]
+    file_size: int
+    size: int
+    digest: bytes
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield what is written, a piece at a time. Raises OSError."""
+        left = self.size
+        for chunk in _chunks(self.paths):
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0:
+                return
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], conditions: Iterable[str]) -> bool:
-    """Write down the log in a store directory; False where there is none, or it does not stand still."""
-    found = files(store)
+    """Write down the log in a store directory; False where there is none, or it does not stand still. The bytes become a file of their own
+    next to the history, which may be as large as the store's."""
+    found = stored_log(store)
     if found is None:
         return False
-    data, file_size = found
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
+    packed = path.with_suffix(PACKED)
+    try:
+        _pack(found, packed)
+    except OSError:
+        packed.unlink(missing_ok=True)
+        return False
     recording = Recording(path, {**origin, "program": program.data(), "broker": broker, "conditions": sorted(conditions)})
-    kept = base64.b64encode(zlib.compress(data)).decode()
-    recording.add("state", broker, "log", {"fileSize": file_size, "size": len(data), "zlib": kept})
+    recording.add("state", broker, "log", {"fileSize": found.file_size, "size": found.size, "file": packed.name})
     recording.close()
     return True
 
 
-def files(store: Path) -> tuple[bytes, int] | None:
-    """The bytes of a store's log, its files joined, up to the last that is written, and the size of one file; None where there is none, or
-    it does not stand still."""
-    before: bytes | None = None
+def stored_log(store: Path) -> StoredLog | None:
+    """Find the log of a store, read twice with a pause until nothing changes; None where there is none, or it goes on changing."""
+    before: StoredLog | None = None
     for _ in range(_LOOKS):
         try:
-            found = sorted(one for one in (store / FOLDER).iterdir() if one.name.isdecimal())
-            content = [one.read_bytes() for one in found]
+            paths = tuple(sorted(one for one in (store / FOLDER).iterdir() if one.name.isdecimal()))
+            sizes = {one.stat().st_size for one in paths}
+            if len(sizes) != 1 or sizes == {0} or int(paths[0].name) != 0:
+                return None
+            found = StoredLog(paths, sizes.pop(), *_read_through(paths))
         except OSError:
             return None
-        if not content or int(found[0].name) != 0 or len({len(one) for one in content}) != 1:
-            return None
-        data = b"".join(content).rstrip(b"\0")
-        if data == before:
-            return data, len(content[0])
-        before = data
+        if found == before:
+            return found
+        before = found
         time.sleep(_STILL)
     return None
 
 
-def read(parsed: ParsedHistory, profile: str) -> Log:
-    """The log that was written down, as a broker of this profile writes it."""
+def files(store: Path) -> tuple[bytes, int] | None:
+    """Return what is written in a store's log, its files joined, and the size of a file, for stores of small files; None as of
+    `stored_log`."""
+    found = stored_log(store)
+    return None if found is None else (b"".join(found.chunks()), found.file_size)
+
+
+def _chunks(paths: Iterable[Path]) -> Iterator[bytes]:
+    for path in paths:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+
+def _read_through(paths: Iterable[Path]) -> tuple[int, bytes]:
+    """Return where the last byte other than zero ends, and the digest of all bytes."""
+    digest, at, end = hashlib.blake2b(digest_size=32), 0, 0
+    for chunk in _chunks(paths):
+        digest.update(chunk)
+        end = at + written if (written := len(chunk.rstrip(b"\0"))) else end
+        at += len(chunk)
+    return end, digest.digest()
+
+
+def _pack(log: StoredLog, to: Path) -> None:
+    packer = zlib.compressobj()
+    with to.open("wb") as file:
+        for chunk in log.chunks():
+            file.write(packer.compress(chunk))
+        file.write(packer.flush())
+
+
+def read(parsed: ParsedHistory, profile: str, folder: Path) -> Log:
+    """Read the log that was written down, as a broker of this profile writes it; `folder` is that of the history. Raises TraceError where
+    its bytes are not there, or are others than the history says."""
     state = parsed.states["log"]
-    data = zlib.decompress(base64.b64decode(state["zlib"]))
-    return log_of(data, int(state["fileSize"]), hosts_by_flag=PROFILES[profile].hosts_by_flag)
+    try:
+        file_size, size = int(state["fileSize"]), int(state["size"])
+        if not (0 < file_size < 1 << 31 and size >= 0):
+            raise ValueError(f"files of {file_size} bytes, {size} in all")
+        with _unpacked(_packed(state, folder), size, -(-max(1, size) // file_size) * file_size) as data:
+            return read_log(data, file_size, written=size, hosts_by_flag=PROFILES[profile].hosts_by_flag)
+    except (KeyError, ValueError, TypeError, zlib.error, OSError) as error:
+        problem = f"the log's bytes cannot be read ({error})"
+        raise TraceError(str(folder), problem, "give the folder of the report as validate has written it") from None
+
+
+def _packed(state: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
+    """Yield the compressed bytes: of the file next to the history, or of the text in it, where earlier versions put them."""
+    if "file" not in state:
+        return iter([base64.b64decode(state["zlib"])])
+    return _chunks([folder / Path(state["file"]).name])
+
+
+@contextmanager
+def _unpacked(packed: Iterable[bytes], size: int, length: int) -> Iterator[mmap.mmap]:
+    """Give the uncompressed bytes, filled up with zeros to a length. They lie in a file that is gone afterwards, and not in memory."""
+    unpacker, left = zlib.decompressobj(), size
+    with tempfile.TemporaryFile() as file:
+        for chunk in packed:
+            while chunk or unpacker.unconsumed_tail:
+                found = unpacker.decompress(unpacker.unconsumed_tail or chunk, _CHUNK)
+                chunk = b""
+                left -= file.write(found)
+                if left < 0:
+                    raise ValueError(f"there are more than {size} bytes")
+                if not found:
+                    break
+        left -= file.write(unpacker.flush())
+        if left:
+            raise ValueError(f"there are {size - left} bytes and not {size}")
+        file.truncate(length)
+        file.flush()
+        with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as data:
+            yield data
 
 
 def log_of(data: bytes, file_size: int, *, hosts_by_flag: bool = True) -> Log:
@@ -114,7 +216,7 @@ def judge_log(path: Path, profile: str) -> Judged:
         return restarts.judge(parsed, path, profile)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
-    log = read(parsed, profile)
+    log = read(parsed, profile, path.parent)
     deleted = frozenset(parsed.origin.get("deleted", ()))
     kept = parsed.origin.get("programs")
     prefixes = None if kept is None else frozenset(f"{parsed.names.prefix}-{number}" for number in kept)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from mmap import mmap
 from struct import Struct
 from types import MappingProxyType
 from typing import NamedTuple
@@ -72,7 +73,7 @@ class Head(NamedTuple):
 LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
 
 
-def head_of(data: bytes, at: int = 0, *, hosts_by_flag: bool = True) -> Head | None:
+def head_of(data: bytes | mmap, at: int = 0, *, hosts_by_flag: bool = True) -> Head | None:
     """The fixed places of what begins there; None if the data end in them. `hosts_by_flag`: as of `segments.LogFile`."""
     if at + BODY_AT > len(data):
         return None
@@ -203,10 +204,11 @@ class Log:
         return next((r for r in self.records if r.at == place), None)
 
 
-def read_log(data: bytes, file_size: int, end: int | None = None, *, hosts_by_flag: bool = True) -> Log:
+def read_log(data: bytes | mmap, file_size: int, end: int | None = None, *, written: int | None = None, hosts_by_flag: bool = True) -> Log:
     """Read a log's files, joined, from the first byte to the end, which is where only zeros follow unless it is given, or to the first
-    damage. `hosts_by_flag`: as of `segments.LogFile`."""
-    written = len(data.rstrip(b"\0")) if end is None else 0
+    damage. `written`: from where on there are only zeros, if the caller knows it. `hosts_by_flag`: as of `segments.LogFile`."""
+    if written is None:
+        written = len(data[:].rstrip(b"\0")) if end is None else 0
     log = Log(file_size, len(data) if end is None else end)
     at = 0
     while at < log.end:
@@ -240,7 +242,7 @@ def record_at(data: bytes, place: int, *, hosts_by_flag: bool = True) -> Record 
     return None if record is None else replace(record, at=place)
 
 
-def _record(data: bytes, at: int, *, hosts_by_flag: bool) -> Record | None:
+def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> Record | None:
     """The record that begins there, None if its lengths do not fit."""
     head = head_of(data, at, hosts_by_flag=hosts_by_flag)
     if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):

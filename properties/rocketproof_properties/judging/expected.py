@@ -46,6 +46,12 @@ OF_ORIGINS: Final = frozenset({"INV-07.records", "INV-46", "INV-47", "INV-48", "
 """Claims about what a record was made of: a request, or an earlier record."""
 OF_QUESTIONS: Final = frozenset({"AUX-33.asked"})
 """Claims about what a broker asks by itself: a question may be lost, too."""
+OF_SETTINGS: Final[Mapping[str, frozenset[str]]] = {
+    "mappedFileSizeCommitLog": frozenset({"INV-37", "INV-38.records", "INV-39"}) | OF_PLACES,
+    "maxMessageSize": frozenset({"INV-40"}),
+    "transactionCheckInterval": OF_QUESTIONS,
+}
+"""Claims that depend on a setting of the broker, which are not decided where its value is unknown."""
 IN_DOUBT: Final = OF_QUEUES | OF_PLACES | OF_ORIGINS | OF_QUESTIONS
 """What is not decided where answers were lost: nobody knows then what each request has stored."""
 

@@ -17,6 +17,7 @@ from rocketproof_traces.history.operations import STRAY, Call, paired
 from ..generators.programs import Program
 from ..steps.call import may_be_held
 from ..steps.names import Names
+from .reported import readable, unreadable
 
 _NO_HEADER = Header()
 
@@ -133,8 +134,13 @@ class ParsedHistory:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = self.origin.get("settings") or {}
-        return found
+        """The settings of the broker whose values are known."""
+        return readable(self.origin.get("settings") or {})
+
+    @property
+    def unreadable(self) -> frozenset[str]:
+        """The names of settings that the broker reported with a value that is no number, as it has to be."""
+        return frozenset({*(self.origin.get("unreadable") or ()), *unreadable(self.origin.get("settings") or {})})
 
     @property
     def names(self) -> Names:

@@ -31,6 +31,7 @@ from .client import SETTLING, Client, perform
 from .looks import consumption, look_around
 from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
 from .recording import Recording, last_number
+from .reported import readable, unreadable
 from .waiting import until
 
 Done = Callable[[Program, Path], None]
@@ -126,8 +127,11 @@ class Runner:
         if known is None:
             raise Gone(f"{reader.broker} at {deployment.brokers[reader.broker]} did not tell its settings: {reader.faults[-1]}")
         self.told = known
-        self.settings = {**known, **self._given}
+        reported = {**known, **self._given}
+        self.unreadable = unreadable(reported)
+        self.settings = readable(reported)
         self._origin = {**self._source, "brokers": dict(deployment.brokers), "settings": self.settings}
+        self._origin |= {"unreadable": self.unreadable} if self.unreadable else {}
         self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if self.clean else {}
 
     def _shared_topics(self, broker: str) -> dict[str, Any] | None:

@@ -1,0 +1,34 @@
+"""Settings as a target reports them: text that may be anything, of which some has to be a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+_INT: Final = range(1 << 31)
+RANGES: Final[Mapping[str, range]] = {
+    "brokerPermission": range(16),
+    "listenPort": range(1, 1 << 16),
+    "mappedFileSizeCommitLog": _INT[1:],
+    "maxMessageSize": _INT,
+    "transactionCheckInterval": range(1 << 63),
+}
+"""The settings that judging reads as numbers, and the numbers that each can be."""
+
+
+def unreadable(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the reported settings that have to be numbers and are none: their values are unknown."""
+    return {name: settings[name] for name, numbers in RANGES.items() if name in settings and not _is_one_of(settings[name], numbers)}
+
+
+def readable(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the other ones."""
+    unknown = unreadable(settings)
+    return {name: value for name, value in settings.items() if name not in unknown} if unknown else settings
+
+
+def _is_one_of(text: str, numbers: range) -> bool:
+    try:
+        return int(text) in numbers
+    except (TypeError, ValueError):
+        return False

@@ -62,7 +62,8 @@ from rocketproof_profiles import PROFILES
 
 if TYPE_CHECKING:
     from rocketproof_model import certificate, invariants, lemmas, liveness, search, simulate, spacer, symbolic
-    from rocketproof_properties.library.asserting import Refuted, Undecided, assert_holds, assert_violated
+    from rocketproof_properties.judging.undecided import Undecided
+    from rocketproof_properties.library.asserting import Refuted, assert_holds, assert_violated
     from rocketproof_properties.library.checking import Outcomes, check
     from rocketproof_properties.library.exploring import explore
     from rocketproof_properties.library.recorded import audit, judge

@@ -13,7 +13,8 @@ from typing import Annotated, NamedTuple, Protocol
 from cyclopts import App
 
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Count, Gibibytes, Json, Many, Profile, Seconds, write
+from rocketproof_properties.cli.common import Count, Gibibytes, Json, Many, Profile, Seconds, write
+from rocketproof_properties.exitcode import DIFFERS, OK, STOPPED
 
 from .figures import Bench, Tell
 

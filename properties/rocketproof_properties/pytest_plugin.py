@@ -183,7 +183,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         return
     terminalreporter.section("rocketproof", sep="-")
     terminalreporter.write_line(found.summary)
-    for line in (*found.notes, *([f"stopped: {found.stopped}"] if found.stopped else [])):
+    for line in (*found.notes, *([f"stopped: {found.stopped}"] if found.stopped else []), *filter(None, [found.undecided])):
         terminalreporter.write_line(line, yellow=True)
     terminalreporter.write_line(f"histories and report: {found.folder}")
 

@@ -11,12 +11,12 @@ from rocketproof_traces.bulk.tables import UNREADABLE
 from rocketproof_traces.bulk.work import Order
 
 from .engines import check_engine
+from .exitcode import exit_code
 from .output import Page, counted, phrases
 
 Engine = Literal["local", "spark"]
 SHOWN = 20
 """Findings that are printed; all are in the files."""
-EXIT = {"ok": 0, "illegal": 1, "unreadable": 2, "unknown": 3}
 
 
 def run(order: Order, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
@@ -30,6 +30,11 @@ def run(order: Order, engine: Engine, cores: int, master: str | None = None, rem
         from rocketproof_traces.spark import histories, session
 
         return histories.judge(session.session(master, remote, cores), order, report)
+
+
+def code_of(found: Summary) -> int:
+    """Return the exit code of what was judged."""
+    return exit_code(findings=found.findings, undecided=found.unknown, unreadable=found.verdict == "unreadable")
 
 
 def render(found: Summary, out: str) -> None:
@@ -76,4 +81,4 @@ def _finding(one: Mapping[str, Any]) -> str:
     return f"{text}; {said} with {', '.join(f'{name} = {value}' for name, value in one['values'].items())}"
 
 
-__all__ = ["EXIT", "Engine", "render", "run"]
+__all__ = ["Engine", "code_of", "render", "run"]

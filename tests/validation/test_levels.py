@@ -21,6 +21,8 @@ from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, S
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.runs.readback import Reader
 from rocketproof_properties.steps.vocabulary import STEPS, plain
+from rocketproof_properties.validation import climb as climbing
+from rocketproof_properties.validation import showlevels
 from rocketproof_properties.validation.climb import Climb, Failed, Rung, _Climber, climb
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.ladder import LEVELS, REQUESTS, level_of_entry, level_of_steps
@@ -211,3 +213,14 @@ def test_steps_that_need_a_level() -> None:
 def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
     assert run(["validate", "--target", "inprocess", *tokens]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = climbing.judge_file
+    open_ = ("A: 3 expanded states are reached",)
+    monkeypatch.setattr(climbing, "judge_file", lambda path, profile: replace(judge(path, profile), unknown=open_))
+    found = climb(InProcess("P494"), tmp_path, mark(), wanted=2)
+    assert (found.level, found.next, found.exit_code) == (0, None, 3)
+    assert found.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
+    assert [one.outcome for one in showlevels.run(found).results][:2] == ["undecided", "undecided"]
+    showlevels.render(found, tmp_path)

@@ -159,10 +159,12 @@ def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_pat
             judged = judge_file(path, "P494")
             assert not judged.findings and {one.property for one in judged.unconfirmed} == {CODE}
             hides[0] = always
-            Confirmation(runner, tmp_path / "again", "P494", (), lambda: False).confirm([judged], {path: program})
+            repeated: set[tuple[str, str]] = set()
+            Confirmation(runner, tmp_path / "again", "P494", (), lambda: False, repeated).confirm([judged], {path: program})
         finally:
             runner.close()
     assert {one.property for one in judged.findings} == ({CODE} if always else set())
+    assert (repeated == set()) is always, "one that did not come again is no longer open"
 
 
 @pytest.mark.behaviour("NS-08")

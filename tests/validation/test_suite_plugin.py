@@ -332,3 +332,18 @@ def test_processes_of_xdist_share_one_run(inner: Run, broker: tuple[str, ...], p
     assert len(list((pytester.path / ".rocketproof" / "suite" / "1" / "histories").glob("*.ndjson"))) == 12
     names = [case.get("name") for case in Xml.parse(pytester.path / "out.xml").iter("testcase")]
     assert "INV-03 a one-way request gets no answer" in names
+
+
+def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The item is skipped with the reason, and one error says how many verdicts are open and which option may decide them."""
+    open_ = "2 verdicts not decided: program 3 by the specification; a larger --rocketproof-states may decide it"
+    came = {"specification.send": Outcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
+    made = Results("", str(tmp_path), "", "a summary", (), came, open_)
+    asked: list[int | None] = []
+    monkeypatch.setattr(shared, "_perform", lambda options, base, progress: asked.append(options.states) or made)
+    found = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
+    found.assert_outcomes(skipped=2, errors=1)
+    assert (found.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])
+    found.stdout.fnmatch_lines(["*the run says less than it was asked for: 2 verdicts not decided*", "*reached its bound in 2 programs*"])
+    (tmp_path / "suite.json").write_text(json.dumps(made.data()), "utf-8")
+    assert Results.read(tmp_path / "suite.json") == made

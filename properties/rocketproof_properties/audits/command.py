@@ -19,6 +19,7 @@ from rocketproof_traces.pools import Spread
 
 from ..catalogue.stored import settings, stored_rules
 from ..choices import InputError
+from ..exitcode import exit_code
 from .folders import folders_of
 
 FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
@@ -49,10 +50,8 @@ class Audited:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing broken but notes, 1 a rule is broken, 2 something cannot be read, 3 stopped."""
-        if self.outcome.stopped:
-            return 3
-        return 2 if self.problems else 1 if self.broken("error", "warning") else 0
+        """0 nothing broken but notes, 1 a rule is broken, 2 something cannot be read, 3 stopped before anything broken was seen."""
+        return exit_code(findings=self.broken("error", "warning"), undecided=self.outcome.stopped, unreadable=self.problems)
 
     def data(self) -> dict[str, Any]:
         """The summary: exact counts of each rule and store, records of each topic."""

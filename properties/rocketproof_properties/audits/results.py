@@ -9,6 +9,7 @@ from rocketproof_traces.audit.findings import COLUMNS, Finding
 from rocketproof_traces.audit.rules import Rule
 
 from ..catalogue.stored import stored_rules
+from ..exitcode import exit_code
 from ..reports.results import Place, Result, Run, begun, lines, tool
 from .command import Audited
 
@@ -77,4 +78,5 @@ def read(data: Any) -> Run | None:
     rules = {rule.id: rule for rule in stored_rules()}
     found = tuple(_finding(Finding.of(row), rules, "") for row in data)
     stores = ", ".join(dict.fromkeys(row["store"] for row in data))
-    return Run("audit", stores, found, int(any(one.outcome != "ok" for one in found)), whole=False)
+    code = exit_code(findings=any(one.outcome != "ok" for one in found), undecided=False)
+    return Run("audit", stores, found, code, whole=False)

@@ -19,6 +19,7 @@ from rocketproof_traces.pools import Spread
 from .. import store
 from ..checks.plan import Task
 from ..choices import InputError
+from ..exitcode import exit_code
 from .shard import Came, Part, Shard, perform
 from .totals import Found, Totals, conclude
 
@@ -53,7 +54,7 @@ class Done:
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.unexpected else 3 if self.stopped else 0
+        return exit_code(findings=self.unexpected, undecided=self.stopped)
 
 
 def parts(tasks: Sequence[Task]) -> tuple[Part, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..choices import InputError
+from ..exitcode import exit_code
 
 SCHEMA: Final = "rocketproof-generated-changes"
 VERSION: Final = 1
@@ -66,7 +67,7 @@ class Report:
     def exit_code(self) -> int:
         """1 if a change survived or is not reached, else 3 if one is undecided, else 0."""
         counts = self.counts
-        return 1 if counts[SURVIVED] or counts[UNREACHED] else 3 if counts[UNDECIDED] else 0
+        return exit_code(findings=counts[SURVIVED] + counts[UNREACHED] > 0, undecided=counts[UNDECIDED] > 0)
 
     def record(self) -> dict[str, Any]:
         return {

@@ -40,6 +40,8 @@ def attempt(change: Tried, programs: Sequence[Program], profile: str) -> Row:
             row.verdict, row.by, row.how = NOTICED, verdicts[0].property, verdicts[0].text[:_TEXT]
         elif found.stopped.startswith("--time"):
             row.verdict, row.how = UNDECIDED, f"only {row.programs} of {len(programs)} programs within {LONGEST:g} s"
+        elif found.undecided and not found.stopped:
+            row.verdict, row.how = UNDECIDED, f"{found.undecided[0].what}: {found.undecided[0].reason}"[:_TEXT]
         elif found.stopped:
             row.verdict, row.by, row.how = NOTICED, "target", found.stopped[:_TEXT]
     finally:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
+from ..exitcode import exit_code
 from . import memory, processes, witnessfiles
 from .decide import decide
 from .plan import ENGINES, Task
@@ -55,11 +56,9 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        if self.faults:
-            return 2
-        if self.problems or any(r.agrees is False or r.vacuous for r in self.rows):
-            return 1
-        return 3 if self.interrupted or any(r.agrees is None for r in self.rows) else 0
+        differing = [one for one in self.rows if one.agrees is False or one.vacuous]
+        undecided = self.interrupted or any(one.agrees is None for one in self.rows)
+        return exit_code(findings=self.problems or differing, undecided=undecided, unreadable=self.faults)
 
 
 class Listener(Protocol):

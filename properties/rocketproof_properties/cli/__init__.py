@@ -21,8 +21,9 @@ from rocketproof_protocol.shown import printable
 
 from .. import interruption
 from ..choices import InputError
+from ..exitcode import OK, STOPPED, USAGE
 from . import audits, brokers, checking, data, documents, exploring, implementation, releases, witnesses, zoo
-from .common import INVOKED, OK, STOPPED, USAGE
+from .common import INVOKED
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     *(checking.check, checking.certificate, checking.show, checking.explain, checking.picture, checking.graph, checking.export),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..choices import InputError
+from ..exitcode import OK, exit_code
 from . import reporting
-from .common import DIFFERS, OK, Count, Flag, Json, Level, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
+from .common import Count, Flag, Json, Level, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
     from ..deployments.deployment import Target
@@ -113,6 +115,7 @@ def validate(
     accept: Path | None = None,
     configure: Flag = False,
     shrink: NotNegative = 20.0,
+    states: Count | None = None,
     time: Seconds | None = None,
     rate: Seconds | None = None,
     workers: Count | None = None,
@@ -153,7 +156,7 @@ def validate(
         Judge the histories of this report's folder again, without a broker, and write the report anew.
     resume
         Go on with the interrupted run whose report is in this folder, as it was asked for then: programs that it has recorded are not
-        run again. --time, --accept and --json are those of now.
+        run again. --time, --states, --accept and --json are those of now.
     self_test
         Only try each thing that the target offers once, and print what a validation loses without the rest: for authors of a
         target's description.
@@ -168,6 +171,9 @@ def validate(
         Programs may change settings of the running broker; they are set back.
     shrink
         Seconds for making the program of a finding smaller on the broker, and as many for leaving out drawn settings; 0 leaves it as it is.
+    states
+        How many states the specification's judge expands in each part of a program before it leaves the part undecided; 100,000 unless
+        given. With --again what was undecided is decided with a larger bound.
     time
         Seconds after which no further program is begun.
     rate
@@ -219,6 +225,7 @@ def validate(
             "--nameserver": nameserver,
             "--configure": configure,
             "--rate": rate,
+            "--states": states,
         }
         judging |= {"--accept": accept, "--faults": faults, "--since": since, "--pages": pages}
         judging |= {f"--report {one}": True for one in report if is_kind(one)}
@@ -241,6 +248,7 @@ def validate(
         "workers": workers or 4,
         "rate": rate,
         "shrink": shrink,
+        "states": states,
         "witnesses": witnesses,
         "faults": kinds.parse(faults) if faults is not None else {},
         "remember": remember,
@@ -248,7 +256,7 @@ def validate(
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
     if level:
-        return _level(choose(broker, target, profile, configure=configure), wanted, nameserver, up_to, reports, json)
+        return _level(choose(broker, target, profile, configure=configure), wanted, nameserver, up_to, reports, json, target)
     chosen = choose(broker, target, profile, configure=configure) if again is None and resume is None else None
     from .. import failures, output
     from ..validation import again as once_more
@@ -259,10 +267,10 @@ def validate(
     from ..witnesses.known import WITNESSES
 
     if resume is not None:
-        asked = {**asked, **resuming.read(resume)}
+        asked = {**asked, **resuming.read(resume), **({"states": states} if states is not None else {})}
     with output.phases() as progress:
         if again is not None:
-            folder, found = again, once_more.again(again, profile, accepted, progress)
+            folder, found = again, once_more.again(again, profile, accepted, progress, states)
         else:
             folder = resume or wanted or next_folder()
             chosen = chosen or choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
@@ -278,6 +286,7 @@ def validate(
                 seconds=time,
                 rate=asked["rate"],
                 shrink=asked["shrink"],
+                states=asked["states"] or validating.STATES,
                 name_server=asked["nameserver"],
                 accepted=accepted,
                 witnesses=WITNESSES if asked["witnesses"] else (),
@@ -293,8 +302,13 @@ def validate(
     write(json, found.data())
     with reports.printing():
         show.render(found, folder)
-    reports.write(lambda: results.run(found.data(), folder), lambda: _pages(folder))
+    reports.write(lambda: replace(results.run(found.data(), folder), source=_target_file(asked["target"])), lambda: _pages(folder))
     return found.exit_code
+
+
+def _target_file(target: str | None) -> str:
+    """The file that describes the target, "" where none does."""
+    return target if target is not None and target.endswith(".toml") else ""
 
 
 def _pages(report: Path) -> Sequence[Entry]:
@@ -305,7 +319,13 @@ def _pages(report: Path) -> Sequence[Entry]:
 
 
 def _level(
-    target: Target, wanted: Path | None, nameserver: str | None, up_to: int | None, reports: reporting.Reporting, json: Path | None
+    target: Target,
+    wanted: Path | None,
+    nameserver: str | None,
+    up_to: int | None,
+    reports: reporting.Reporting,
+    json: Path | None,
+    named: str | None,
 ) -> int:
     """Try the ladder, and tell how far the target came. Raises TargetError if it cannot be set up at all."""
     from .. import output
@@ -319,7 +339,7 @@ def _level(
     write(json, found.data())
     with reports.printing():
         showlevels.render(found, folder)
-    reports.write(lambda: showlevels.run(found))
+    reports.write(lambda: replace(showlevels.run(found), source=_target_file(named)))
     return found.exit_code
 
 
@@ -330,4 +350,4 @@ def _self_test(target: Target, json: Path | None) -> int:
 
     found = show.render_self_test(target, selftest.self_test(target))
     write(json, selftest.data(target, found))
-    return OK if all(one.works for one in found) else DIFFERS
+    return exit_code(findings=any(not one.works for one in found), undecided=False)

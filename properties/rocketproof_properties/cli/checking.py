@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from ..choices import InputError
+from ..exitcode import OK, exit_code
 from . import reporting
-from .common import DIFFERS, OK, STOPPED, All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
+from .common import All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
 
 ModelFile = Annotated[str | None, Parameter(help="A Python file with a model of your own; without it the built-in specification.")]
 Scope = Annotated[str | None, Parameter(help="The finite sizes; `tiny` for the specification, the first scope of a file unless given.")]
@@ -163,7 +165,12 @@ def check(
         else:
             summary.render(found, chosen.left_out)
     places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
-    reports.write(lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)))
+    source = "" if file is None else file.partition("::")[0]
+    reports.write(
+        lambda: replace(
+            results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)), source=source
+        )
+    )
     if found.faults:
         raise InputError(found.faults[0])
     return found.exit_code
@@ -227,7 +234,7 @@ def certificate(file: str, /, *, smt2: Path | None = None, time: Seconds | None 
     page.line(f"{verdict}: {found.source.name or instance.model.name}, {counted(len(found.invariants), 'invariant')}", "bold")
     if stopped or why:
         page.wrapped(why or f"stopped by a limit ({stopped}); give it more --time", first="  ", indent=2)
-    return STOPPED if stopped else DIFFERS if why else OK
+    return exit_code(findings=why, undecided=stopped)
 
 
 def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> int:

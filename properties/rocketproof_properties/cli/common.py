@@ -16,7 +16,6 @@ from cyclopts import Parameter, Token
 
 from ..choices import InputError, known
 
-OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
 INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
 """The command line that is being run."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..choices import InputError
+from ..exitcode import exit_code
 from . import reporting
-from .common import DIFFERS, OK, STOPPED, Count, Json, Natural, Pages, Profile, Seconds, write
+from .common import Count, Json, Natural, Pages, Profile, Seconds, write
 
 if TYPE_CHECKING:
     from ..exploring.pages import Entry
@@ -93,7 +95,7 @@ def judge(
     write(json, found.data())
     with reports.printing():
         verdicts.render(found, out)
-    code = verdicts.EXIT[found.verdict]
+    code = verdicts.code_of(found)
     reports.write(lambda: results.run(found.data(), ", ".join(histories), code))
     return code
 
@@ -108,15 +110,15 @@ def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, 
 
     with output.counting("judging answer") as report:
         found = judge(file, profile=profile, limit=limit, time=time or SECONDS, report=report)
-    write(json, found.data())
+    data = {**found.data(), "unknown": list(found.unknown)}
+    write(json, data)
     with reports.printing():
         if isinstance(found, Verdict):
             show.print_verdict(found)
         else:
             show.print_judgement(found)
-    code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[found.verdict]
-    made = {**found.data(), "unknown": list(found.unknown)}
-    reports.write(lambda: results.run(made, str(file), code), lambda: _pages(file, found))
+    code = exit_code(findings=found.findings, undecided=found.unknown)
+    reports.write(lambda: replace(results.run(data, str(file), code), source=str(file)), lambda: _pages(file, found))
     return code
 
 

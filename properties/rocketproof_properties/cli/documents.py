@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .common import OK, Flag
+from ..exitcode import OK
+from .common import Flag
 
 
 def docs(name: str | None = None, /, *, path: Flag = False) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..choices import InputError
+from ..exitcode import OK, exit_code
 from . import reporting
-from .common import DIFFERS, OK, STOPPED, All, Count, Flag, Json, Natural, Pages, Profile, Seconds, Settings, needs_pytest, write
+from .common import All, Count, Flag, Json, Natural, Pages, Profile, Seconds, Settings, needs_pytest, write
 
 
 def run_tests(
@@ -80,8 +82,8 @@ def run_tests(
     write(json, data)
     with reports.printing():
         print_replay(found, every)
-    reports.write(lambda: replayed.run(data, str(recording), profile))
-    return DIFFERS if found.different else OK
+    reports.write(lambda: replace(replayed.run(data, str(recording), profile), source=str(recording)))
+    return exit_code(findings=found.different, undecided=False)
 
 
 def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> int:
@@ -109,14 +111,14 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
         followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
         write(json, followed.data())
         render_performed(followed)
-        return OK if followed.agrees else STOPPED if followed.lost else DIFFERS
+        return exit_code(findings=not followed.agrees and not followed.lost, undecided=not followed.agrees)
     from ..stateful.replay import replay_witness
     from ..stateful.show import performed, render_replayed
 
     done = replay_witness(source, found, performed)
     write(json, done.data())
     render_replayed(done)
-    return OK if done.agrees else DIFFERS
+    return exit_code(findings=not done.agrees, undecided=False)
 
 
 def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
@@ -139,7 +141,7 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
         report.print_stories(found)
     else:
         report.print_list(found, len(HAZARDS) - len(found))
-    return DIFFERS if any(performed.finding for performed in found) else OK
+    return exit_code(findings=any(performed.finding for performed in found), undecided=False)
 
 
 def mutate(
@@ -329,4 +331,4 @@ def requirements(
     found = requiring.requirements(requiring.read(results) if results is not None else requiring.run_tests(tests))
     write(json, (one.record() for one in found))
     show.print_requirements(found, every)
-    return DIFFERS if any(one.is_gap for one in found) else OK
+    return exit_code(findings=any(one.is_gap for one in found), undecided=False)

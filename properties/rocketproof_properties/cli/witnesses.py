@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from ..choices import InputError
-from .common import DIFFERS, OK, Count, Json, write
+from ..exitcode import OK, exit_code
+from .common import Count, Json, write
 
 
 def diff(first: str, second: str, /, *, width: Count | None = None, json: Json = None) -> int:
@@ -32,7 +33,7 @@ def diff(first: str, second: str, /, *, width: Count | None = None, json: Json =
     found = comparing.compare(witnessfiles.load(first), witnessfiles.load(second))
     write(json, found.data())
     comparing.render(found, first, second, Output(width))
-    return OK if found.equal else DIFFERS
+    return exit_code(findings=not found.equal, undecided=False)
 
 
 def to_test(witness: str, /) -> int:

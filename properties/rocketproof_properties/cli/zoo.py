@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from ..choices import InputError
-from .common import OK, Count, Json, Natural, Seconds, write
+from ..exitcode import OK
+from .common import Count, Json, Natural, Seconds, write
 
 
 def zoo(

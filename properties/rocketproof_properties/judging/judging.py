@@ -32,12 +32,12 @@ from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults, numbered
 from ..steps.names import Names
 from . import stated
 from .done import Done, did
-from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditions, expected
+from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, OF_SETTINGS, Expected, conditions, expected
 from .shared import Touched, judge_topics, touched
 
 Judge = Literal["specification", "claims", "reference"]
 EXPANDED: Final = Bound(100_000)
-"""States that the specification's judge may look at in each part of a program."""
+"""How many states the specification's judge expands in each part of a program before it leaves the part undecided, unless given."""
 UNSPECIFIED: Final = frozenset({"clusterTopicEnable", "brokerTopicEnable", "defaultTopicQueueNums", "startAcceptSendRequestTimeStamp"})
 """Settings that the specification does not describe: a time before which nothing is served, other numbers and rights of the broker's own
 topics. Nor does it know that files are full (ALONE)."""
@@ -118,17 +118,24 @@ class Judged:
         """Whether a fault of the connection leaves open what the broker has done."""
         return any(one.leaves_doubt for one in self.faults)
 
+    def decides(self, judge: Judge) -> bool:
+        """Return whether this judge came to a verdict on the whole program: the specification reached no bound, and the reference
+        implementation met no request of unknown effect, at which it stops to follow."""
+        if any(one.judge == judge for one in self.findings):
+            return True
+        return judge in self.by and not (self.unknown if judge == "specification" else judge == "reference" and self.in_doubt)
+
     def alike(self, verdict: Verdict) -> list[Verdict]:
         """What it shows of a verdict's property: findings, or what may be chance if that verdict may."""
         return [one for one in (self.unconfirmed if verdict.at else self.findings) if one.property == verdict.property]
 
 
-def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
-    """Judge a saved history. Raises TraceError for a file that is none."""
-    return judge(load(path), path, profile, judges)
+def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: Bound = EXPANDED) -> Judged:
+    """Judge a saved history; `bound` is the specification's. Raises TraceError for a file that is none."""
+    return judge(load(path), path, profile, judges, bound)
 
 
-def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
+def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: Bound = EXPANDED) -> Judged:
     rebuilt = rebuild(parsed, PROFILES[profile])
     found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
@@ -138,14 +145,14 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     found.wanted = Counter(one.op for one in parsed.asked if not one.one_way)
     found.answered = sum(one.closed == "ok" for one in parsed.asked)
     used: list[Judge] = []
-    if "specification" in judges and _is_specified(parsed.program.needs):
+    if "specification" in judges and _is_specified(parsed):
         used.append("specification")
-        _by_specification(parsed, profile, found)
+        _by_specification(parsed, profile, found, bound)
         found.shared = touched(parsed, path)
     if "claims" in judges:
         used.append("claims")
         _by_claims(parsed, rebuilt, profile, found)
-    if "reference" in judges and not parsed.concurrent and parsed.whole:
+    if "reference" in judges and not parsed.concurrent and parsed.whole and not parsed.unreadable:
         used.append("reference")
         _by_reference(parsed, rebuilt, profile, found)
     found.by = tuple(used)
@@ -153,16 +160,18 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     return found
 
 
-def _is_specified(needs: str) -> bool:
-    return needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs))
+def _is_specified(parsed: ParsedHistory) -> bool:
+    needs = parsed.program.needs
+    return needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs)) and "brokerPermission" not in parsed.unreadable
 
 
-def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> None:
-    judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED.states)
+def _by_specification(parsed: ParsedHistory, profile: str, found: Judged, bound: Bound) -> None:
+    judged = judge_history(parsed.header, parsed.events, profile, limit=bound.states, seconds=bound.seconds)
     found.explained = judged.explained
     found.unknown = judged.unknown
     found.actions = judged.actions
-    found.kept |= stated.kept(profile, judged.actions)
+    if not judged.unknown:
+        found.kept |= stated.kept(profile, judged.actions)
     asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
         if _is_own(one, asked.get(one.seq), parsed.names):  # what programs share is not as one program left it: `judge_shared`
@@ -189,14 +198,14 @@ def _unexplained(one: Finding, profile: str) -> Verdict:
     return replace(found, values=values, rules=rules)
 
 
-def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
+def judge_shared(programs: Iterable[Judged], profile: str, bound: Bound = EXPANDED) -> list[Judged]:
     """The topics that programs share, each judged by the specification over all the programs: their numbers are 0."""
     found = []
-    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, EXPANDED):
+    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, bound):
         judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
         judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
         judged.actions = one.verdict.actions
-        judged.kept = stated.kept(profile, one.verdict.actions)
+        judged.kept = frozenset() if one.verdict.unknown else stated.kept(profile, one.verdict.actions)
         judged.verdicts += [_unexplained(one.finding, profile)] if one.finding is not None else []
         found.append(judged)
     return found
@@ -229,6 +238,8 @@ def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Jud
 def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory, doubt: bool) -> bool:
     """Whether what was answered and read back is enough for a claim."""
     if claim.id in HIDDEN or (doubt and claim.id in IN_DOUBT):
+        return False
+    if any(claim.id in OF_SETTINGS.get(name, ()) for name in parsed.unreadable):
         return False
     if claim.id in OF_QUEUES:
         return rebuilt.pulled and rebuilt.kept and parsed.whole

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..exitcode import exit_code
 from ..reports.results import Outcome, Place, Result, Run, first_line, lines
 
 COMMAND: Final = "judge"
@@ -26,7 +27,8 @@ def read(data: Any) -> Run | None:
     if not isinstance(data, dict) or not any(kind <= data.keys() for kind in _KINDS):
         return None
     found = run(data, "", 0)
-    return Run(found.command, "", found.results, 1 if found.attention else 3 if found.of("undecided") else 0, found.profile)
+    code = exit_code(findings=found.attention, undecided=found.of("undecided"))
+    return Run(found.command, "", found.results, code, found.profile)
 
 
 def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:

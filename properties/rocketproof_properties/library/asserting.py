@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from rocketproof_model import Property, RocketproofError
+from rocketproof_model import Property
 from rocketproof_model.result import Limits, Outcome, Witness
 
 from ..checks import witnessfiles
 from ..choices import InputError
+from ..judging.undecided import Undecided
 from ..store import keep_witness
 from .checking import Engine, Outcomes, check
 from .subjects import Chosen, ModelLike
@@ -28,16 +29,6 @@ class Refuted(AssertionError):
         super().__init__(text)
         self.outcome = outcome
         self.file = file
-
-
-class Undecided(RocketproofError):
-    """A limit, or the engine, left an asserted property open: neither a pass nor a violation. `outcome.reason` says why."""
-
-    __module__ = "rocketproof"
-
-    def __init__(self, text: str, outcome: Outcome) -> None:
-        super().__init__(text)
-        self.outcome = outcome
 
 
 def assert_holds(

@@ -85,7 +85,8 @@ class Target:
         return made
 
     def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
-        """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described.
+        """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described, and Undecided where the
+        judge reached its bound.
 
         `accept` are ids of properties whose findings are no failure; what the catalogue expects of the profile needs none.
         """

@@ -15,6 +15,7 @@ from rocketproof_model.language import show
 from rocketproof_model.specification import part
 
 from ..choices import InputError
+from ..exitcode import exit_code
 from .instances import PARTS, catalogued, scopes, spoilt
 
 SCHEMA: Final = "rocketproof-specification-mutants"
@@ -73,7 +74,8 @@ class Report:
     @property
     def exit_code(self) -> int:
         """1 if a mutant survived or the implementation deviates, else 3 if a mutant is undecided, else 0."""
-        return 1 if self.counts[SURVIVED] or self.deviations else 3 if self.counts[UNDECIDED] else 0
+        survived, undecided = self.counts[SURVIVED] > 0, self.counts[UNDECIDED] > 0
+        return exit_code(findings=survived or self.deviations, undecided=undecided)
 
     def record(self) -> dict[str, Any]:
         return {

@@ -24,6 +24,7 @@ from hypothesis import Phase, settings
 from rocketproof_model import RocketproofError
 
 from ..choices import InputError
+from ..exitcode import exit_code
 from .forks import FOREVER, Job, Ran, run
 from .patch import Ready, prepare, probe
 from .plugin import carried
@@ -82,7 +83,7 @@ class Report:
     def exit_code(self) -> int:
         """1 if a mutant survived, else 3 if one is undecided, else 0."""
         verdicts = {row.verdict for row in self.rows}
-        return 1 if "survived" in verdicts else 3 if "undecided" in verdicts else 0
+        return exit_code(findings="survived" in verdicts, undecided="undecided" in verdicts)
 
 
 def mutate(

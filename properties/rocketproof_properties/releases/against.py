@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..deployments.deployment import Target, TargetError
+from ..exitcode import exit_code
 from ..generators.programs import Choice, Program, generate
 from ..generators.settings import STARTED
 from ..generators.shrink import simpler_steps
@@ -115,9 +116,8 @@ class AgainstReport(Ran):
     @property
     def exit_code(self) -> int:
         """1 if they differ, 3 if what differed did not come again, or a limit ended it before anything did."""
-        if any(one.again is not False for one in self.differing):
-            return 1
-        return 3 if self.stopped or self.differing else 0
+        shown = [one for one in self.differing if one.again is not False]
+        return exit_code(findings=shown, undecided=self.stopped or self.differing)
 
     def data(self, folder: Path) -> dict[str, Any]:
         """The JSON document."""

@@ -18,6 +18,7 @@ from rocketproof_profiles.differing import Change, changes, shown
 
 from ..choices import InputError
 from ..deployments.deployment import Target, TargetError
+from ..exitcode import exit_code
 from ..generators.programs import Choice, Program, generate
 from ..replay.comparison import Difference
 from ..runs.runner import Bounds
@@ -87,7 +88,7 @@ class ProfileReport(Ran):
     @property
     def exit_code(self) -> int:
         """1 if the release is otherwise than the profile, 3 if that was not looked at to the end."""
-        return 1 if self.proposals or self.unexplained else 3 if self.stopped else 0
+        return exit_code(findings=self.proposals or self.unexplained, undecided=self.stopped)
 
     def data(self, folder: Path) -> dict[str, Any]:
         """The JSON document."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ..exitcode import exit_code
 from ..reports.results import Outcome, Result, Run, lines
 
 _ID: Final = "recording"
@@ -14,7 +15,8 @@ _SENTENCE: Final = "the implementation answers and stores what the recorded brok
 def run(cases: Sequence[Mapping[str, Any]], subject: str, profile: str) -> Run:
     """The cases of a recording as `test --recording --json` has them."""
     results = tuple(_result(one, profile) for one in cases)
-    return Run("test", subject, results, int(any(one.outcome == "differs" for one in results)), profile)
+    code = exit_code(findings=any(one.outcome == "differs" for one in results), undecided=False)
+    return Run("test", subject, results, code, profile)
 
 
 def read(data: Any) -> Run | None:

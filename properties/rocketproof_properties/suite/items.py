@@ -71,7 +71,7 @@ class CatalogueItem(pytest.Item):
         self.user_properties += [(f"{NAME}_{what}", path) for what, path in outcome.files.items()]
         if outcome.status == "failed":
             pytest.fail(outcome.said, pytrace=False)
-        if outcome.status == "skipped":
+        if outcome.status in ("skipped", "undecided"):
             pytest.skip(outcome.words)
         if outcome.status == "accepted":
             pytest.xfail(outcome.words)
@@ -79,10 +79,10 @@ class CatalogueItem(pytest.Item):
             self.add_report_section("call", NAME, f"{outcome.words}\n{outcome.said}")
 
     def teardown(self) -> None:
-        """That the target ended the run early is an error of one item, whatever that says itself."""
+        """That the target ended the run early, or that something is undecided, is an error of one item, whatever that says itself."""
         found = shared.known(self.config.stash[SCRATCH])
-        if found is not None and found.broken_off and not found.error and shared.is_first_to_tell(self.config.stash[SCRATCH]):
-            pytest.fail(f"the run says less than it was asked for: {found.stopped}", pytrace=False)
+        if found is not None and found.too_little and not found.error and shared.is_first_to_tell(self.config.stash[SCRATCH]):
+            pytest.fail(f"the run says less than it was asked for: {found.too_little}", pytrace=False)
 
     def _results(self) -> shared.Results:
         scratch, options = self.config.stash[SCRATCH], self.config.stash[OPTIONS]

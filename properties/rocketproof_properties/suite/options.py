@@ -61,6 +61,7 @@ NAME_SERVER: Final = Option("nameserver", "ADDRESS", "the name server of a broke
 PROGRAMS: Final = Option("programs", "N", "how many programs the suite performs on the target (200)")
 SEED: Final = Option("seed", "N", "the seed of the programs (0)")
 TIME: Final = Option("time", "SECONDS", "begin no program after so many seconds")
+STATES: Final = Option("states", "N", "how many states the judge expands in each part of a program before it gives that up (100000)")
 ACCEPT: Final = Option("accept", "FILE", "a TOML file of differences that are accepted, as for `rocketproof validate --accept`")
 REPORT: Final = Option("report", "DIR", "the folder of the suite's run, new or empty (.rocketproof/suite with a number)")
 STORE: Final = Option("store", "DIR", "the store's folder of a broker that is given by its address, whose files are judged at the end")
@@ -69,12 +70,12 @@ SUITE: Final = Option(
     "WHEN",
     "collect the catalogue: always, never, or auto: with a target, unless paths are named or a collected test uses the target (auto)",
 )
-ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, ACCEPT, REPORT, STORE, SUITE)
+ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, STATES, ACCEPT, REPORT, STORE, SUITE)
 
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. `target` is "" where there is none; `seconds` of None is no bound."""
+    """What was asked for. `target` is "" where there is none; `seconds` of None is no bound, `states` of None the usual one."""
 
     target: str = ""
     profile: str | None = None
@@ -86,6 +87,7 @@ class Options:
     report: Path | None = None
     store: Path | None = None
     suite: When = "auto"
+    states: int | None = None
 
     @property
     def address(self) -> bool:
@@ -113,6 +115,7 @@ def read(config: pytest.Config) -> Options:
         _path(config, REPORT),
         _path(config, STORE),
         cast(When, _text(config, SUITE, f"give {', '.join(_WHEN)}", lambda text: text in _WHEN) or Options.suite),
+        int(states) if (states := _text(config, STATES, "give a number such as 1000000", _is_count)) else None,
     )
     _check_target(target, where, config.invocation_params.dir)
     return made

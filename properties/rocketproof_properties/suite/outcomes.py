@@ -1,7 +1,8 @@
-"""What a run says of each entry: passed, failed, skipped or accepted, in one line, with the evidence of a failure.
+"""What a run says of each entry: passed, failed, undecided, skipped or accepted, in one line, with the evidence of a failure.
 
 An entry passes only if a program put it to the test. A known violation passes where it was seen, and fails where it has vanished: where
-many programs that should show it do not.
+many programs that should show it do not. An entry of the specification is undecided where the judge reached its bound in a program that
+could contradict it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from typing import Any, Final, Literal
 from ..generators.programs import Program
 from ..judging.expected import ENOUGH
 from ..judging.judging import Judged, Verdict
+from ..judging.stated import guards
 from ..output import counted
 from ..runs.parsed import load
-from ..validation.entries import Entry, entry_of, puts_to_the_test
+from ..validation.entries import Entry, could_contradict, entry_of, puts_to_the_test
 from ..validation.report import ValidationFinding, ValidationReport
 from ..witnesses.known import HazardReplayed
 from . import text
 
-Status = Literal["passed", "failed", "skipped", "accepted"]
+Status = Literal["passed", "failed", "undecided", "skipped", "accepted"]
 _RANK: Final[Mapping[str, int]] = {"claims": 0, "specification": 1, "reference": 2}
 
 
@@ -68,6 +70,8 @@ class _Outcomes:
             for verdict in judged.findings:
                 self.shown.setdefault(entry_of(verdict), []).append(_Shown(judged, verdict))
         self.found = {one.key: one for one in report.findings}
+        self.guarded = frozenset(guards(report.profile).values())
+        """Rules that guards of the specification state."""
 
     def all(self) -> dict[str, Outcome]:
         replayed = {one.hazard: one for one in self.report.witnesses}
@@ -82,9 +86,18 @@ class _Outcomes:
         shown = self.shown.get(entry.id, [])
         if shown:
             return self._contradicted(entry, shown, len({id(one) for one in tested} | {id(one.judged) for one in shown}))
+        open_ = [one for one in self.everything if one.unknown and entry.kind == "specification" and could_contradict(one, entry.id)]
+        open_ += [one for one in self.everything if one.unknown and not tested and entry.id in self.guarded]
+        if open_:
+            return self._undecided(open_, len(tested))
         if not tested:
             return self._not_exercised(entry)
         return Outcome("passed", f"nothing contradicts it in {counted(len(tested), 'program')} that put it to the test")
+
+    def _undecided(self, judged: Sequence[Judged], tested: int) -> Outcome:
+        first = judged[0]
+        reached = f"the specification's judge reached its bound in {counted(len(judged), 'program')}, first in {first.path}"
+        return Outcome("undecided", f"undecided: {reached} ({first.unknown[0]}); {counted(tested, 'program')} do not contradict it")
 
     def _not_exercised(self, entry: Entry) -> Outcome:
         offered = {str(one) for one in self.report.target.get("offers", ())}

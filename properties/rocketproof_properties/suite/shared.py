@@ -25,13 +25,16 @@ from .. import failures
 from ..deployments.choose import choose_named
 from ..deployments.deployment import Target
 from ..exploring import histories
+from ..judging.judging import EXPANDED
+from ..output import counted
 from ..steps.parts import Capability
 from ..validation import memory
 from ..validation.entries import Entry, entries
 from ..validation.report import ValidationReport
+from ..validation.undecided import MORE_STATES
 from ..validation.validate import Progress, ValidationRequest, tried_first, validate
 from ..witnesses.known import WITNESSES
-from .options import Options
+from .options import STATES, Options
 from .outcomes import Outcome, outcomes
 
 SCHEMA: Final = "rocketproof-suite"
@@ -46,7 +49,8 @@ _RESULTS, _LOCK, _TOLD = "results.json", "lock", "told"
 
 @dataclass(frozen=True)
 class Results:
-    """What came of the run. `error`: why there is none; `stopped`: what ended it early; `notes`: what else is to be said of it."""
+    """What came of the run. `error`: why there is none; `stopped`: what ended it early; `undecided`: what no judge came to the end of;
+    `notes`: what else is to be said of it."""
 
     error: str = ""
     folder: str = ""
@@ -54,11 +58,14 @@ class Results:
     summary: str = ""
     notes: tuple[str, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    undecided: str = ""
 
     @property
-    def broken_off(self) -> bool:
-        """Whether the target ended the run, and not its user."""
-        return bool(self.stopped) and self.stopped != INTERRUPTED and not self.stopped.startswith("--time")
+    def too_little(self) -> str:
+        """Why the run says less than it was asked for: the target ended it, and not its user, or something is undecided; "" if it does
+        not."""
+        ended = self.stopped and self.stopped != INTERRUPTED and not self.stopped.startswith("--time")
+        return self.stopped if ended else self.undecided
 
     def data(self) -> dict[str, Any]:
         rows = {id_: one.data() for id_, one in self.outcomes.items()}
@@ -68,7 +75,7 @@ class Results:
     def read(path: Path) -> Results:
         data = json.loads(path.read_text("utf-8"))
         rows = {id_: Outcome(**row) for id_, row in data["outcomes"].items()}
-        return Results(data["error"], data["folder"], data["stopped"], data["summary"], tuple(data["notes"]), rows)
+        return Results(data["error"], data["folder"], data["stopped"], data["summary"], tuple(data["notes"]), rows, data["undecided"])
 
 
 def target_of(options: Options) -> Target:
@@ -137,6 +144,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
         options.seed,
         seconds=options.seconds,
         shrink=SHRINK,
+        states=options.states or EXPANDED.states,
         name_server=options.name_server,
         accepted=options.accepted(),
         witnesses=WITNESSES,
@@ -152,7 +160,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
 
     found = outcomes(report, entries_of(target, options), folder, page)
     stopped = report.stopped or report.transport.undecided
-    results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found)
+    results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found, _undecided(report))
     (folder / FILE).write_text(json_text(results.data(), indent=1) + "\n", "utf-8")
     return results
 
@@ -173,6 +181,15 @@ def _faults(report: ValidationReport) -> list[str]:
     counts = report.transport.counts
     told = ", ".join(f"{kind} ({times} times)" for kind, times in counts.items())
     return [f"faults of the connection, which are held against nobody: {told}"] if counts else []
+
+
+def _undecided(report: ValidationReport) -> str:
+    """What is undecided, the first with its reason, and what to do; "" if nothing is."""
+    if not report.undecided:
+        return ""
+    first, many = report.undecided[0], counted(len(report.undecided), "verdict")
+    wider = f"; a larger {STATES.flag} may decide it" if first.remedy == MORE_STATES else "; another run may decide it"
+    return f"{many} not decided: {first.what} ({first.history}): {first.reason}{wider}"
 
 
 def _summary(report: ValidationReport) -> str:

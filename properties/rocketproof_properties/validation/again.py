@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rocketproof_traces.checker.steps import Bound
+
 from ..choices import InputError
 from ..faults.found import FaultTests
 from ..generators.programs import Program
-from ..judging.judging import Verdict, judge_file, judge_shared
+from ..judging.judging import EXPANDED, Verdict, judge_file, judge_shared
 from ..judging.wholelog import LOGS, judge_log
 from ..reports.results import tool
 from ..runs.parsed import load
 from ..witnesses.known import HazardReplayed
 from . import accept, report
-from .confirm import restore
+from .confirm import repeated_before, restore
 from .finish import finish
 from .report import HISTORIES, ValidationFinding, ValidationReport
 from .validate import Progress
@@ -26,15 +28,19 @@ def again(
     profile: str | None,
     entries: Sequence[accept.Accepted],
     progress: Progress = lambda what, done, all_: None,
+    states: int | None = None,
 ) -> ValidationReport:
-    """Judge the histories of a saved report again, and write the report anew. Raises InputError, TraceError."""
+    """Judge the histories of a saved report again, and write the report anew. `states` is the specification's bound, that of the report
+    unless given. Raises InputError, TraceError."""
     old = report.read(folder)
+    settings = dict(old.get("settings") or {})
+    bound = Bound(states or settings.get("states") or EXPANDED.states)
     made = ValidationReport(
         old["target"],
         profile or str(old["profile"]),
         int(old["seed"]),
         int(old["programs"]["asked"]),
-        old.get("settings") or {},
+        {**settings, "states": bound.states},
         tool(),
         str(old["began"]),
         float(old["seconds"]),
@@ -48,15 +54,16 @@ def again(
     programs: dict[Path, Program] = {}
     for number, path in enumerate(paths, 1):
         programs[path] = load(path).program
-        made.judged.append(judge_file(path, made.profile))
+        made.judged.append(judge_file(path, made.profile, bound=bound))
         progress("history", number, len(paths))
     for path in sorted((folder / LOGS).glob("*.ndjson")):
         programs[path] = load(path).program
         made.logs.append(judge_log(path, made.profile))
     restore(made.judged, old)
-    made.shared = judge_shared(made.judged, made.profile)
+    made.repeated = repeated_before(old)
+    made.shared = judge_shared(made.judged, made.profile, bound)
     made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
-    _repeated(made.findings, old, folder, made.profile)
+    _repeated(made.findings, old, folder, made.profile, bound)
     made.findings[:0] = [*filter(None, map(_of_no_history, old.get("findings") or ()))]
     finish(made, folder, entries)
     return made
@@ -72,7 +79,7 @@ def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
     return ValidationFinding(verdict, Program(0, needs, steps, needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
 
 
-def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str) -> None:
+def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str, bound: Bound) -> None:
     """Keep how often a finding came again, and its smallest program if that shows it under this profile too: no target is asked now."""
     rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
     for one in findings:
@@ -80,7 +87,7 @@ def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], fol
         path = folder / row["history"] if row is not None else None
         if row is None or path is None or not path.exists():
             continue
-        same = judge_file(path, profile, (one.verdict.judge,)).alike(one.verdict)
+        same = judge_file(path, profile, (one.verdict.judge,), bound).alike(one.verdict)
         if same:
             one.again, one.repeats = int(row["again"]), int(row["repeats"])
             one.verdict, one.program, one.history = same[0], load(path).program, row["history"]

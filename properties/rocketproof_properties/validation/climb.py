@@ -20,6 +20,7 @@ from rocketproof_protocol import codes
 
 from ..deployments.comeback import come_back
 from ..deployments.deployment import Deployment, Target, TargetError
+from ..exitcode import exit_code
 from ..generators.programs import Program
 from ..histories.history import OK
 from ..judging.judging import Judged, Verdict, judge_file, of_difference
@@ -51,7 +52,8 @@ class Failed:
 
 @dataclass(frozen=True)
 class Rung:
-    """A level that was tried: `failed` if it was not reached; `untried` says which parts of it could not be tried, and why."""
+    """A level that was tried: `failed` if it was not reached; `untried` says which parts of it could not be tried, and why; `undecided`
+    names what the specification's judge left open, with the bound that it reached."""
 
     level: Level
     number: int
@@ -61,15 +63,20 @@ class Rung:
     requests: int = 0
     seconds: float = 0.0
     history: str = ""
+    undecided: tuple[str, ...] = ()
 
     @property
     def reached(self) -> bool:
-        """Whether something of it was tried, and was as it should be."""
-        return self.failed is None and self.tried > 0
+        """Whether something of it was tried, and all of that is known to be as it should be."""
+        return self.failed is None and self.tried > 0 and not self.undecided
 
     def data(self) -> dict[str, Any]:
         row: dict[str, Any] = {"level": self.number, "name": self.level.name, "sentence": self.level.sentence, "reached": self.reached}
-        row |= {"failed": None if self.failed is None else vars(self.failed), "untried": list(self.untried)}
+        row |= {
+            "failed": None if self.failed is None else vars(self.failed),
+            "untried": list(self.untried),
+            "undecided": list(self.undecided),
+        }
         return row | {"requests": self.requests, "seconds": round(self.seconds, 3), "history": self.history}
 
 
@@ -88,8 +95,10 @@ class Climb:
 
     @property
     def level(self) -> int:
-        """The number of the level that was reached, 0 for none. One that could not be tried is neither reached nor in the way."""
-        return max((one.number for one in self.rungs if one.reached), default=0)
+        """The number of the level that was reached, 0 for none. One that could not be tried is neither reached nor in the way; one that
+        was not decided is in the way."""
+        decided = itertools.takewhile(lambda one: not one.undecided, self.rungs)
+        return max((one.number for one in decided if one.reached), default=0)
 
     @property
     def next(self) -> Rung | None:
@@ -98,9 +107,7 @@ class Climb:
 
     @property
     def exit_code(self) -> int:
-        if self.next is not None:
-            return 1
-        return 0 if self.level == self.wanted else 3
+        return exit_code(findings=self.next is not None, undecided=self.level != self.wanted)
 
     @property
     def short(self) -> str:
@@ -177,6 +184,7 @@ class _Climber:
     def rung(self, level: Level, number: int) -> Rung:
         """Try a level."""
         began, untried, tried, requests, history = time.monotonic(), [], 0, 0, ""
+        undecided: list[str] = []
         failed: Failed | None = None
         for trial in level.trials:
             why = self._missing(trial)
@@ -195,7 +203,8 @@ class _Climber:
             failed = self._first_failure(level, number, judged, parsed, reader)
             if failed is not None:
                 break
-        return Rung(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history)
+            undecided += judged.unknown
+        return Rung(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history, tuple(undecided))
 
     def _missing(self, trial: Trial) -> str:
         """Why a trial cannot be performed, "" if it can."""

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ..generators.programs import Program
 from ..judging.judging import Judged, Verdict, judge_file
 from ..runs.runner import Runner
+from .undecided import place
 
 FEWEST, MOST = 3, 20
 """Repetitions."""
@@ -24,18 +25,21 @@ BY_CHANCE: Final = 1e-7
 MOST_TRIED: Final = 2
 """Programs that are run again for one property."""
 MOST_PROPERTIES: Final = 6
-"""Properties whose programs are run again, those that most programs show."""
+"""Properties of which MOST_TRIED programs are run again, those that most programs show; of each further one a single program is, once in a
+validation, so that no verdict is left unconfirmed without a try."""
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Where programs are run again. `known`: the judge and property of findings that there are already; `over` ends it."""
+    """Where programs are run again. `known`: the judge and property of findings that there are already; `over` ends it. `repeated` gets the
+    judge and property of those that did not come again."""
 
     runner: Runner
     folder: Path
     profile: str
     known: Collection[tuple[str, str]]
     over: Callable[[], bool]
+    repeated: set[tuple[str, str]]
 
     def confirm(self, judged: Sequence[Judged], programs: Mapping[Path, Program]) -> None:
         """Make findings of the verdicts that come again each time, beginning with programs that are short and do not wait. Raises Gone."""
@@ -48,14 +52,16 @@ class Confirmation:
             program = programs[row[0].path]
             return program.waits, len(program.steps)
 
-        new = [rows for key, rows in found.items() if key not in self.known]
-        for rows in sorted(new, key=len, reverse=True)[:MOST_PROPERTIES]:
-            for one, verdict in sorted(rows, key=length)[:MOST_TRIED]:
+        new = [(key, rows) for key, rows in found.items() if key not in self.known]
+        for number, (key, rows) in enumerate(sorted(new, key=lambda pair: len(pair[1]), reverse=True)):
+            tries = MOST_TRIED if number < MOST_PROPERTIES else int(key not in self.repeated)
+            for one, verdict in sorted(rows, key=length)[:tries]:
                 if self.over():
                     return
                 if self._comes_again(programs[one.path], verdict, repetitions(judged, one, verdict)):
                     accept(one, verdict)
                     break
+                self.repeated.add(key)
 
     def _comes_again(self, program: Program, verdict: Verdict, times: int) -> bool:
         self.folder.mkdir(exist_ok=True)
@@ -84,8 +90,16 @@ def accept(judged: Judged, verdict: Verdict) -> None:
 
 
 def restore(judged: Sequence[Judged], old: Mapping[str, Any]) -> None:
-    """Make findings of the verdicts that an earlier report's run has confirmed."""
-    confirmed = {(row["judge"], row["property"]) for row in old.get("findings") or () if row.get("at")}
+    """Make findings of the verdicts that an earlier report's run has confirmed: each of the program that was run again, and of no other."""
+    confirmed = {(row["program"]["number"], row["judge"], row["property"]): row for row in old.get("findings") or () if row.get("at")}
     for one in judged:
-        for verdict in [each for each in one.unconfirmed if (each.judge, each.property) in confirmed]:
-            accept(one, verdict)
+        for verdict in [*one.unconfirmed]:
+            row = confirmed.get((one.program, verdict.judge, verdict.property))
+            if row is not None and (row["history"] != place(one.path) or row["at"] == verdict.at):
+                del confirmed[one.program, verdict.judge, verdict.property]
+                accept(one, verdict)
+
+
+def repeated_before(old: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return the judge and property of the unconfirmed verdicts whose programs an earlier report's run has run again."""
+    return {(str(row["judge"]), str(row["property"])) for row in old.get("unconfirmed") or () if row["repeated"]}

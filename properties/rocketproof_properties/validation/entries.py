@@ -183,13 +183,14 @@ def puts_to_the_test(judged: Judged, entry: Entry) -> bool:
     if entry.kind == "rule":
         return entry.id in judged.kept
     if entry.kind == "specification":
-        return "specification" in judged.by and _explained(judged, entry.id)
+        return judged.decides("specification") and could_contradict(judged, entry.id)
     if entry.kind == "reference":
-        return "reference" in judged.by and _compares(judged, entry.id.removeprefix("reference."))
+        return judged.decides("reference") and _compares(judged, entry.id.removeprefix("reference."))
     return False
 
 
-def _explained(judged: Judged, id_: str) -> bool:
+def could_contradict(judged: Judged, id_: str) -> bool:
+    """Return whether a program did anything that an entry of the specification is about, whether or not that was decided."""
     if id_ == "specification.send":
         return bool(judged.asked & {"send", "batch"}) and bool(judged.actions)
     if id_ == "specification.update_topic":

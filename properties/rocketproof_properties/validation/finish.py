@@ -28,4 +28,4 @@ def _judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) 
     made.over = [*sorted_.over]
     for one in made.findings:
         one.accepted = by.get(one.verdict)
-    made.notes = [*sorted_.notes]
+    made.notes = [] if made.stopped or made.undecided else [*sorted_.notes]  # what was not decided may be what an entry accepts

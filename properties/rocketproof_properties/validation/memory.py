@@ -72,6 +72,6 @@ def keep(report: ValidationReport, remembered: Sequence[Program], path: Path) ->
 
 
 def _of(report: ValidationReport, remembered: Sequence[Program], *, shows: bool) -> list[Program]:
-    """The remembered programs that showed a finding, or did not and had all their answers."""
-    judged = {one.program: bool(one.findings) for one in report.judged if one.findings or not one.in_doubt}
+    """The remembered programs that showed a finding, or did not, had all their answers and were decided."""
+    judged = {one.program: bool(one.findings) for one in report.judged if one.findings or not (one.in_doubt or one.unknown)}
     return [one for one in remembered if judged.get(one.number) is shows]

@@ -15,7 +15,8 @@ from rocketproof_impl.remoting.command import VERSION, Command
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..generators.settings import while_running
-from ..judging.judging import Judged, judge_file
+from ..judging.judging import EXPANDED, Judged, judge_file
+from ..judging.undecided import Undecided
 from ..runs.runner import Bounds, ProgramRun, Runner
 from ..steps.call import Call
 from ..steps.vocabulary import Step, request_of
@@ -42,7 +43,8 @@ class Suite:
         self._runner.close()
 
     def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
-        """Read back what the client left, and judge it. Raises AssertionError for what is not as described and not accepted.
+        """Read back what the client left, and judge it. Raises AssertionError for what is not as described and not accepted, and Undecided
+        if the specification's judge reached its bound.
 
         `accept` are ids of properties; what the catalogue expects of the profile needs none.
         """
@@ -57,6 +59,9 @@ class Suite:
         found = [one for one in judged.findings if one.property not in accept]
         if found:
             raise AssertionError("\n".join([*(f"{one.property}: {one.text}" for one in found), f"recorded in {judged.path}"]))
+        if judged.unknown:
+            more = f"rocketproof judge {judged.path} --profile {self.profile} --limit {10 * EXPANDED.states}"
+            raise Undecided("\n".join([*(f"not decided: {one}" for one in judged.unknown), f"judge it with a larger bound: {more}"]))
         return judged
 
 

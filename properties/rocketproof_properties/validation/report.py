@@ -18,11 +18,12 @@ from rocketproof_protocol.shown import json_text
 
 from ..catalogue import HISTORY_CLAIMS
 from ..choices import InputError
+from ..exitcode import exit_code
 from ..faults.found import FaultTests
 from ..generators.programs import Program
 from ..judging.done import Done
 from ..judging.expected import ENOUGH, cases
-from ..judging.judging import Judged, Verdict, data
+from ..judging.judging import Judge, Judged, Verdict, data
 from ..reports import junit
 from ..steps.vocabulary import Step
 from ..witnesses.known import HazardReplayed
@@ -32,6 +33,7 @@ from .entries import entry_of
 from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport
+from .undecided import Undecided, beyond_bounds, never_repeated, place, unconfirmed
 
 VERSION: Final = 2
 HISTORIES: Final = "histories"
@@ -39,6 +41,8 @@ SMALLEST: Final = "smallest"
 UNSERVED: Final = "requests that are not served"
 """The cause of findings that no program shows."""
 PROGRAMS: Final = "programs"
+OF_PROGRAMS: Final[tuple[Judge, ...]] = ("specification", "reference")
+"""The judges that come to one verdict on a whole program."""
 
 SENTENCES: Final[Mapping[str, str]] = {
     **{claim.id: claim.sentence for claim in HISTORY_CLAIMS},
@@ -92,7 +96,7 @@ class ValidationFinding:
 @dataclass(frozen=True)
 class ClaimRow:
     """A property under a condition: in how many programs it could be judged, and in how many it was broken. `reason`: why the catalogue
-    expects that, as a rule with the hazard's id."""
+    expects that, as a rule with the hazard's id. `undecided`: how many programs a bound left open."""
 
     id: str
     condition: str
@@ -100,12 +104,14 @@ class ClaimRow:
     tried: int
     broken: int
     reason: str = ""
+    undecided: int = 0
 
     @property
     def agrees(self) -> bool | None:
-        """None where a known violation was not tried often enough to be missed."""
+        """None where a known violation was not tried often enough to be missed, and where programs are undecided that may break what is to
+        hold."""
         if self.expected == "holds":
-            return self.broken == 0
+            return False if self.broken else None if self.undecided else True
         return True if self.broken else None if self.tried < ENOUGH or not self.condition else False
 
     def record(self) -> dict[str, Any]:
@@ -118,6 +124,7 @@ class ValidationReport:
     judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
 
     `enough`: the seconds after which what the run was to end with was seen, None if it was not, or there was no such thing.
+    `repeated`: the judge and property of unconfirmed verdicts whose programs were run again, in this run or in the one that it continues.
     `witnesses` are those of the model that were replayed; `faults` is what came of faults of the machine, one for each kind. `over`:
     entries of accepted deviations whose day has passed."""
 
@@ -140,6 +147,7 @@ class ValidationReport:
     witnesses: list[HazardReplayed] = field(default_factory=list)
     faults: list[FaultTests] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
+    repeated: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def open(self) -> list[ValidationFinding]:
@@ -155,6 +163,11 @@ class ValidationReport:
     def transport(self) -> Transport:
         """The faults of the connection."""
         return transport(self.judged)
+
+    @property
+    def undecided(self) -> list[Undecided]:
+        """The programs and shared topics of which a judge left something open, with the reason."""
+        return [*beyond_bounds((*self.judged, *self.shared)), *never_repeated(self.judged, self.repeated)]
 
     @property
     def done(self) -> Done:
@@ -173,18 +186,22 @@ class ValidationReport:
     def rows(self) -> list[ClaimRow]:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
+        undecided: Counter[tuple[str, str, str]] = Counter()
         for one in (*self.judged, *self.logs, *self.shared):
             for id_, (held, expected, condition) in one.claims.items():
                 if expected != "open":
                     key = (id_, condition if expected == "violated" else "", expected)
                     tried[key] += 1
                     broken[key] += not held
-            for judge in ("specification", "reference"):
-                if judge in one.by:
+            for judge in OF_PROGRAMS:
+                if one.decides(judge):
                     tried[judge, "", "holds"] += 1
                     broken[judge, "", "holds"] += any(v.judge == judge for v in one.findings)
+                elif judge == "specification" and one.unknown:
+                    undecided[judge, "", "holds"] += 1
         known = {(one.claim, one.condition): one.reason for one in cases(self.profile) if one.expected == "violated"}
-        return [ClaimRow(*key, tried[key], broken[key], known.get((key[0], key[1]), "")) for key in sorted(tried)]
+        keys = sorted(tried.keys() | undecided.keys())
+        return [ClaimRow(*key, tried[key], broken[key], known.get((key[0], key[1]), ""), undecided[key]) for key in keys]
 
     @property
     def vanished(self) -> list[ClaimRow]:
@@ -202,10 +219,10 @@ class ValidationReport:
 
     @property
     def exit_code(self) -> int:
-        if self.open or self.vanished or self.not_reproduced or self.after_faults or self.over:
-            return 1
-        undecided = self.unrepeated or self.missing or self.transport.undecided or any(one.unknown for one in self.faults)
-        return 3 if self.stopped or not self.judged or undecided else 0
+        findings = (self.open, self.vanished, self.not_reproduced, self.after_faults, self.over)
+        undecided = (self.undecided, self.unrepeated, self.missing, self.transport.undecided, self.stopped)
+        left = any(undecided) or not self.judged or any(one.unknown for one in self.faults)
+        return exit_code(findings=any(findings), undecided=left)
 
     def data(self) -> dict[str, Any]:
         return {
@@ -224,6 +241,10 @@ class ValidationReport:
                 "sources": dict(sorted(Counter(one.source or "anything" for one in self.judged).items())),
             },
             "transport": self.transport.data(),
+            "undecided": [one.record() for one in self.undecided],
+            "unconfirmed": unconfirmed(self.judged, self.repeated),
+            "missing": self.missing,
+            "over": self.over,
             "logs": len(self.logs),
             "shared": {
                 "parts": len(self.shared),
@@ -252,7 +273,7 @@ def gather(judged: Iterable[Judged], programs: Mapping[Path, Program]) -> list[V
             program = programs[one.path]
             if not one.program:
                 program = Program(0, one.source, (), program.needs)  # no one program has made it
-            new = ValidationFinding(verdict, program, f"{one.path.parent.name}/{one.path.name}")
+            new = ValidationFinding(verdict, program, place(one.path))
             known = found.get(new.key)
             if known is None:
                 found[new.key] = new

@@ -23,6 +23,10 @@ STRUCK: Final = {
     THREADS: "no thread could be started under load",
     SLAVE: "a master and its slave were struck under load",
 }
+_DECIDED: Final = "a judge comes to a verdict on each program, and on each topic that programs share"
+_DONE: Final = "what many programs promise, one of them does"
+_JUDGED: Final = "programs are performed and judged"
+_VALID: Final = "no accepted deviation is over"
 _CONNECTION: Final = "faults of the connection are not held against the broker"
 
 
@@ -55,6 +59,7 @@ def read(data: Any) -> Run | None:
 def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iterator[Result]:
     for finding in _by_cause(data["findings"]):
         yield _finding(finding, profile, data["verdicts"], folder)
+    yield from _left_open(data, profile)
     for row in data["verdicts"]:
         if row["expected"] == "violated" or not row["broken"]:  # what was broken and should not be is a finding
             yield _row(row, profile)
@@ -127,15 +132,35 @@ def _rules(ids: Sequence[str]) -> list[str]:
     return [*head, *(f"  {id_} {rules()[id_].sentence}" if id_ in rules() else f"  {id_}" for id_ in ids)]
 
 
+def _left_open(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
+    """What makes the exit code 3, or 1 where an accepted deviation is over, and is no verdict on a property. Reports of earlier versions
+    lack these keys."""
+    for one in data.get("undecided", ()):
+        yield Result(
+            one["judge"], _DECIDED, "undecided", "not decided", "holds", profile, about=f"{one['what']}, {one['history']}",
+            message=first_line(one["reason"]), details=f"recorded in {one['history']}",
+        )  # fmt: skip
+    for what in data.get("missing", ()):
+        yield Result("programs", _DONE, "undecided", "never done", "done", profile, about=what, message=f"never done: {what}")
+    if "programs" in data and not data["programs"]["judged"]:
+        yield Result("programs", _JUDGED, "undecided", "none was judged", "judged", profile, message="no program was judged")
+    for text in data.get("over", ()):
+        yield Result("accept", _VALID, "differs", "over", "valid", profile, about=text, message=text)
+
+
 def _row(row: Mapping[str, Any], profile: str) -> Result:
     """A claim that no finding is about: it held, or a known violation was shown, or was not."""
-    outcome: Outcome = "ok" if row["agrees"] else "skipped" if row["agrees"] is None else "differs"
+    left = row.get("undecided", 0)
+    outcome: Outcome = "ok" if row["agrees"] else "differs" if row["agrees"] is not None else "undecided" if left else "skipped"
     shown = f"{row['broken']} of {row['tried']} programs showed it"
     said = {
         "ok": shown if row["broken"] else f"{row['tried']} programs could have shown otherwise",
+        "undecided": f"{left} of {left + row['tried']} programs and shared topics were not decided",
         "skipped": f"a known violation that {row['tried']} programs have not shown, too few to miss it",
     }.get(outcome, f"known to be violated, and {row['tried']} programs have not shown it")
     verdict = "violated" if row["broken"] else "holds" if row["expected"] == "holds" else "not shown"
+    if outcome == "undecided":
+        verdict = "not decided"
     return Result(
         row["id"], row["sentence"] or row["id"], outcome, verdict, row["expected"], profile, row["condition"], message=said,
         properties={"tried": str(row["tried"]), "broken": str(row["broken"])},
@@ -166,8 +191,22 @@ def _faults(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
     """What faults of one kind have shown, claim by claim; where nothing is wrong, that."""
     kind, rounds, states = data["kind"], data["rounds"], data["states"]
     said = f"{rounds} times {STRUCK[kind]}, started {states} times, {data['acknowledged']:,} messages acknowledged"
-    if not data["wrong"]:
-        yield Result(f"faults.{kind}", HOLD, "ok", "holds", "holds", profile, message=said)
+    if data["unknown"]:
+        open_ = [*map(str, data["unknown"])]
+        yield Result(
+            f"faults.{kind}",
+            HOLD,
+            "undecided",
+            "not known",
+            "holds",
+            profile,
+            about=said,
+            message=first_line(open_[0]),
+            details=lines(open_),
+        )
+    elif not data["wrong"]:
+        outcome: Outcome = "ok" if rounds else "skipped"
+        yield Result(f"faults.{kind}", HOLD, outcome, "holds" if rounds else "not tried", "holds", profile, message=said)
     for claim in dict.fromkeys(one["claim"] for one in data["wrong"]):
         rows = [one for one in data["wrong"] if one["claim"] == claim]
         known = all(one["reason"] for one in rows)

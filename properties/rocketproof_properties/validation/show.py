@@ -15,12 +15,14 @@ from ..estimates import unseen_text
 from ..faults.found import FaultTests
 from ..generators.boundaries import BOUNDARIES, SIDES
 from ..judging.done import Done
+from ..judging.judging import EXPANDED
 from ..output import Page, TableRow, counted
 from ..witnesses.known import Performed
 from .causes import by_cause
 from .ladder import LEVELS, MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 from .results import STRUCK
+from .undecided import MORE_STATES, REPEAT
 
 _SHOWN = 10  # sentences of one kind
 _HAZARD = re.compile(r"HAZ-\d+")
@@ -106,8 +108,7 @@ def render(report: ValidationReport, folder: Path) -> None:
     _print_transport(report, page)
     _print_done(report, page)
     _print_unknown(rows, page)
-    for text in (text for one in report.shared for text in one.unknown):
-        _folded(f"not judged to the end: {text}", page, 0)
+    _print_undecided(report, folder, page)
     _print_lost(report.lost, page)
     if report.target.get("note"):
         page.line(f"\n{report.target['note']}", "yellow")
@@ -117,6 +118,8 @@ def render(report: ValidationReport, folder: Path) -> None:
         page.line(text, "bold red")
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
+        if report.stopped.startswith("--time"):
+            page.line(f"    go on, with more --time: rocketproof validate --resume {shlex.quote(str(folder))}", "dim")
     page.line(f"\n{_closing(report)}", "bold")
     page.line(f"report: {folder}/report.json; judge it again: rocketproof validate --again {shlex.quote(str(folder))}", "dim")
 
@@ -207,6 +210,24 @@ def _print_transport(report: ValidationReport, page: Page) -> None:
         page.wrapped(f"could not be judged: {found.undecided}", "bold yellow")
 
 
+def _print_undecided(report: ValidationReport, folder: Path, page: Page) -> None:
+    """Print what no judge came to the end of, why, and what may decide it."""
+    found = report.undecided
+    if not found:
+        return
+    page.line("\nNot decided, and so neither as described nor a finding:", "bold yellow")
+    for one in found[:_SHOWN]:
+        _folded(f"{one.what} ({one.history}): {one.reason}", page, style="yellow")
+    if len(found) > _SHOWN:
+        _folded(f"and {len(found) - _SHOWN} more in the report", page)
+    remedies = {one.remedy for one in found}
+    if MORE_STATES in remedies:
+        states = 10 * int(report.settings.get("states") or EXPANDED.states)
+        page.line(f"    decide it with a larger bound: rocketproof validate --again {shlex.quote(str(folder))} --states {states}", "dim")
+    if REPEAT in remedies:
+        page.line("    validate the target again: what comes again is a finding", "dim")
+
+
 def _print_done(report: ValidationReport, page: Page) -> None:
     """What the programs did, and what they did not."""
     done = report.done
@@ -255,6 +276,7 @@ def _closing(report: ValidationReport) -> str:
     causes = len(by_cause(report.open))
     came += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
     came += f", {len(report.unrepeated)} not reproduced" if report.unrepeated else ""
+    came += f", {len(report.undecided)} not decided" if report.undecided else ""
     came += ", could not be judged" if report.transport.undecided else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)
     return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {came}, {report.seconds:.1f} s"

@@ -45,7 +45,9 @@ def _lost(one: Unserved) -> str:
 def _word(rung: Rung | None) -> str:
     if rung is None:
         return "-"
-    return "no" if rung.failed is not None else "yes" if rung.reached else "not tried"
+    if rung.failed is not None:
+        return "no"
+    return "yes" if rung.reached else "not decided" if rung.undecided else "not tried"
 
 
 def _more(rung: Rung | None) -> str:
@@ -55,7 +57,7 @@ def _more(rung: Rung | None) -> str:
 
 
 def _without(rung: Rung) -> list[str]:
-    return [f"not tried: {why}" for why in rung.untried]
+    return [*(f"not tried: {why}" for why in rung.untried), *(f"not decided: {why}" for why in rung.undecided)]
 
 
 def _style(rung: Rung | None) -> str:
@@ -95,12 +97,12 @@ def _result(number: int, rung: Rung | None, profile: str) -> Result:
     level = LEVELS[number - 1]
     failed = None if rung is None else rung.failed
     said = [f"{name} {text}" for name, text in _parts(failed)] if failed is not None else [] if rung is None else _without(rung)
-    reached = rung is not None and rung.reached
+    reached, undecided = (rung is not None and rung.reached), (rung is not None and rung.undecided)
     return Result(
         f"level {number}",
         f"{level.name}: {level.sentence}",
-        "differs" if failed is not None else "ok" if reached else "skipped",
-        "not reached" if failed is not None else "reached" if reached else "not tried",
+        "differs" if failed is not None else "ok" if reached else "undecided" if undecided else "skipped",
+        "not reached" if failed is not None else "reached" if reached else "not decided" if undecided else "not tried",
         "reached",
         profile,
         message=" ".join(said[-1].split()) if said else "",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
+from rocketproof_traces.checker.steps import Bound
 
 from ..deployments.deployment import TargetError
 from ..generators.boundaries import unread
@@ -22,7 +23,7 @@ from ..generators.programs import Program
 from ..generators.settings import ENDED, LEGAL, drawn_of, needs_of
 from ..generators.shrink import shrink as smaller
 from ..generators.shrink import simpler_steps
-from ..judging.judging import Judge, Verdict, judge_file
+from ..judging.judging import EXPANDED, Judge, Verdict, judge_file
 from ..runs.runner import Runner
 from ..steps.vocabulary import Step
 
@@ -50,10 +51,11 @@ def shrink(
     profile: str,
     seconds: float,
     renew: Callable[[], None] | None = None,
+    bound: Bound = EXPANDED,
 ) -> Smallest:
     """Repeat a finding, then leave out steps and arguments as long as it comes. `renew` gives the runner a new broker, of programs that may
     leave behind what cannot be read. Raises Gone when the broker is."""
-    search = _Search(runner, folder, program, verdict, profile, time.monotonic() + seconds, renew)
+    search = _Search(runner, folder, program, verdict, profile, time.monotonic() + seconds, renew, bound)
     found = Smallest(program, verdict, path, 0, 0, 0)
     repeats = 0
     again = 0
@@ -68,7 +70,12 @@ def shrink(
 
 
 def fewer_settings(
-    found: Smallest, under: Callable[[str], AbstractContextManager[Runner]], folder: Path, profile: str, seconds: float
+    found: Smallest,
+    under: Callable[[str], AbstractContextManager[Runner]],
+    folder: Path,
+    profile: str,
+    seconds: float,
+    bound: Bound = EXPANDED,
 ) -> Smallest:
     """Leave out settings that were drawn for a program as long as its finding comes, first those that a running broker takes over: for
     the others `under`, which gives a runner of brokers with such settings, has to start brokers. A broker that does not start shows
@@ -83,7 +90,7 @@ def fewer_settings(
             return None
         try:
             with under(program.needs) as runner:
-                search = _Search(runner, folder, program, found.verdict, profile, end)
+                search = _Search(runner, folder, program, found.verdict, profile, end, bound=bound)
                 search.breaks(program.steps)
         except TargetError:
             return None
@@ -112,10 +119,11 @@ class _Search:
         profile: str,
         end: float,
         renew: Callable[[], None] | None = None,
+        bound: Bound = EXPANDED,
     ) -> None:
         self._runner, self._folder, self._program, self._verdict, self._profile = runner, folder, program, verdict, profile
         self._end = end
-        self._renew = renew
+        self._renew, self._bound = renew, bound
         self._left = True
         """Whether what the last program stored may still be there: a start behind a crash cuts off what it cannot read."""
         self.tries = 0
@@ -154,7 +162,7 @@ class _Search:
         self._left = program.steps[-1][0] != "crash"
         path = self._runner.perform(program, self._folder)
         judges: tuple[Judge, ...] = (self._verdict.judge,)
-        same = judge_file(path, self._profile, judges).alike(self._verdict)
+        same = judge_file(path, self._profile, judges, self._bound).alike(self._verdict)
         if not same:
             path.unlink()
             return None

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_traces.checker.steps import Bound
+
 from ..catalogue import conditions as about
 from ..deployments.comeback import NotBack
 from ..deployments.deployment import Deployment, Setup, Target, TargetError
@@ -22,7 +24,7 @@ from ..faults.found import FaultTests
 from ..generators import settings
 from ..generators.programs import Choice, Program, generate
 from ..generators.settings import ALONE, ENDED, at_start, drawn_of, while_running
-from ..judging.judging import Judged, Verdict, judge_file, judge_shared
+from ..judging.judging import EXPANDED, Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
 from ..output import counted
@@ -35,7 +37,7 @@ from ..steps.names import Names
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, busy, memory, report, resume
-from .confirm import Confirmation, restore
+from .confirm import Confirmation, repeated_before, restore
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .restarts import Report, delayed, restart_each, restart_name_server
@@ -48,6 +50,8 @@ Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
 """Seconds for making one finding's program smaller, unless given."""
 MOST_SHRUNK: Final = 10
+STATES: Final = EXPANDED.states
+"""The specification's bound in each part of a program, unless given."""
 CTRL_C: Final = "Ctrl-C"
 """What a report says that was stopped by hand."""
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
@@ -67,7 +71,8 @@ class ValidationRequest:
     `witnesses` of the model are replayed behind the programs; then `faults` strike, of each kind so many times, or until `until_fault`.
     `asked`: how the command line said it, which is kept for who goes on with the run. `resumes`: the folder is that of a run that was
     interrupted, which goes on. `remembered` are programs that are tried before the others. `audits`: all files of the brokers are judged
-    too; `stores` are those of brokers that were not started for the run."""
+    too; `stores` are those of brokers that were not started for the run. `states` bound the specification's judge in each part of a
+    program."""
 
     target: Target
     folder: Path
@@ -77,6 +82,7 @@ class ValidationRequest:
     seconds: float | None = None
     rate: float | None = None
     shrink: float = SHRINK
+    states: int = STATES
     plain: bool = False
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
@@ -118,6 +124,7 @@ class _Validation:
         self.target = request.target
         self.began = time.monotonic()
         self.bounds = Bounds(request.workers, request.rate, request.seconds)
+        self.bound = Bound(request.states)
         self.mark = mark()
         self.numbers = itertools.count(1 + last_number(request.folder))
         self.over: dict[int, Path] = {}
@@ -130,6 +137,8 @@ class _Validation:
         """Why programs of a broker that is gone were left out, if any were."""
         self.ignored: set[str] = set()
         """Settings of which a broker did not tell the value that it was given."""
+        self.unreadable: dict[str, str] = {}
+        """Settings whose reported values are no numbers, as they have to be."""
         self.unserved: frozenset[str] | None = None
         self.report = ValidationReport(
             {
@@ -141,7 +150,13 @@ class _Validation:
             self.target.profile,
             request.seed,
             request.programs,
-            {"workers": request.workers, "seconds": request.seconds, "rate": request.rate, "shrink": request.shrink},
+            {
+                "workers": request.workers,
+                "seconds": request.seconds,
+                "rate": request.rate,
+                "shrink": request.shrink,
+                "states": request.states,
+            },
             tool(),
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
@@ -172,7 +187,7 @@ class _Validation:
             self._finish()
             raise
         made.stopped = made.stopped or self.gone
-        if not made.stopped and self.bounds.over and not made.findings and not self.enough:
+        if not made.stopped and self.bounds.over and not self.enough:
             made.stopped = f"--time {self.request.seconds}"
         self._finish()
         return made
@@ -182,6 +197,7 @@ class _Validation:
         folder, made = self.request.folder, self.report
         self.old = resume.report(folder)
         self.over = resume.recorded(folder, programs)
+        made.repeated |= repeated_before(self.old)
         for path in sorted((folder / LOGS).glob("*.ndjson")):
             self.programs[path] = load(path).program
             made.logs.append(judge_log(path, self.target.profile))
@@ -248,7 +264,7 @@ class _Validation:
             path = self.over.get(program.number)
             if path is not None:
                 self.programs[path] = program
-                found.append(judge_file(path, self.target.profile))
+                found.append(judge_file(path, self.target.profile, bound=self.bound))
                 self.progress("program", len(self.report.judged) + len(found), self.request.programs)
         restore(found, self.old)
         self.report.judged += found
@@ -261,6 +277,7 @@ class _Validation:
             not_served = self._unserved(running)
             runner = self._runner(running, needs, not_served)
             at_the_end.callback(runner.close)
+            self.unreadable |= runner.unreadable
             if runner.told:
                 self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.told.get(name) != value}
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
@@ -269,7 +286,7 @@ class _Validation:
 
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
-                judged.append(judge_file(path, self.target.profile))
+                judged.append(judge_file(path, self.target.profile, bound=self.bound))
                 if self.request.until is not None and self.request.until(judged[-1]):
                     self._is_enough()
                     self.bounds.ended.set()
@@ -485,7 +502,7 @@ class _Validation:
             folder = self.request.folder / SMALLEST
             folder.mkdir(exist_ok=True)
             path = self.request.folder / one.history
-            found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink, renew)
+            found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink, renew, self.bound)
             _show_by(one, found)
 
     def _fewer_settings(self, findings: Sequence[ValidationFinding], under: Callable[[str], AbstractContextManager[Runner]]) -> None:
@@ -497,21 +514,24 @@ class _Validation:
                 continue
             folder = self.request.folder / SMALLEST
             before = Smallest(one.program, one.verdict, self.request.folder / one.history, one.again, one.repeats or 0, 0)
-            found = fewer_settings(before, under, folder, self.target.profile, self.request.shrink)
+            found = fewer_settings(before, under, folder, self.target.profile, self.request.shrink, self.bound)
             _show_by(one, found)
 
     def _confirmation(self, runner: Runner) -> Confirmation:
-        known = {one.key for one in self.report.findings}
-        return Confirmation(runner, self.request.folder / SMALLEST, self.target.profile, known, lambda: self.bounds.over)
+        known, folder = {one.key for one in self.report.findings}, self.request.folder / SMALLEST
+        return Confirmation(runner, folder, self.target.profile, known, lambda: self.bounds.over, self.report.repeated)
 
     def _finish(self) -> None:
-        self.report.shared = judge_shared(self.report.judged, self.target.profile)
+        self.report.shared = judge_shared(self.report.judged, self.target.profile, self.bound)
         self._gather(self.report.shared)
         self.report.seconds = self.before + time.monotonic() - self.began
         notes = [memory.told(self.report, self.remembered)]
         if self.ignored:
             ignored = ", ".join(sorted(self.ignored))
             notes.append(f"settings that the broker does not tell as it was given them, and may ignore: {ignored}")
+        if self.unreadable:
+            unknown = ", ".join(f"{name}={value}" for name, value in sorted(self.unreadable.items()))
+            notes.append(f"the broker reports settings that are no numbers in range; what depends on them is not judged: {unknown}")
         finish(self.report, self.request.folder, self.request.accepted, filter(None, notes))
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..choices import InputError
 from ..deployments.apache import Apache, profile_of
+from ..exitcode import exit_code
 from ..faults.found import FaultTests
 from ..judging.judging import Judged
 from ..releases.against import AgainstReport, AgainstRequest, Differing, against
@@ -26,7 +27,7 @@ class Searched:
     """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none;
     `others` are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds
     of them; `witnesses` are those that were performed. `steps`: how long the shortest program is that was found to show it, None where
-    none was looked for. `stopped`: what ended it early, "" if nothing did."""
+    none was looked for. `stopped`: what ended it early, "" if nothing did. `undecided`: verdicts that a judge left open."""
 
     bug: Bug
     on: On
@@ -39,19 +40,21 @@ class Searched:
     witnesses: int = 0
     steps: int | None = None
     stopped: str = ""
+    undecided: int = 0
 
     @property
     def agrees(self) -> bool | None:
         """Whether it was seen where it is, and not where it is mended; None where nobody looked: a search that ended before its programs
-        or its time did has not shown that a bug is not there."""
-        if self.first is None and (not (self.programs or self.witnesses) or (self.stopped and not self.stopped.startswith("--time"))):
+        or its time did, or that left verdicts open, has not shown that a bug is not there."""
+        ended = self.stopped and not self.stopped.startswith("--time")
+        if self.first is None and (not (self.programs or self.witnesses) or ended or self.undecided):
             return None
         return (self.first is not None) == (self.on == "bad")
 
     @property
     def exit_code(self) -> int:
         """0 if it is as the list says, 1 if not, 3 if nobody knows."""
-        return {True: 0, False: 1, None: 3}[self.agrees]
+        return exit_code(findings=self.agrees is False, undecided=self.agrees is None)
 
     def record(self) -> dict[str, Any]:
         rest = {key: value for key, value in vars(self).items() if key not in ("bug", "folder")}
@@ -140,4 +143,4 @@ def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationRepor
     first, done = shown[0] if shown else None, len(report.judged) + sum(one.rounds for one in report.faults)
     seconds = report.seconds if report.enough is None else report.enough
     steps = min((len(one.program.steps) for one in report.findings if one.again and bug.fits(one.verdict)), default=None)
-    return Searched(bug, on, release, first, others, done, seconds, folder, len(performed), steps, report.stopped)
+    return Searched(bug, on, release, first, others, done, seconds, folder, len(performed), steps, report.stopped, len(report.undecided))

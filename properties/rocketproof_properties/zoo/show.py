@@ -45,6 +45,11 @@ def print_search(found: Searched) -> None:
     page = Page()
     if found.stopped:
         page.line(f"stopped: {found.stopped}", "bold yellow")
+    if found.undecided:
+        page.line(
+            f"{counted(found.undecided, 'verdict')} not decided; rocketproof validate --again {found.folder} --states 1000000",
+            "bold yellow",
+        )
     seen = found.first or "not seen"
     done = counted(found.programs, "round" if found.bug.faults else "program")
     if found.witnesses and not found.programs:

@@ -1,0 +1,21 @@
+"""What is raised where a limit leaves a question open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocketproof_model import RocketproofError
+
+if TYPE_CHECKING:
+    from rocketproof_model.result import Outcome
+
+
+class Undecided(RocketproofError):
+    """A limit left open what was asserted or judged: neither a pass nor a violation. `outcome` is an engine's, with its `reason`; None
+    where recorded answers were judged."""
+
+    __module__ = "rocketproof"  # the name by which a test knows it
+
+    def __init__(self, text: str, outcome: Outcome | None = None) -> None:
+        super().__init__(text)
+        self.outcome = outcome

@@ -1,0 +1,74 @@
+"""What a validation left undecided: no program passes that a judge did not come to the end of, and none is accused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..judging.judging import Judge, Judged
+
+MORE_STATES: Final = "states"
+"""A larger bound on states may decide it."""
+REPEAT: Final = "repeat"
+"""Running its program again on the target may decide it."""
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A question that is open about a program, or about a topic that programs share (`program` 0). `reason` is the bound that was reached,
+    or the verdict that nothing has confirmed; `remedy` is MORE_STATES or REPEAT."""
+
+    program: int
+    history: str
+    judge: Judge
+    reason: str
+    remedy: str
+
+    @property
+    def what(self) -> str:
+        """`program 17 by the specification`, `a shared topic by the specification`."""
+        return f"{f'program {self.program}' if self.program else 'a shared topic'} by the {self.judge}"
+
+    def record(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**vars(self), "what": self.what}
+
+
+def beyond_bounds(judged: Sequence[Judged]) -> Iterator[Undecided]:
+    """Yield the parts of programs and the shared topics that the specification's judge did not decide within its bound."""
+    for one in sorted(judged, key=lambda one: (not one.program, one.program)):
+        for reason in one.unknown:
+            yield Undecided(one.program, place(one.path), "specification", reason, MORE_STATES)
+
+
+def unconfirmed(judged: Sequence[Judged], repeated: Collection[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the verdicts that rest on a fault of the connection, or on chance, as rows. `repeated` are the judge and property of those
+    whose programs were run again: there the fault did not come again, so that it says nothing of the target."""
+    return [
+        {
+            "program": one.program,
+            "history": place(one.path),
+            "judge": verdict.judge,
+            "property": verdict.property,
+            "text": verdict.text,
+            "at": verdict.at,
+            "repeated": (verdict.judge, verdict.property) in repeated,
+        }
+        for one in judged
+        for verdict in one.unconfirmed
+    ]
+
+
+def never_repeated(judged: Sequence[Judged], repeated: Collection[tuple[str, str]]) -> Iterator[Undecided]:
+    """Yield the unconfirmed verdicts of which no program was run again: they may be the target's."""
+    for row in unconfirmed(judged, repeated):
+        if not row["repeated"]:
+            reason = f"{row['property']} rests on a fault of the connection or on chance, and was not repeated: {row['text']}"
+            yield Undecided(row["program"], row["history"], row["judge"], reason, REPEAT)
+
+
+def place(path: Path) -> str:
+    """A history's path within its report's folder."""
+    return f"{path.parent.name}/{path.name}"

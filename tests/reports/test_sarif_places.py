@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sarif_rules import breaches
 from test_report_bad_runs import SAVED
 
+from nonempty import nonempty
 from rocketproof_properties.cli import reporting
 from rocketproof_properties.reports import github, sarif
 from rocketproof_properties.reports.results import Place, Run
@@ -63,7 +64,7 @@ def test_runs_of_the_other_tests_are_taken(made: Run) -> None:
 
 def test_what_each_command_saves_becomes_a_file_that_is_taken(tmp_path: Path) -> None:
     """`check`, `audit`, `test --recording`, `judge` of a recording, of a history and of many, `validate`: all have results here."""
-    for number, data in enumerate(SAVED):
+    for number, data in nonempty(enumerate(SAVED)):
         (tmp_path / "run.json").write_text(json.dumps(data))
         made = reporting.read(tmp_path / "run.json")
         made = replace(made, results=tuple(replace(one, outcome="differs") for one in made.results)).placed(reporting._Places())

@@ -35,7 +35,8 @@ from .result import PutMessageStatus, PutResult
 from .settings import StoreSettings
 
 PRECISION_MILLIS = 1000
-_TIMES = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)  # the first that is there counts
+TIMES = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
+"""The properties that name a delivery time. The first one that a message has counts."""
 _NUMBERS = Struct(">qqqq")  # emptied, how far the real wheel's own log is flushed, read entries of the topic, those of the master
 _FILE_SIZE = 4096
 
@@ -49,10 +50,10 @@ def to_timer_topic(message: Message, settings: StoreSettings, now: int, *, trail
     if message.transaction not in (NOT, COMMIT) or message.topic == WHEEL_TIMER_TOPIC:
         return None
     if delay_level(message) > 0:
-        for name in _TIMES:
+        for name in TIMES:
             message.properties.pop(name, None)
         return None
-    named = next((name for name in _TIMES if name in message.properties), None)
+    named = next((name for name in TIMES if name in message.properties), None)
     if named is None or TIMER_OUT_MS in message.properties:
         return None
     if not settings.timer_wheel_enable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -302,7 +301,7 @@ def validate(
     write(json, found.data())
     with reports.printing():
         show.render(found, folder)
-    reports.write(lambda: replace(results.run(found.data(), folder), source=_target_file(asked["target"])), lambda: _pages(folder))
+    reports.write(lambda: results.run(found.data(), folder), lambda: _pages(folder), source=_target_file(asked["target"]))
     return found.exit_code
 
 
@@ -339,7 +338,7 @@ def _level(
     write(json, found.data())
     with reports.printing():
         showlevels.render(found, folder)
-    reports.write(lambda: replace(showlevels.run(found), source=_target_file(named)))
+    reports.write(lambda: showlevels.run(found), source=_target_file(named))
     return found.exit_code
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -167,9 +166,8 @@ def check(
     places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
     source = "" if file is None else file.partition("::")[0]
     reports.write(
-        lambda: replace(
-            results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)), source=source
-        )
+        lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)),
+        source=source,
     )
     if found.faults:
         raise InputError(found.faults[0])

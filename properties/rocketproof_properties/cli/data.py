@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -118,7 +117,7 @@ def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, 
         else:
             show.print_judgement(found)
     code = exit_code(findings=found.findings, undecided=found.unknown)
-    reports.write(lambda: replace(results.run(data, str(file), code), source=str(file)), lambda: _pages(file, found))
+    reports.write(lambda: results.run(data, str(file), code), lambda: _pages(file, found), source=str(file))
     return code
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from ..choices import InputError
@@ -82,7 +81,7 @@ def run_tests(
     write(json, data)
     with reports.printing():
         print_replay(found, every)
-    reports.write(lambda: replace(replayed.run(data, str(recording), profile), source=str(recording)))
+    reports.write(lambda: replayed.run(data, str(recording), profile), source=str(recording))
     return exit_code(findings=found.different, undecided=False)
 
 

@@ -52,15 +52,18 @@ class Reporting:
         with commands_off():
             yield
 
-    def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[Entry]] | None = None) -> None:
-        """Write the reports of the run, which is made only if somebody asks for it. `pages` are those of the explorer, of what is no
-        witness file. Raises RocketproofError."""
+    def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[Entry]] | None = None, *, source: str = "") -> None:
+        """Write the reports of the run, which is made only if a report or a comparison is wanted.
+
+        `pages` makes the explorer's pages of what is no witness file. `source` is the file that the command was given, "" if there is none.
+        Raises RocketproofError.
+        """
         if not self.wanted and self.before is None:
             return
         from ..reports import show, writing
         from ..reports.since import compare
 
-        run = replace(make().placed(_Places()), line=INVOKED.get())
+        run = replace(make().placed(_Places()), line=INVOKED.get(), source=source)
         changes = None if self.before is None else compare(self.before, run, self.name)
         if changes is not None:
             with self.printing():

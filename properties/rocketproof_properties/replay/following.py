@@ -25,10 +25,10 @@ from rocketproof_impl.remoting.headers import parse_request_header
 from rocketproof_impl.route import BrokerData
 from rocketproof_impl.simulator.scheduler import START
 from rocketproof_impl.store import record as records
+from rocketproof_impl.store.timers import TIMES
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PULL_SUSPENDS
-from rocketproof_protocol.properties import TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..deployments.simulated import SimulatedConnection
@@ -49,7 +49,6 @@ from .simulated import ReplayDeployment
 DELAY_STEP: Final = 100
 _HEARD: Final = ("question", "notified")
 """What a client waits for on the connection over which it asks, and finds out by that the connection is lost."""
-TIMES: Final = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
 _DAY: Final = 86_400_000
 _LARGEST_FILE: Final = 1 << 24
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")

@@ -48,7 +48,9 @@ def well_typed(model: Model, action: Action, args: Sequence[int]) -> Property:
                 sound += [put(term) >= type_.lo, put(term) <= type_.hi]
             elif any(map(_may_lack_value, walk(term))):
                 sound.append(_has_value(put(term)))
-        if sound or any(map(_may_lack_value, walk(update.when))):
+        if any(map(_may_lack_value, walk(update.when))):
+            inside.append(_has_value(put(update.when)))
+        if sound:
             inside.append(implies(put(update.when), all_of(sound)))
     inside += [~put(clash) for clash in action.clashes]
     label = action.label(args)

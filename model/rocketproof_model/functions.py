@@ -205,8 +205,10 @@ class _Writer:
     def _assignment(self, action: Action, number: int, update: Update, lines: list[str]) -> str:
         """The slot and the new code of an update, as items of a list, after the lines that they need."""
         variable: Variable = update.target.args[0]
-        # Alone and in a place that exists, what is not written may as well be written as it was: that is quicker.
-        alone = self._has_value(update.target) and sum(u.target.args[0] is variable for u in action.updates) == 1
+        # Alone and in a place that exists, what is not written may as well be written as it was: that is quicker. The condition is not
+        # lost by it: it is part of the value, or it has a value in every state.
+        sound = self._has_value(update.target) and (update.value is not update.assigned or self._has_value(update.when))
+        alone = sound and sum(u.target.args[0] is variable for u in action.updates) == 1
         always = alone or update.when is TRUE
         if not always:
             lines.append(f"    w{number} = {self._written(update.when, lines).text}")

@@ -190,7 +190,7 @@ class _Symmetric(Maker):
     def risky(self, axis: Type) -> tuple[Expr, list[Expr]]:
         if named(axis) is None:
             return super().risky(axis)
-        m = self.maybe(Maybe(axis), 0) if self.often(1, 3) else const(0, Bool)
+        m = self.maybe(Maybe(axis), 0) if axis.sort != "maybe" and self.often(1, 3) else const(0, Bool)
         return (m.get, [m.is_some]) if m.op in ("ref", "par") else (self.element(axis, 1), [])
 
     def update(self, a: Body, variable: Variable) -> None:

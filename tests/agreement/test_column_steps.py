@@ -51,7 +51,9 @@ def expected(instance: Instance, row: int, step: Step, claims: Sequence[Property
     for update in action.updates:
         type_ = update.target.args[0].type
         try:
-            code, slot = evaluate(update.value, scope), slot_of(update.target, scope)
+            if not evaluate(update.when, scope):
+                continue
+            code, slot = evaluate(update.assigned, scope), slot_of(update.target, scope)
         except EvaluationError:
             return found | {(row, "effect", show(update.target), action.name, True)}
         if not type_.lo <= code <= type_.hi:

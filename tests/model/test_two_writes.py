@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Enum, EvaluationError, Instance, Int, Maybe, Model, ModelError, SeqOf, SetOf, search, symbolic
+from rocketproof_model.columns import Steps, check_steps
+from rocketproof_model.faults import ModelFault, well_typed
 from rocketproof_model.functions import Functions
-from rocketproof_model.interpreter import effect, initial, successors
+from rocketproof_model.interpreter import Scope, effect, evaluate, initial, successors
+from rocketproof_model.result import Move
 
 
 def swapping(*, guarded: bool) -> Model:
@@ -159,3 +162,31 @@ def test_a_false_condition_protects_index_and_value_in_every_engine() -> None:
         for step in successors(instance, state):
             assert functions[step.action.name].effect(state, step.args) == step.state
     assert symbolic.bounded(instance, depth=4)[0].reason == "bound reached"
+
+
+@pytest.mark.parametrize("written", ["as it was", "a constant"])
+def test_a_condition_without_a_value_is_an_error_in_every_engine(written: str) -> None:
+    """Also where the write would change nothing, or where nothing but its condition can fail."""
+    m = Model("conditional")
+    Place = m.index("Place", 2)
+    at = m.var("at", Maybe(Place), init=None)
+    x = m.var("x", Int(0, 1), init=0)
+
+    @m.action()
+    def step(a: Any) -> None:
+        """Something is written where a place is the first, even if there is no place."""
+        a.set(x, x if written == "as it was" else 0, when=at.get == 0)
+
+    m.always("few", x <= 1, "true")
+    instance = m.given()
+    state, action = initial(instance), m.named("step")
+    for follow in (effect, lambda i, s, a, args: Functions(i)[a.name].effect(s, args)):
+        with pytest.raises(EvaluationError):
+            follow(instance, state, action, ())
+    for engine in (search.explore, lambda i: symbolic.bounded(i, depth=2)):
+        with pytest.raises(ModelFault):
+            engine(instance)
+    (wrong,) = check_steps(instance, Steps.of(instance, [(state, Move("step", ()), state)]), ())
+    assert (wrong.kind, wrong.fault) == ("effect", True)
+    with pytest.raises(EvaluationError):
+        evaluate(well_typed(m, action, ()).formula, Scope(state, {}, instance.constants))

@@ -260,7 +260,8 @@ def _has_value(update: Update) -> Expr:
     some = value if type_.sort == "bool" else value == const(type_.lo, type_)
     inside = [_within(value, type_)] if type_.sort == "int" else []
     places = [_placed(i, axis) for i, axis in zip(update.target.args[1:], variable.over, strict=True)]
-    return implies(update.when, all_of([some | ~some, *inside, *places]))
+    when = update.when
+    return (when | ~when) & implies(when, all_of([some | ~some, *inside, *places]))
 
 
 def _placed(index: Expr, axis: Type) -> Expr:

@@ -60,14 +60,13 @@ class _Repeated:
             return
         try:
             made = self._function()
+            if isinstance(made, Coroutine):
+                self._running = self._driver.spawn(made, self._name).done
+                self._running.then(self._ended)
+            elif self._use is not None and made is not None:
+                self._use(made)
         except Exception as problem:  # noqa: BLE001 - the next time may be better
             log.error("periodic task %s: %r", self._name, problem)
-            return
-        if isinstance(made, Coroutine):
-            self._running = self._driver.spawn(made, self._name).done
-            self._running.then(self._ended)
-        elif self._use is not None and made is not None:
-            self._use(made)
 
     def _ended(self, future: Future[Any]) -> None:
         try:

@@ -15,7 +15,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6, READ, STORE_IPV6, WRITE
 from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
@@ -311,3 +311,21 @@ def test_who_does_not_ask() -> None:
 def test_the_first_offset_that_is_not_done() -> None:
     assert behind({3, 4, 6}, 3) == 5
     assert behind({4}, 3) == 3
+
+
+@pytest.mark.parametrize("profile", ["P440", "P452", "P45"])
+@pytest.mark.parametrize("flags", [BORN_IPV6, STORE_IPV6, HOSTS_IPV6])
+def test_release_without_ipv6_asks_for_a_half_message_that_claims_it(profile: str, flags: int) -> None:
+    stand = Checked(profile)
+    stand.send(body=b"t", properties=TRANSACTION | {"UNIQ_KEY": "t"}, sys_flag=4 | flags, born_timestamp=stand.clock.now())
+    (asked,) = stand.round()
+    message = present(record.decode(asked.body or b"", exact=False, hosts_by_flag=False))
+    assert (message.topic, message.body, message.sys_flag & flags) == ("T", b"t", flags)
+
+
+def test_producer_is_asked_for_the_half_message_of_an_ipv6_client() -> None:
+    stand = Checked("P494")
+    stand.channel.remote = ("2001:0db8:0000:0000:0000:0000:0000:0001", 50001)
+    stand.half()
+    (asked,) = stand.round()
+    assert known(asked).born_host == stand.channel.remote

@@ -258,10 +258,9 @@ class Counting(Service):
         super().__init__("counting")
         self.rounds = 0
 
-    async def work(self) -> None:
-        while not self.stopped:
-            self.rounds += 1
-            await self.wait_for_running(60_000)
+    async def round(self) -> None:
+        self.rounds += 1
+        await self.wait_for_running(60_000)
 
 
 def test_a_service_is_woken_and_ends(background: Background) -> None:

@@ -48,6 +48,7 @@ CODES = {
     GetMessageStatus.OFFSET_OVERFLOW_ONE: PULL_NOT_FOUND,
     GetMessageStatus.OFFSET_OVERFLOW_BADLY: PULL_OFFSET_MOVED,
     GetMessageStatus.OFFSET_TOO_SMALL: PULL_OFFSET_MOVED,
+    GetMessageStatus.OFFSET_FOUND_NULL: PULL_NOT_FOUND,
 }
 BY_BROKER, BY_GROUP, BY_TOPIC, BY_BROADCASTING = 1, 2, 3, 4
 """Who forbids a pull, as the answer tells it."""

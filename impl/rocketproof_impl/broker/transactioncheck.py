@@ -50,18 +50,17 @@ _NOTHING_NEW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OV
 class TransactionalMessageCheckService(Service):
     """One round every transactionCheckInterval milliseconds, the first after that time."""
 
-    __slots__ = ("_broker",)
+    __slots__ = ("_broker", "_interval")
 
     def __init__(self, broker: BrokerParts) -> None:
         super().__init__("TransactionalMessageCheckService")
         self._broker = broker
+        self._interval = broker.settings.transaction_check_interval
 
-    async def work(self) -> None:
-        interval = self._broker.settings.transaction_check_interval
-        while not self.stopped:
-            await self.wait_for_running(interval)
-            if not self.stopped:
-                await self.check()
+    async def round(self) -> None:
+        await self.wait_for_running(self._interval)
+        if not self.stopped:
+            await self.check()
 
     async def check(self) -> None:
         """One round over all half queues. What goes wrong ends the round, and is logged."""
@@ -138,7 +137,7 @@ class HalfQueueRound:
                 offset += 1
                 continue
             found = self._pull(HALF_TOPIC, offset, 1)
-            message = self._message(found.records[0]) if found.records else None
+            message = self._broker.store.commit_log.decode(found.records[0]) if found.records else None
             if message is None:
                 if missed or found.status in _NOTHING_NEW:
                     break
@@ -283,7 +282,8 @@ class HalfQueueRound:
         unique = message.properties.get(UNIQ_KEY)
         if unique is not None:
             fields |= {"msgId": unique, "transactionId": unique}
-        return Command(CHECK_TRANSACTION_STATE, fields, record.encode(known, record.parts_of(known)), flag=ONE_WAY)
+        parts = record.parts_of(known, hosts_by_flag=self._broker.profile.hosts_by_flag)
+        return Command(CHECK_TRANSACTION_STATE, fields, record.encode(known, parts), flag=ONE_WAY)
 
     # Operation records
 
@@ -295,7 +295,7 @@ class HalfQueueRound:
             self._commit(OP_HALF_TOPIC, found.next_begin_offset)
         operations.next_offset, operations.last_born = found.next_begin_offset, None
         for data in found.records:
-            message = self._message(data)
+            message = self._broker.store.commit_log.decode(data)
             if message is not None:
                 self._note(message)
 
@@ -315,9 +315,6 @@ class HalfQueueRound:
         if found is None:
             raise RuntimeError("the store is shut down")
         return found
-
-    def _message(self, data: bytes) -> Message | None:
-        return record.decode(data, exact=self._broker.profile.exact_properties)
 
     def _committed(self, topic: str) -> int:
         """How far an earlier round came; the start of the queue if there was none."""

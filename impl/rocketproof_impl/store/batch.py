@@ -17,7 +17,7 @@ _SHORT = Struct(">h")
 def items(
     batch: Message,
     limit: int | None,
-    more: int = 0,
+    host_flags: int = 0,
     *,
     most: int | None = None,
     with_batch_properties: bool,
@@ -25,7 +25,7 @@ def items(
     trailing: bool = False,
     separates: bool = True,
 ) -> list[tuple[Message, Parts]]:
-    """The messages of a batch, with their parts; `more` are the bytes of longer hosts in each.
+    """The messages of a batch, with their parts; `host_flags` as in `Parts`.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
     properties, which hold the header's and CLUSTER, are put behind the item's, which `separates` ends first; `trailing`: see
@@ -48,7 +48,7 @@ def items(
         flag, body, properties, at = _item(data, at)
         if properties and whole and not added:
             raise _underflow()  # the record's size leaves the item's properties out, and the reader of the records finds a rest
-        parts = make_parts(body, batch.topic, _joined(properties, added, separates=separates), more)
+        parts = make_parts(body, batch.topic, _joined(properties, added, separates=separates), host_flags)
         total += parts.size
         if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")

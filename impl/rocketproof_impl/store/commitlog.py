@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rocketproof_profiles import Profile
-from rocketproof_protocol.flags import COMMIT, NOT, STORE_IPV6
+from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, NOT, STORE_IPV6
 
-from ..java import JavaError
+from ..java import JavaError, wrap_long
 from ..message import Message
 from ..ports import Clock, Disk
 from ..tasks import Lock, Pause
@@ -30,6 +30,7 @@ APPENDS = Pause("appends")
 Append = Callable[[MappedFile], AppendResult]
 
 _READ_AT_ONCE = 4096  # one read for most records
+_LARGE = 8 << 20  # bytes; the lengths inside a larger record are read before all of it is
 _PUT_STATUS = {
     AppendMessageStatus.PUT_OK: PutMessageStatus.PUT_OK,
     AppendMessageStatus.MESSAGE_SIZE_EXCEEDED: PutMessageStatus.MESSAGE_ILLEGAL,
@@ -93,6 +94,7 @@ class CommitLog:
         """
         message.store_timestamp = self._clock.now()
         message.body_crc = record.body_crc(message.body)
+        self._flag_hosts(message)
         to_schedule_topic(message, trailing=self._profile.ends_properties)
         parts = None
         if self._profile.encode_first:
@@ -106,6 +108,7 @@ class CommitLog:
     def batch(self, batch: Message) -> Append | PutMessageStatus:
         """The same for the messages of a batch, of which all are appended or none (BAT-04). Raises JavaError."""
         batch.store_timestamp = self._clock.now()
+        self._flag_hosts(batch)
         if batch.transaction != NOT:
             return PutMessageStatus.MESSAGE_ILLEGAL
         if delay_level(batch) > 0:
@@ -114,7 +117,7 @@ class CommitLog:
         found = items(
             batch,
             largest if profile.limits_record else None,
-            record.longer_hosts(batch.sys_flag) if profile.hosts_by_flag else 0,
+            batch.sys_flag & HOSTS_IPV6 if profile.hosts_by_flag else 0,
             most=largest if profile.throws_large_batch else None,
             with_batch_properties=profile.batch_properties,
             limits_batch_properties=profile.limits_batch_properties,
@@ -122,6 +125,11 @@ class CommitLog:
             trailing=profile.ends_properties,
         )
         return lambda mapped: self._append_batch(mapped, batch, found)
+
+    def _flag_hosts(self, message: Message) -> None:
+        """Set the sysFlag's bits for hosts that are IPv6 addresses, in releases that have them."""
+        if self._profile.hosts_by_flag:
+            message.sys_flag |= record.flags_of_hosts(message)
 
     async def put(self, message: Message, append: Append, durability: Durability) -> PutResult:
         """Lock, append, count, then wait for flush and replica (CL-04, CL-09). Raises JavaError.
@@ -197,7 +205,7 @@ class CommitLog:
         message.physical_offset = wrote_offset
         mapped.write(position, record.encode(message, parts))
         if counted:
-            self.topic_queue_table[key] = queue_offset + 1
+            self.topic_queue_table[key] = wrap_long(queue_offset + 1)
         return self._wrote(
             mapped,
             AppendResult(
@@ -219,20 +227,20 @@ class CommitLog:
         size = sum(parts.size for _, parts in found)
         if size + BLANK_SIZE > mapped.size - position:
             return self._end_of_file(mapped, batch, first, self._lost_ids(mapped, batch, found))
-        if self._profile.hosts_by_flag and record.longer_hosts(batch.sys_flag):
-            raise _misread(found)
+        if missing := record.missing_bytes(batch, found[0][1].host_flags) if found else 0:
+            raise _misread(found, missing)
         where = wrote_offset = mapped.file_from_offset + position
         records: list[bytes] = []
         ids: list[str] = []
         for number, (message, parts) in enumerate(found):
             message.store_timestamp = batch.store_timestamp
-            message.queue_offset = first + number
+            message.queue_offset = wrap_long(first + number)
             message.physical_offset = where
             records.append(record.encode(message, parts))
             ids.append(self._message_id(batch, where))
             where += parts.size
         mapped.write(position, b"".join(records))
-        self.topic_queue_table[key] = first + len(found)
+        self.topic_queue_table[key] = wrap_long(first + len(found))
         return self._wrote(
             mapped,
             AppendResult(AppendMessageStatus.PUT_OK, wrote_offset, size, ",".join(ids), batch.store_timestamp, first, len(found)),
@@ -270,7 +278,7 @@ class CommitLog:
         """The offsets of what is not stored are taken, in the releases that count it before they know (APP-03)."""
         if self._profile.counts_refused and message.transaction in (NOT, COMMIT):
             key, first = self._queue_offset(message)
-            self.topic_queue_table[key] = first + count
+            self.topic_queue_table[key] = wrap_long(first + count)
 
     def _end_of_file(self, mapped: MappedFile, message: Message, queue_offset: int, msg_id: str) -> AppendResult:
         """Fill the file: the size of what is left and the blank magic number; queues stay as they are (APP-07)."""
@@ -330,7 +338,7 @@ class CommitLog:
     def select(self, offset: int) -> bytes | None:
         """The bytes at an offset, as many as the first four of them say; None outside the log."""
         data = self.files.select(offset, 4)
-        return None if data is None else self.files.select(offset, int.from_bytes(data, "big", signed=True))
+        return None if data is None else self.bytes_of(offset, int.from_bytes(data, "big", signed=True))
 
     def look(self, offset: int) -> Message | None:
         """The message at an offset: four bytes of size, then the record (REC-01)."""
@@ -338,53 +346,83 @@ class CommitLog:
         return None if data is None else self.decode(data)
 
     def decode(self, data: bytes, *, whole: bool = False) -> Message | None:
-        """The message of a record's bytes; with `whole` only if its lengths add up to its size."""
+        """The message of a record's bytes, None for what is none; with `whole` only if its lengths add up to its size.
+
+        As in the release, a record whose bytes raise anything is no message.
+        """
         profile = self._profile
-        return record.decode(data, exact=profile.exact_properties, hosts_by_flag=profile.hosts_by_flag, whole=whole)
+        try:
+            return record.decode(data, exact=profile.exact_properties, hosts_by_flag=profile.hosts_by_flag, whole=whole)
+        except Exception:  # noqa: BLE001 - whatever foreign bytes raise
+            log.exception("a record of %d bytes cannot be decoded: %s", len(data), data[:BLANK_SIZE].hex())
+            return None
 
     def is_whole(self, data: bytes) -> bool:
         """Whether the bytes are one undamaged record (REC-02)."""
         return record.is_whole(data, hosts_by_flag=self._profile.hosts_by_flag)
 
-    def records(self, start: int, end: int, *, dispatching: bool = False) -> Iterator[tuple[int, Message | None]]:
-        """The records from one offset to another, each with the offset behind it; None for what is not a message.
+    def whole_record(self, mapped: MappedFile, position: int, size: int) -> bytes | None:
+        """The bytes of an undamaged record in a file, None if there is none of that size (REC-02)."""
+        if size > _LARGE and self._extent(mapped.file_from_offset + position, size) != size:
+            return None
+        data = mapped.region.read(position, size)
+        return data if self.is_whole(data) else None
 
-        A record that cannot be read is passed over like a blank. The dispatcher does not find its way behind one: it goes on where
-        `_lost` says, and has skipped what lies in between.
+    def records(self, start: int, end: int, *, dispatching: bool = False) -> Iterator[tuple[int, Message | None]]:
+        """The records from one offset to another, each with the offset after it; None for what is not a message.
+
+        A blank leads to the next file, whatever size it says it has. A record that cannot be read is passed over in the same way. A
+        dispatcher cannot go on after such a record: it continues where `_lost` says, and skips what lies in between.
         """
         data = b""  # what is read already, from `start` on
         while start < end:
             if len(data) < BLANK_SIZE:
                 data = self.data_from(start, _READ_AT_ONCE) or b""
-                if len(data) < BLANK_SIZE:
+                if not data:
                     return
-            size, magic = record.size_and_magic(data)
+            size, magic = record.size_and_magic(data) if len(data) >= BLANK_SIZE else (0, 0)
             if magic == record.BLANK_MAGIC:
-                start, data = start + size, b""
+                start, data = start - start % self.files.file_size + self.files.file_size, b""
                 yield start, None
                 continue
-            if dispatching and magic != record.MESSAGE_MAGIC:
-                yield self._lost(start, b""), None
+            is_inside = 0 < size <= self.files.max_offset - start
+            message = None
+            if is_inside and (magic == record.MESSAGE_MAGIC or not dispatching):
+                whole = data[:size] if size <= len(data) else self.bytes_of(start, size)
+                message = None if whole is None else self.decode(whole, whole=dispatching)
+            if dispatching and message is None:
+                yield self._lost(start, size if magic == record.MESSAGE_MAGIC else 0), None
                 return
-            if size <= 0 or start + size > self.files.max_offset:
+            if not is_inside:
                 return  # no record, or a slave has only a part of it yet
-            whole = data[:size] if size <= len(data) else self.files.select(start, size)
-            message = None if whole is None else self.decode(whole, whole=dispatching)
-            if dispatching and whole is not None and message is None:
-                yield self._lost(start, whole), None
-                return
             start, data = start + size, data[size:]
             yield start, message
+
+    def bytes_of(self, start: int, size: int) -> bytes | None:
+        """The bytes of a record that has or claims a size. Of a large one no more than its lengths come to, so that a damaged size does
+        not fill the memory; a release maps its files and needs no memory for them."""
+        if size <= _LARGE:
+            return self.files.select(start, size)
+        length = self._extent(start, size) if size <= self.files.left(start) else None
+        return None if length is None else self.files.select(start, length)
 
     def place(self, offset: int) -> str:
         """A place of the log in words, with its file."""
         mapped = self.files.find(offset)
         return f"the record at {offset}" + ("" if mapped is None else f" in {mapped.path}, byte {offset - mapped.file_from_offset},")
 
-    def _lost(self, start: int, data: bytes) -> int:
-        """Where a dispatcher goes on that cannot read what begins there (REC-04, HAZ-49 to HAZ-51).
+    def _extent(self, start: int, size: int) -> int | None:
+        """How many bytes the lengths inside a record come to, None if they lead out of its `size`."""
 
-        A slave's stays. A master's goes to the end of what the file has now; behind a record whose lengths add up to another size
+        def read(at: int, length: int) -> bytes:
+            return self.data_from(start + at, length) or b""
+
+        return record.extent(read, size, hosts_by_flag=self._profile.hosts_by_flag)
+
+    def _lost(self, start: int, size: int) -> int:
+        """Where a dispatcher goes on that cannot read what begins there and says that it has `size` bytes (REC-04, HAZ-49 to HAZ-51).
+
+        A slave's stays. A master's goes to the end of what the file has now. After a record whose lengths add up to another size
         than it says it first takes the step of that size, and so comes as far beyond that end, unless it looks whether the log ends there.
         """
         mapped = self.files.find(start)
@@ -392,18 +430,18 @@ class CommitLog:
             return start
         log.error("%s cannot be read, and dispatch goes on behind all that is there", self.place(start))
         end = mapped.file_from_offset + mapped.read_position
-        if not data or record.shape(data, hosts_by_flag=self._profile.hosts_by_flag) is not record.Shape.UNEQUAL:
+        length = self._extent(start, min(size, end - start)) if size > 0 else None
+        if length is None or length == size:
             return end
-        return end if self._profile.dispatch_ends and start + len(data) == self.files.max_offset else end + len(data)
+        return end if self._profile.dispatch_ends and start + size == self.files.max_offset else end + size
 
 
-def _misread(found: list[tuple[Message, Parts]]) -> JavaError:
-    """What comes of a batch whose records are shorter than their sizes say: who goes over them looks for one behind the last, or beyond
-    the bytes of the only one (HAZ-51)."""
+def _misread(found: list[tuple[Message, Parts]], missing: int) -> JavaError:
+    """What comes of a batch whose records are `missing` bytes shorter than their sizes say: who goes over them looks for one behind the
+    last, or beyond the bytes of the only one (HAZ-51)."""
     if len(found) == 1:
-        message, parts = found[0]
-        written = parts.size - record.longer_hosts(message.sys_flag)
-        return JavaError("java.lang.IllegalArgumentException", f"newPosition > limit: ({parts.size} > {written})")
+        size = found[0][1].size
+        return JavaError("java.lang.IllegalArgumentException", f"newPosition > limit: ({size} > {size - missing})")
     return JavaError("java.lang.ArrayIndexOutOfBoundsException", f"Index {len(found)} out of bounds for length {len(found)}")
 
 

@@ -11,7 +11,7 @@ from rocketproof_protocol.folders import folder_of, topic_of
 from rocketproof_protocol.properties import DELAY, TAGS
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..java import INT_MAX, parse_int, string_hash
+from ..java import INT_MAX, INT_MIN, parse_int, string_hash, wrap_long
 from ..message import Message
 from ..ports import Disk
 from .files import MappedFile, MappedFileQueue
@@ -69,7 +69,7 @@ class ConsumeQueue:
         if entry.physical_offset + entry.size <= self.max_physical_offset:
             return
         first = not self.files.files
-        mapped = self.files.last_or_next(index * ENTRY_SIZE)
+        mapped = self.files.last_or_next(wrap_long(index * ENTRY_SIZE))
         if mapped is None:
             raise OSError("the next file of a consume queue cannot be made")
         if first and index != 0:
@@ -183,7 +183,7 @@ class ConsumeQueues:
         """Open every queue that is on the disk (see `MappedFileQueue.load`). Raises OSError."""
         for folder in self._disk.names(self._folder):
             for name in self._disk.names(f"{self._folder}/{folder}"):
-                if _QUEUE_ID.fullmatch(name):
+                if _QUEUE_ID.fullmatch(name) and INT_MIN <= int(name) <= INT_MAX:
                     self.find_or_create(topic_of(folder), int(name)).files.load(wrong_length)
 
     def recover(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT, NOT
@@ -11,9 +12,10 @@ from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from .. import persistence
-from ..java import JavaError, null_pointer, parse_int
+from ..java import JavaError, null_pointer, parse_int, wrap_long
 from ..message import Message, properties_text
 from ..ports import Clock, Disk
+from ..service import contained
 from ..tasks import Pause
 from .consumequeue import ConsumeQueue
 from .log import log
@@ -38,7 +40,7 @@ def delay_level(message: Message) -> int:
 
 def deliver_time(level: int, store_timestamp: int) -> int:
     """When a message of the schedule topic is due, in milliseconds; a level above the last counts as the last (REC-04)."""
-    return store_timestamp + LEVELS[min(level, MAX_LEVEL) - 1]
+    return wrap_long(store_timestamp + LEVELS[min(level, MAX_LEVEL) - 1])
 
 
 def to_schedule_topic(message: Message, *, trailing: bool) -> None:
@@ -121,10 +123,16 @@ class ScheduleMessageService:
         self._put = put
 
     async def deliver_due(self) -> int:
-        """Put everything that is due, level by level; the number of messages put. What could not be put is tried again next time."""
+        """Put everything that is due, level by level; the number of messages put. What could not be put is tried again next time.
+
+        A level that fails keeps no other from being delivered. A message that raises what no release raises is logged and passed over.
+        """
         delivered = 0
         for level in range(1, MAX_LEVEL + 1):
-            delivered += await self._deliver_level(level)
+            try:
+                delivered += await self._deliver_level(level)
+            except (OSError, JavaError) as problem:
+                log.error("delivery of delay level %d stops at entry %d: %s", level, self.next_of(level), problem)
         return delivered
 
     async def _deliver_level(self, level: int) -> int:
@@ -135,11 +143,14 @@ class ScheduleMessageService:
         began = offset = self.next_of(level)
         while (entry := queue.entry(offset)) is not None and self._deliver_time(entry.tags_code, level) <= self._clock.now():
             await DELIVERS
-            message = self.returning(entry.physical_offset)
-            if message is not None:
-                if (await self._put(message)).status is not PutMessageStatus.PUT_OK:
-                    break
-                delivered += 1
+            was_put: bool | None = None
+            with contained(partial("delayed message at {} is not delivered".format, entry.physical_offset)):
+                message = self.returning(entry.physical_offset)
+                if message is not None:
+                    was_put = (await self._put(message)).status is PutMessageStatus.PUT_OK
+            if was_put is False:
+                break
+            delivered += was_put is True
             offset += 1
             self.reached[level] = offset
             if self._profile.records_each_delivery:

@@ -6,16 +6,21 @@ where nobody can read it, and a commit brings it to the region (FLU-06).
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
-from ..java import JavaError
+from ..java import LONG_MAX, JavaError
 from ..ports import Disk, Region
 from ..tasks import Future, Wait
 from .log import log
 from .transient import TransientStorePool
 
 PAGE = 4096
+_FILE_NAME = re.compile("[0-9]+")
+_FROM = attrgetter("file_from_offset")
 
 Beside = Callable[[Callable[[], bool]], Future[bool]]
 """Does what may take long, such as a device's work, without holding up whoever asks; the future tells when it is done."""
@@ -64,6 +69,10 @@ class MappedFile:
     def read_position(self) -> int:
         """The end of what can be read: what is in the buffer alone cannot."""
         return self.wrote_position if self.write_buffer is None else self.committed_position
+
+    def holds(self, offset: int) -> bool:
+        """Whether an offset of the row lies in this file."""
+        return self.file_from_offset <= offset < self.file_from_offset + self.size
 
     def write(self, position: int, data: bytes) -> None:
         """Put bytes at a position without moving the write position. Raises JavaError as a mapped buffer does."""
@@ -177,12 +186,14 @@ class MappedFileQueue:
         """Open every file of the folder, in order, as if it were full, and treat one of another length as the profile says. Raises OSError,
         also for a file that is refused."""
         self.files = []
-        names = [name for name in self._disk.names(self._folder) if name.isdigit()]
+        names = sorted((name for name in self._disk.names(self._folder) if _FILE_NAME.fullmatch(name)), key=int)
         for name in names:
             path = f"{self._folder}/{name}"
             length = self._disk.size(path)
+            if int(name) > LONG_MAX:
+                raise OSError(f"{path} is named by an offset above {LONG_MAX}: remove it from the store")
             if length == self.file_size:
-                self.files.append(self._map(int(name)))
+                self.files.append(self._map(path, int(name)))
             elif wrong_length == "passed over":
                 break
             elif wrong_length == "deleted" and length == 0 and name == names[-1]:
@@ -203,23 +214,30 @@ class MappedFileQueue:
             return last
         offset = start_offset - start_offset % self.file_size if last is None else last.file_from_offset + self.file_size
         try:
-            made = self._map(offset, self.pool)
+            made = self._map(f"{self._folder}/{offset:020d}", offset, self.pool)
         except OSError:
             return None
         self.files.append(made)
         return made
 
     def find(self, offset: int) -> MappedFile | None:
-        """The file that holds an offset."""
+        """The file that holds an offset, also in a row from which a file is missing."""
         if not self.files:
             return None
         index = offset // self.file_size - self.files[0].file_from_offset // self.file_size
-        return self.files[index] if 0 <= index < len(self.files) else None
+        if not (0 <= index < len(self.files) and self.files[index].holds(offset)):
+            index = bisect_right(self.files, offset, key=_FROM) - 1
+        return self.files[index] if index >= 0 and self.files[index].holds(offset) else None
+
+    def left(self, offset: int) -> int:
+        """How many bytes can be read from an offset to the end of its file."""
+        mapped = self.find(offset)
+        return 0 if mapped is None else max(0, mapped.file_from_offset + mapped.read_position - offset)
 
     def select(self, offset: int, size: int) -> bytes | None:
         """Bytes that were written, all in one file; else None."""
         mapped = self.find(offset)
-        return None if mapped is None else mapped.select(offset % self.file_size, size)
+        return None if mapped is None else mapped.select(offset - mapped.file_from_offset, size)
 
     @property
     def max_offset(self) -> int:
@@ -310,8 +328,7 @@ class MappedFileQueue:
         for mapped in files:
             self._disk.delete(mapped.path)
 
-    def _map(self, offset: int, pool: TransientStorePool | None = None) -> MappedFile:
-        path = f"{self._folder}/{offset:020d}"
+    def _map(self, path: str, offset: int, pool: TransientStorePool | None = None) -> MappedFile:
         return MappedFile(path, offset, self._disk.map(path, self.file_size), pool)
 
 

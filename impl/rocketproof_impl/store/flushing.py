@@ -60,16 +60,18 @@ class GroupCommitService(Service):
         self.wakeup()
         return request.flushed
 
-    async def work(self) -> None:
-        """Rounds at most 10 ms apart; after a stop one more, for those who came late (FLU-03)."""
-        while not self.stopped:
-            await self.wait_for_running(GROUP_WAIT)
-            await sleep(0)  # who is about to append may come along
-            await self._round()
-        await sleep(GROUP_WAIT)
-        await self._round()
+    async def round(self) -> None:
+        """Flush at most 10 ms after the last flush (FLU-03)."""
+        await self.wait_for_running(GROUP_WAIT)
+        await sleep(0)  # who is about to append may come along
+        await self._commit()
 
-    async def _round(self) -> None:
+    async def finish(self) -> None:
+        """Flush for those who came late."""
+        await sleep(GROUP_WAIT)
+        await self._commit()
+
+    async def _commit(self) -> None:
         self._requests_write, self._requests_read = self._requests_read, self._requests_write
         if not self._requests_read:
             await self._files.flush_beside(self._beside)  # for messages that do not wait
@@ -116,20 +118,22 @@ class FlushRealTimeService(Service):
         del next_offset
         raise JavaError("java.lang.ClassCastException", "FlushRealTimeService cannot be cast to GroupCommitService")
 
-    async def work(self) -> None:
-        """Rounds at most half a second apart; after a stop up to ten flushes, until one brings nothing new (FLU-05)."""
+    async def round(self) -> None:
+        """Sleep at most half a second, and flush."""
         settings = self._settings
-        while not self.stopped:
-            least_pages = settings.flush_commit_log_least_pages
-            now = self._clock.now()
-            if now >= self._last_flush + settings.flush_commit_log_thorough_interval:
-                self._last_flush = now
-                least_pages = 0
-            pause = sleep if settings.flush_commit_log_timed else self.wait_for_running
-            await pause(settings.flush_interval_commit_log)
-            await self._files.flush_beside(self._beside, least_pages)
-            if self._files.store_timestamp > 0:
-                self._noted(self._files.store_timestamp)
+        least_pages = settings.flush_commit_log_least_pages
+        now = self._clock.now()
+        if now >= self._last_flush + settings.flush_commit_log_thorough_interval:
+            self._last_flush = now
+            least_pages = 0
+        pause = sleep if settings.flush_commit_log_timed else self.wait_for_running
+        await pause(settings.flush_interval_commit_log)
+        await self._files.flush_beside(self._beside, least_pages)
+        if self._files.store_timestamp > 0:
+            self._noted(self._files.store_timestamp)
+
+    async def finish(self) -> None:
+        """Flush up to ten times, until a flush brings nothing new."""
         await again(LOG_RETRIES, partial(self._files.flush_beside, self._beside))
 
 
@@ -149,19 +153,21 @@ class CommitRealTimeService(Service):
         self._committed = committed
         self._last_commit = 0
 
-    async def work(self) -> None:
-        """Rounds at most 200 ms apart; after a stop up to ten commits, until one brings nothing new (FLU-06)."""
+    async def round(self) -> None:
+        """Commit, and sleep at most 200 ms."""
         settings = self._settings
-        while not self.stopped:
-            least_pages = settings.commit_commit_log_least_pages
-            now = self._clock.now()
-            if now >= self._last_commit + settings.commit_commit_log_thorough_interval:
-                self._last_commit = now
-                least_pages = 0
-            if not self._files.commit(least_pages):
-                self._last_commit = self._clock.now()
-                self._committed()
-            await self.wait_for_running(settings.commit_interval_commit_log)
+        least_pages = settings.commit_commit_log_least_pages
+        now = self._clock.now()
+        if now >= self._last_commit + settings.commit_commit_log_thorough_interval:
+            self._last_commit = now
+            least_pages = 0
+        if not self._files.commit(least_pages):
+            self._last_commit = self._clock.now()
+            self._committed()
+        await self.wait_for_running(settings.commit_interval_commit_log)
+
+    async def finish(self) -> None:
+        """Commit up to ten times, until a commit brings nothing new (FLU-06)."""
         for _ in range(LOG_RETRIES):
             if self._files.commit():
                 break
@@ -187,17 +193,19 @@ class FlushConsumeQueueService(Service):
         self._thorough = thorough
         self._last_flush = 0
 
-    async def work(self) -> None:
-        """After a stop everything is flushed, with up to three files of each queue."""
+    async def round(self) -> None:
+        """Sleep at most a second, and flush."""
         settings = self._settings
-        while not self.stopped:
-            await self.wait_for_running(settings.flush_interval_consume_queue)
-            least_pages = settings.flush_consume_queue_least_pages
-            now = self._clock.now()
-            if now >= self._last_flush + settings.flush_consume_queue_thorough_interval:
-                self._last_flush = now
-                least_pages = 0
-            await self._flush(1, least_pages)
+        await self.wait_for_running(settings.flush_interval_consume_queue)
+        least_pages = settings.flush_consume_queue_least_pages
+        now = self._clock.now()
+        if now >= self._last_flush + settings.flush_consume_queue_thorough_interval:
+            self._last_flush = now
+            least_pages = 0
+        await self._flush(1, least_pages)
+
+    async def finish(self) -> None:
+        """Flush everything, with up to three files of each queue."""
         await self._flush(QUEUE_RETRIES, 0)
 
     async def _flush(self, times: int, least_pages: int) -> None:

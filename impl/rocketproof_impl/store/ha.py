@@ -119,14 +119,18 @@ class ReadSocketService(Service):
         self._rest = b""
         self._last_read = connection.service.clock.now()
 
-    async def work(self) -> None:
-        try:
-            while not self.stopped and await self._round():
-                pass
-        finally:
-            self._connection.close()
+    async def round(self) -> None:
+        if not await self._receive():
+            self.stop()
 
-    async def _round(self) -> bool:
+    async def failed(self) -> None:
+        """End the connection, as the release does."""
+        self.stop()
+
+    def release(self) -> None:
+        self._connection.close()
+
+    async def _receive(self) -> bool:
         service = self._connection.service
         data = await self._connection.link.read(SELECT)
         if data is not None:
@@ -164,16 +168,14 @@ class WriteSocketService(Service):
         self.next_transfer_from_where = -1
         self._last_write = connection.service.clock.now()
 
-    async def work(self) -> None:
-        try:
-            while not self.stopped:
-                await self._round()
-        except OSError as problem:
-            log.error("WriteSocketService: %s", problem)
-        finally:
-            self._connection.close()
+    async def failed(self) -> None:
+        """End the connection, as the release does."""
+        self.stop()
 
-    async def _round(self) -> None:
+    def release(self) -> None:
+        self._connection.close()
+
+    async def round(self) -> None:
         service = self._connection.service
         if self._connection.request_offset < 0:
             await sleep(FIRST_WAIT)
@@ -228,13 +230,12 @@ class GroupTransferService(Service):
         moved, self._moved = self._moved, Future()
         moved.complete(None)
 
-    async def work(self) -> None:
-        while not self.stopped:
-            await self.wait_for_running(GROUP_WAIT)
-            self._requests_write, self._requests_read = self._requests_read, self._requests_write
-            for request in self._requests_read:
-                request.transferred.complete(await self._transferred(request))
-            self._requests_read.clear()
+    async def round(self) -> None:
+        await self.wait_for_running(GROUP_WAIT)
+        self._requests_write, self._requests_read = self._requests_read, self._requests_write
+        for request in self._requests_read:
+            request.transferred.complete(await self._transferred(request))
+        self._requests_read.clear()
 
     async def _transferred(self, request: TransferRequest) -> bool:
         while self._ha.push2_slave_max_offset < request.next_offset and self._ha.clock.now() < request.deadline:

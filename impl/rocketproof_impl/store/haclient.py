@@ -40,17 +40,18 @@ class HAClient(Service):
             log.info("update master address, OLD: %s NEW: %s", self.master_address, address)
             self.master_address = address
 
-    async def work(self) -> None:
+    async def round(self) -> None:
         """A connection that breaks is made again at once; one that cannot be made is tried every five seconds."""
-        try:
-            while not self.stopped:
-                link = await self._connected()
-                if link is None:
-                    await self.wait_for_running(RETRY)
-                elif not await self._round(link):
-                    self._close()
-        finally:
-            self._close()
+        link = await self._connected()
+        if link is None:
+            await self.wait_for_running(RETRY)
+        elif not await self._follow(link):
+            self.release()
+
+    async def failed(self) -> None:
+        """Leave the master, and connect again five seconds later."""
+        self.release()
+        await self.wait_for_running(RETRY)
 
     async def _connected(self) -> Link | None:
         if self._link is None and self.dial is not None and self.master_address is not None:
@@ -67,7 +68,7 @@ class HAClient(Service):
     def _end(self) -> int:
         return self._commit_log.files.max_offset
 
-    async def _round(self, link: Link) -> bool:
+    async def _follow(self, link: Link) -> bool:
         """Report if it is time, then read and append. False if the connection has to be closed."""
         try:
             if self._clock.now() - self._last_write > self._settings.ha_send_heartbeat_interval:
@@ -85,7 +86,7 @@ class HAClient(Service):
         """Append every piece that has come as a whole. False if one begins elsewhere than our log ends, or has no sensible size."""
         while len(self._received) >= HEADER.size:
             where, size = HEADER.unpack_from(self._received)
-            if self._end not in (0, where):
+            if where < 0 or self._end not in (0, where):
                 log.error("master pushed offset not equal the max phy offset in slave, SLAVE: %d MASTER: %d", self._end, where)
                 return False
             if not 0 <= size <= MOST_BYTES - HEADER.size:
@@ -106,7 +107,8 @@ class HAClient(Service):
         await link.write(OFFSET.pack(self._reported))
         self._last_write = self._clock.now()
 
-    def _close(self) -> None:
+    def release(self) -> None:
+        """Close the connection."""
         if self._link is not None:
             self._link.close()
             self._link = None

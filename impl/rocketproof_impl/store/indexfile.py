@@ -12,7 +12,7 @@ from operator import attrgetter
 from struct import Struct
 from typing import NamedTuple
 
-from ..java import INT_MAX, absolute, string_hash
+from ..java import INT_MAX, absolute, string_hash, wrap
 from ..ports import Region
 
 HEADER_SIZE, SLOT_SIZE, ENTRY_SIZE = 40, 4, 20
@@ -99,14 +99,15 @@ class IndexFile:
         if number <= 1:
             header.begin_physical_offset, header.begin_timestamp = physical_offset, store_timestamp
         if previous == 0:
-            header.hash_slot_count += 1
+            header.hash_slot_count = wrap(header.hash_slot_count + 1)
         header.index_count += 1
         header.end_physical_offset, header.end_timestamp = physical_offset, store_timestamp
         self.region.write(0, self._header())
         return True
 
     def _valid(self, number: int) -> int:
-        return number if 0 < number <= self.header.index_count else 0
+        """The number of an entry that a slot or an entry leads to, 0 if there is no such entry."""
+        return number if 0 < number <= self.header.index_count and number < self.limit else 0
 
     def _place(self, number: int) -> int:
         return HEADER_SIZE + self.slots * SLOT_SIZE + number * ENTRY_SIZE
@@ -128,7 +129,10 @@ class IndexFile:
         return (begin < first and end > last) or first <= begin <= last or first <= end <= last
 
     def find(self, key: str, begin: int, end: int) -> Iterator[int]:
-        """Places of records stored in that time whose key has this hash, newest first. Other keys may have it too."""
+        """Places of records stored in that time whose key has this hash, newest first. Other keys may have it too.
+
+        Each entry leads to an older one, which has a smaller number. A chain that goes up again is damaged, and ends there.
+        """
         hashed = key_hash(key)
         number = self._valid(_SLOT.unpack(self.region.read(HEADER_SIZE + hashed % self.slots * SLOT_SIZE, SLOT_SIZE))[0])
         if self.header.index_count <= 1:
@@ -141,6 +145,6 @@ class IndexFile:
             if entry.key_hash == hashed and begin <= time <= end:
                 yield entry.physical_offset
             before = self._valid(entry.previous)
-            if before == number or time < begin:
+            if before >= number or time < begin:
                 return
             number = before

@@ -21,6 +21,7 @@ class GetMessageStatus(Enum):
     OFFSET_OVERFLOW_BADLY = auto()
     OFFSET_OVERFLOW_ONE = auto()
     OFFSET_TOO_SMALL = auto()
+    OFFSET_FOUND_NULL = auto()
     NO_MESSAGE_IN_QUEUE = auto()
 
 
@@ -80,18 +81,22 @@ def _read(
     """Read on from the offset to the end of the queue's file, no further. What is in the queue and not in the log was removed."""
     start = result.next_begin_offset
     per_file = queue.files.file_size // ENTRY_SIZE
-    end = min(result.max_offset, start - start % per_file + per_file, start + max(LEAST_ENTRIES, most))
+    next_file = start - start % per_file + per_file
+    end = min(result.max_offset, next_file, start + max(LEAST_ENTRIES, most))
     limit = min(most - 1 if early else most, MOST_MESSAGES)
     size = 0
     for index in range(start, end):
         entry = queue.entry(index)
-        assert entry is not None, "it is below the largest offset"
+        if entry is None:  # a file of the queue is missing
+            if not result.records:
+                result.status, result.next_begin_offset = GetMessageStatus.OFFSET_FOUND_NULL, next_file
+            break
         if result.records and (len(result.records) >= limit or size + entry.size > MOST_BYTES):
             break
         result.next_begin_offset = index + 1
         if not matches(entry.tags_code):
             continue
-        record = log.files.select(entry.physical_offset, entry.size)
+        record = log.bytes_of(entry.physical_offset, entry.size)
         if record is None:
             if not result.records:
                 result.status = GetMessageStatus.MESSAGE_WAS_REMOVING

@@ -7,9 +7,11 @@ the properties with a length of two.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from ipaddress import ip_address
 from struct import Struct
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ from ..message import Host, Message, parse_properties
 MESSAGE_MAGIC, BLANK_MAGIC = -626843481, -875286124
 FIXED_SIZE = 91
 BLANK_SIZE = 8  # the size and magic number of a blank; what must stay free behind a record (APP-07)
+TOPIC_LIMIT = 127  # the largest signed byte
 PROPERTIES_LIMIT = 32767  # the largest signed short
 IPV6_MORE = 12  # bytes that a host of IPv6 has more than one of IPv4
 
@@ -31,36 +34,43 @@ _LONGER = {
     (BORN_IPV6 if born else 0) | (STORE_IPV6 if store else 0): Struct(f">iiiiiqqiq{20 if born else 8}sq{20 if store else 8}siqi")
     for born, store in ((True, False), (False, True), (True, True))
 }
+_LONGEST_HEAD = _LONGER[HOSTS_IPV6].size
 _LAST_BYTE_OF_FLAG = 39
 _STORE_TIMESTAMP = Struct(">q")
 _STORE_TIMESTAMP_AT = 56
 _BLANK = Struct(">ii")
 _SHORT = Struct(">H")
 _SIGNED_SHORT = Struct(">h")
-_HOST = Struct(">4Bi")
+_INT = Struct(">i")
+_HOST_SIZE = 8
+_LARGEST_PORT = 65535
 
 
 @dataclass(slots=True)
 class Parts:
-    """The variable parts of a record as bytes, and the size of the whole record."""
+    """The variable parts of a record as bytes, its host flags, and the size of the whole record.
+
+    `host_flags` are the bits BORN_IPV6 and STORE_IPV6 of the sysFlag, 0 in releases that have no IPv6.
+    """
 
     body: bytes
     topic: bytes
     properties: bytes
     size: int
+    host_flags: int = 0
 
 
 def parts_of(message: Message, *, hosts_by_flag: bool = True) -> Parts:
     """What has to be known before a record has its place (APP-06)."""
     text = message.properties_text
     properties = b"" if text is None else utf8(text)
-    return make_parts(message.body or b"", message.topic, properties, longer_hosts(message.sys_flag) if hosts_by_flag else 0)
+    return make_parts(message.body or b"", message.topic, properties, message.sys_flag & HOSTS_IPV6 if hosts_by_flag else 0)
 
 
-def make_parts(body: bytes, topic: str, properties: bytes, more: int = 0) -> Parts:
-    """The parts, and the size of their record: 91 bytes, `more` for hosts of IPv6, and what varies (APP-06)."""
+def make_parts(body: bytes, topic: str, properties: bytes, host_flags: int = 0) -> Parts:
+    """Return the parts and the size of their record: 91 bytes, 12 for each flagged host, and what varies (APP-06)."""
     name = utf8(topic)
-    return Parts(body, name, properties, FIXED_SIZE + more + len(body) + len(name) + len(properties))
+    return Parts(body, name, properties, FIXED_SIZE + longer_hosts(host_flags) + len(body) + len(name) + len(properties), host_flags)
 
 
 def longer_hosts(sys_flag: int) -> int:
@@ -68,14 +78,28 @@ def longer_hosts(sys_flag: int) -> int:
     return IPV6_MORE * (bool(sys_flag & BORN_IPV6) + bool(sys_flag & STORE_IPV6))
 
 
+def flags_of_hosts(message: Message) -> int:
+    """Return the bits of sysFlag that a broker sets for the hosts that are IPv6 addresses."""
+    return (BORN_IPV6 if ":" in message.born_host[0] else 0) | (STORE_IPV6 if ":" in message.store_host[0] else 0)
+
+
+def missing_bytes(message: Message, host_flags: int) -> int:
+    """Return how many bytes shorter a record is written than its size says: 12 for each IPv4 host that is flagged as IPv6 (HAZ-51)."""
+    return longer_hosts(host_flags & ~flags_of_hosts(message))
+
+
 def encode(message: Message, parts: Parts) -> bytes:
     """The record of a message that has its offsets and times (APP-08, APP-09).
 
-    Where a client's flag says that hosts are of IPv6, the record's size counts them as such, and they are written as what they are, of
-    IPv4 here (HAZ-51).
+    A host is written as long as its address is. If a client sets the flag of IPv6 for an IPv4 address, the record's size counts 12
+    bytes that are not written (HAZ-51). A release without IPv6 keeps the first four bytes of an IPv6 address.
     """
     body, topic, properties = parts.body, parts.topic, parts.properties
-    fixed = _FIXED.pack(
+    by_flag = parts.host_flags
+    born_host, store_host = host_bytes(message.born_host), host_bytes(message.store_host)
+    if len(born_host) + len(store_host) > 2 * _HOST_SIZE:
+        born_host, store_host = _of_release(born_host, by_flag & BORN_IPV6), _of_release(store_host, by_flag & STORE_IPV6)
+    fixed = _form(flags_of_hosts(message) & by_flag).pack(
         parts.size,
         MESSAGE_MAGIC,
         message.body_crc,
@@ -85,9 +109,9 @@ def encode(message: Message, parts: Parts) -> bytes:
         message.physical_offset,
         message.sys_flag,
         message.born_timestamp,
-        host_bytes(message.born_host),
+        born_host,
         message.store_timestamp,
-        host_bytes(message.store_host),
+        store_host,
         message.reconsume_times,
         message.prepared_transaction_offset,
         len(body),
@@ -95,6 +119,16 @@ def encode(message: Message, parts: Parts) -> bytes:
     # Java casts the lengths to a byte and a short: a longer topic loses the high bits.
     made = b"".join((fixed, body, bytes((len(topic) & 0xFF,)), topic, _SHORT.pack(len(properties) & 0xFFFF), properties))
     return made if len(made) == parts.size else _misplaced(message, made, parts.size)
+
+
+def _form(host_flags: int) -> Struct:
+    """The fixed places of a record whose hosts are of these kinds."""
+    return _LONGER[host_flags] if host_flags else _FIXED
+
+
+def _of_release(host: bytes, is_flagged: int) -> bytes:
+    """The bytes of a host in a record; without its flag there is room for four bytes of its address."""
+    return host if is_flagged or len(host) == _HOST_SIZE else host[:4] + host[-4:]
 
 
 def _misplaced(message: Message, made: bytes, size: int) -> bytes:
@@ -114,23 +148,47 @@ class Shape(Enum):
 
 def shape(data: bytes, *, hosts_by_flag: bool = True) -> Shape:
     """What the lengths inside a record come to; checksum and magic number are not looked at."""
-    found = _open(data, hosts_by_flag=hosts_by_flag)
-    if found is None:
+    length = extent(lambda at, size: data[at : at + size], len(data), hosts_by_flag=hosts_by_flag)
+    if length is None:
         return Shape.UNREADABLE
-    return Shape.WHOLE if found.size == found.fixed.total_size == len(data) else Shape.UNEQUAL
+    return Shape.WHOLE if length == size_and_magic(data)[0] == len(data) else Shape.UNEQUAL
+
+
+def extent(read: Callable[[int, int], bytes], size: int, *, hosts_by_flag: bool) -> int | None:
+    """Return how many bytes the lengths inside a record come to; None if one is negative or leads beyond `size` bytes.
+
+    `read(at, size)` gives bytes of the record. Only its lengths are read, so a damaged one costs no more than a sound one.
+    """
+    head = read(0, min(size, _LONGEST_HEAD))
+    if len(head) < FIXED_SIZE:
+        return None
+    body_at = _form(head[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0).size
+    if len(head) < body_at:
+        return None
+    body_end = body_at + _INT.unpack_from(head, body_at - _INT.size)[0]
+    if not body_at <= body_end < size:
+        return None
+    topic_end = body_end + 1 + read(body_end, 1)[0]
+    if topic_end > body_end + 1 + TOPIC_LIMIT or topic_end + 2 > size:
+        return None
+    end: int = topic_end + 2 + max(0, _SIGNED_SHORT.unpack(read(topic_end, 2))[0])
+    return end if end <= size else None
 
 
 def decode(data: bytes, *, exact: bool, hosts_by_flag: bool = True, whole: bool = False) -> Message | None:
     """The message of a record, None if the lengths inside do not fit (REC-01), or with `whole` if they do not add up.
 
-    `exact`: how properties are parsed (SEND-26). The magic number is not looked at: an offset inside a record may give garbage.
+    `exact`: how properties are parsed (SEND-26). The magic number is not looked at: an offset inside a record may give garbage. A port
+    above 65535 makes no message, but a dispatcher (`whole`) does not look at hosts.
     """
     found = _open(data, hosts_by_flag=hosts_by_flag)
     if found is None or (whole and found.size != found.fixed.total_size):
         return None
     fixed, body, topic, properties, _ = found
     text = properties.decode("utf-8", "replace") if properties else None
-    store_host = read_host(fixed.store_host)
+    born_host, store_host = read_host(fixed.born_host), read_host(fixed.store_host)
+    if not whole and not (0 <= born_host[1] <= _LARGEST_PORT and 0 <= store_host[1] <= _LARGEST_PORT):
+        return None
     return Message(
         topic=topic.decode("utf-8", "replace"),
         queue_id=fixed.queue_id,
@@ -140,7 +198,7 @@ def decode(data: bytes, *, exact: bool, hosts_by_flag: bool = True, whole: bool 
         properties_text=text,
         sys_flag=fixed.sys_flag,
         born_timestamp=fixed.born_timestamp,
-        born_host=read_host(fixed.born_host),
+        born_host=born_host,
         store_host=store_host,
         reconsume_times=fixed.reconsume_times,
         prepared_transaction_offset=fixed.prepared_transaction_offset,
@@ -149,7 +207,7 @@ def decode(data: bytes, *, exact: bool, hosts_by_flag: bool = True, whole: bool 
         queue_offset=fixed.queue_offset,
         physical_offset=fixed.physical_offset,
         store_size=fixed.total_size,
-        msg_id=message_id(store_host, fixed.physical_offset),
+        msg_id=message_id(store_host, fixed.physical_offset, longer=len(fixed.store_host) > _HOST_SIZE),
     )
 
 
@@ -196,8 +254,7 @@ def _open(data: bytes, *, hosts_by_flag: bool) -> _Opened | None:
     """What is in a record; None if a length is negative or reaches beyond the bytes. Properties with a negative length are none."""
     if len(data) < FIXED_SIZE:
         return None
-    flags = data[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0
-    form = _LONGER[flags] if flags else _FIXED
+    form = _form(data[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0)
     body_at = form.size
     if len(data) < body_at:
         return None
@@ -207,7 +264,7 @@ def _open(data: bytes, *, hosts_by_flag: bool) -> _Opened | None:
         return None
     topic_length = data[body_end]
     topic_end = body_end + 1 + topic_length
-    if topic_length > 127 or topic_end + 2 > len(data):
+    if topic_length > TOPIC_LIMIT or topic_end + 2 > len(data):
         return None
     end = topic_end + 2 + max(0, _SIGNED_SHORT.unpack_from(data, topic_end)[0])
     if end > len(data):
@@ -233,25 +290,28 @@ def body_crc(body: bytes | None) -> int:
 
 @lru_cache(maxsize=4096)
 def host_bytes(host: Host) -> bytes:
-    """Four bytes of address and four of port."""
+    """Return the address, four bytes of IPv4 or sixteen of IPv6, and four bytes of port. Raises ValueError for a name."""
     address, port = host
-    return _HOST.pack(*map(int, address.split(".")), port)
+    return ip_address(address).packed + _INT.pack(port)
 
 
 @lru_cache(maxsize=4096)
 def read_host(data: bytes) -> Host:
     """The host of eight bytes, or of twenty: an address of IPv6 as groups of four hexadecimal digits."""
-    if len(data) > _HOST.size:
-        return data[:-4].hex(":", 2), int.from_bytes(data[-4:], "big", signed=True)
-    a, b, c, d, port = _HOST.unpack(data)
+    port: int = _INT.unpack_from(data, len(data) - _INT.size)[0]
+    if len(data) > _HOST_SIZE:
+        return data[:-4].hex(":", 2), port
+    a, b, c, d = data[:4]
     return f"{a}.{b}.{c}.{d}", port
 
 
 @lru_cache(maxsize=256)
-def _host_text(host: Host) -> str:
-    return host_bytes(host).hex().upper()
+def _host_text(host: Host, *, longer: bool) -> str:
+    """A host as hexadecimal digits; in the room of a `longer` one an IPv4 address leaves zeros."""
+    data = _of_release(host_bytes(host), longer)
+    return data.hex().upper().ljust(2 * (_HOST_SIZE + IPV6_MORE) if longer else 0, "0")
 
 
 def message_id(store_host: Host, physical_offset: int, *, longer: bool = False) -> str:
     """Store host and physical offset as 32 upper-case hexadecimal digits (APP-02, INV-43); with room for a `longer` host 56."""
-    return f"{_host_text(store_host)}{'0' * 2 * IPV6_MORE if longer else ''}{physical_offset:016X}"
+    return f"{_host_text(store_host, longer=longer)}{physical_offset & 0xFFFF_FFFF_FFFF_FFFF:016X}"

@@ -78,8 +78,8 @@ def _scan(log: CommitLog, mapped: MappedFile, again: Dispatch | None) -> tuple[i
             return position, True
         if not 0 < size <= mapped.size - position:
             break
-        data = mapped.region.read(position, size)
-        if not log.is_whole(data):
+        data = log.whole_record(mapped, position, size)
+        if data is None:
             log_.error("%s is broken: the log ends before it", log.place(mapped.file_from_offset + position))
             break
         if again is not None and (message := log.decode(data)) is not None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..java import JavaError
 from ..service import Service, sleep
-from .log import log
 
 ROUND, IDLE, BATCH = 1, 1000, 100
 STOP_LOOKS, STOP_PAUSE = 50, 100
@@ -25,14 +23,10 @@ class ReputMessageService(Service):
         self._dispatch = dispatch
         self._behind = behind
 
-    async def work(self) -> None:
-        """An error, such as a consume queue without room, is tried again in a second."""
-        while not self.stopped:
-            await self.wait_for_running(IDLE)
-            try:
-                await self._catch_up()
-            except (OSError, JavaError) as problem:
-                log.warning("%s has exception: %s", self.name, problem)
+    async def round(self) -> None:
+        """Dispatch what there is. An error, such as a consume queue without room, is tried again in a second."""
+        await self._catch_up()
+        await self.wait_for_running(IDLE)
 
     async def _catch_up(self) -> None:
         done = BATCH

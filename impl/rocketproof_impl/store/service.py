@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from rocketproof_profiles import Profile
@@ -14,7 +15,7 @@ from ..java import JavaError, length, null_pointer, utf8
 from ..link import Dial
 from ..message import Message
 from ..ports import Clock, Disk
-from ..service import Service
+from ..service import Service, Step, contained, run_all
 from ..tasks import Pause, Work
 from .bytime import offset_at
 from .checkpoint import StoreCheckpoint
@@ -85,7 +86,7 @@ class MessageStore:
         self.dispatched_to = 0
         self.arriving: Arriving | None = None
         self.ha = HAService(settings, profile, clock, self.commit_log)
-        self.durability = Durability(settings, profile, clock, FlushOnDemand(self._flush_log), self.ha)
+        self.durability = Durability(settings, profile, clock, FlushOnDemand(self._flush_on_demand), self.ha)
         self.ha_client = HAClient(settings, clock, self.commit_log)
         self._threads: StoreThreads | None = None
         self.schedule = ScheduleMessageService(
@@ -240,7 +241,7 @@ class MessageStore:
         names more bytes than the log's file has (REC-04)."""
         queue = self.queues.find(topic, queue_id)
         entry = None if queue is None else queue.entry(queue_offset)
-        data = None if entry is None else self.commit_log.files.select(entry.physical_offset, entry.size)
+        data = None if entry is None else self.commit_log.bytes_of(entry.physical_offset, entry.size)
         return None if data is None else self.commit_log.decode(data)
 
     def offset_at(self, topic: str, queue_id: int, time: int, *, upper: bool = False) -> int:
@@ -302,20 +303,31 @@ class MessageStore:
         return self._threads.services
 
     async def stop(self) -> None:
-        """End the threads one after the other and bring everything to the device. Puts are refused from now on."""
+        """End the threads one after the other and bring everything to the device. Puts are refused from now on.
+
+        A step that fails keeps no other from being done, but the file `abort` stays. Raises the first error.
+        """
         if self.shutdown:
             return
         self.shutdown = True
-        if self._threads is not None:
-            await self._threads.shutdown()
-        if self._settings.broker_role != "SLAVE":
-            self.persist_delays()
-        self.flush_now()
-        self._flush_checkpoint()
+        try:
+            await run_all(self._last_steps())
+        except Exception:
+            log.warning("the store may be wrong, so shutdown abnormally, and keep abort file.")
+            raise
         if self.flags.writable and self.behind() == 0:
             self._disk.delete(self._abort)
         else:
             log.warning("the store may be wrong, so shutdown abnormally, and keep abort file.")
+
+    def _last_steps(self) -> Iterator[Step]:
+        if self._threads is not None:
+            yield "store threads", self._threads.shutdown
+        if self._settings.broker_role != "SLAVE":
+            yield from self._positions()
+        yield "flush of the commit log", self._flush_log
+        yield "flush of the consume queues", self.queues.flush_all
+        yield "checkpoint", self._flush_checkpoint
 
     def behind(self) -> int:
         """How many bytes of the log could be dispatched and are not; below 0 if the dispatcher is beyond its end."""
@@ -345,22 +357,31 @@ class MessageStore:
     def dispatch(self, limit: int | None = None) -> int:
         """Build consume queues and index from the log, in its order, for at most `limit` records; how many were read (REC-04).
 
-        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time. Behind a record that
-        cannot be read it goes on at the log's end, or beyond (HAZ-49, HAZ-50). One that no entry can be
-        made of is set aside with a word in the log, and the ones behind it have theirs.
+        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time. After a record that
+        cannot be read it goes on at the log's end, or beyond (HAZ-49, HAZ-50). A record that no entry can be made of, or that raises
+        what no release raises, is logged and gets none; the records after it get theirs.
         """
         done = 0
         self.dispatched_to = max(self.dispatched_to, self.commit_log.files.min_offset)
         for behind, message in self.commit_log.records(self.dispatched_to, self._dispatch_end, dispatching=True):
             if message is not None:
-                hashed = self._dispatch(message)
-                if self.arriving is not None and hashed is not None and self._settings.broker_role != "SLAVE":
-                    self.arriving(message.topic, message.queue_id, message.queue_offset + 1, hashed)
+                with self._set_aside(message):
+                    hashed = self._dispatch(message)
+                    if self.arriving is not None and hashed is not None and self._settings.broker_role != "SLAVE":
+                        self.arriving(message.topic, message.queue_id, message.queue_offset + 1, hashed)
                 done += 1
             self.dispatched_to = behind
             if done == limit:
                 break
         return done
+
+    def _set_aside(self, message: Message) -> AbstractContextManager[None]:
+        return contained(lambda: f"{self.commit_log.place(message.physical_offset)} is set aside")
+
+    def _dispatch_again(self, message: Message) -> None:
+        """Give a record the entries that a crash may have lost."""
+        with self._set_aside(message):
+            self._dispatch(message)
 
     def _dispatch(self, message: Message) -> int | None:
         """Give a record its entries; the hash of its tags. Prepared and rolled back messages get none in a queue (REC-04)."""
@@ -403,18 +424,26 @@ class MessageStore:
 
     def persist_delays(self) -> None:
         """Write how far that is. Raises OSError."""
-        self.schedule.persist()
+        for _, write in self._positions():
+            write()
+
+    def _positions(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """What writes how far delayed messages and timers are delivered."""
+        yield "offsets of delayed messages", self.schedule.persist
         if self._profile.timers and self._settings.timer_wheel_enable:
-            self.timers.persist()
+            yield "positions of the timers", self.timers.persist
 
     def flush_now(self) -> None:
         """Bring the log and the consume queues to the device."""
         self._flush_log()
         self.queues.flush_all()
 
-    def _flush_log(self) -> int:
+    def _flush_log(self) -> None:
         self.commit_log.files.flush_all()
         self.log_flushed(self.commit_log.files.store_timestamp)
+
+    def _flush_on_demand(self) -> int:
+        self._flush_log()
         return self.flushed_where
 
     def load(self) -> bool:
@@ -430,7 +459,7 @@ class MessageStore:
             self.queues.load(self._profile.wrong_length)
             self.checkpoint.load()
             self.index.load(clean=clean)
-            again = None if clean else self._dispatch
+            again = None if clean else self._dispatch_again
             recover(self.commit_log, self.queues, self.checkpoint, again, index_safe=self._settings.message_index_safe)
             self._recover_topic_queue_table()
             if not self.schedule.load():
@@ -438,12 +467,22 @@ class MessageStore:
             if self._profile.timers and self._settings.timer_wheel_enable:
                 self.timers.load()
             self.dispatched_to = self._first_dispatched()
-            self.dispatch()
+            self._dispatch_all()
         except (OSError, JavaError) as problem:
             log.error("load exception: %s", problem)
             return False
+        except Exception:  # noqa: BLE001 - whatever foreign files raise
+            log.exception("load exception that no release has")
+            return False
         self._recover_topic_queue_table()
         return True
+
+    def _dispatch_all(self) -> None:
+        """Dispatch up to the log's end, also beyond records that cannot be read. Stop where a file of the log is missing."""
+        before = -1
+        while before < self.dispatched_to < self._dispatch_end:
+            before = self.dispatched_to
+            self.dispatch()
 
     def _first_dispatched(self) -> int:
         """From where a start dispatches: where the queue that reaches furthest ends.

@@ -8,6 +8,7 @@ which second the wheel was emptied. Rolls of more than two days, flow control an
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from struct import Struct
 
 from rocketproof_protocol.flags import COMMIT, NOT
@@ -28,6 +29,7 @@ from rocketproof_protocol.topics import WHEEL_TIMER_TOPIC
 from ..java import JavaError, parse_long, wrap_long
 from ..message import Message, properties_text
 from ..ports import Clock, Disk, Region
+from ..service import contained
 from .consumequeue import ConsumeQueue
 from .delay import delay_level, from_schedule_topic
 from .log import log
@@ -154,14 +156,17 @@ class TimerMessageStore:
             properties = message.properties
             if TIMER_DEL_UNIQKEY not in properties and self._key(properties) not in taken_back:
                 properties |= {TIMER_ENQUEUE_MS: str(enqueued), TIMER_DEQUEUE_MS: str(self._clock.now())}
-                try:
-                    returning = from_schedule_topic(message, trailing=self._trailing)
-                except JavaError as problem:
-                    log.error("timer message at %d is not delivered: %s", message.physical_offset, problem)
+                was_put: bool | None = None
+                with contained(partial("timer message at {} is not delivered".format, message.physical_offset)):
+                    try:
+                        returning = from_schedule_topic(message, trailing=self._trailing)
+                    except JavaError as problem:
+                        log.error("timer message at %d is not delivered: %s", message.physical_offset, problem)
+                        return delivered
+                    was_put = (await self._put(returning)).status is PutMessageStatus.PUT_OK
+                if was_put is False:
                     return delivered
-                if (await self._put(returning)).status is not PutMessageStatus.PUT_OK:
-                    return delivered
-                delivered += 1
+                delivered += was_put is True
             self.wheel[second] = self.wheel[second][1:]
         del self.wheel[second]
         return delivered

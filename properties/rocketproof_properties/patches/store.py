@@ -17,7 +17,7 @@ _SERVICE = f"{_STORE}.service:MessageStore"
 _DURABILITY = f"{_STORE}.flush:Durability"
 _GROUP, _REAL_TIME = f"{_STORE}.flushing:GroupCommitService", f"{_STORE}.flushing:FlushRealTimeService"
 
-_COUNT = "self.topic_queue_table[key] = queue_offset + 1"
+_COUNT = "self.topic_queue_table[key] = wrap_long(queue_offset + 1)"
 _NO_ROOM = (
     "if parts.size + BLANK_SIZE > mapped.size - position:\n"
     "    return self._end_of_file(mapped, message, queue_offset, self._message_id(message, wrote_offset))\n"
@@ -77,8 +77,8 @@ PATCHES: dict[str, Patch] = {
     "M-87": [
         Text(
             _ENCODE,
-            "host_bytes(message.born_host),\nmessage.store_timestamp,\nhost_bytes(message.store_host),",
-            "host_bytes(message.store_host),\nmessage.store_timestamp,\nhost_bytes(message.born_host),",
+            "born_host,\nmessage.store_timestamp,\nstore_host,",
+            "store_host,\nmessage.store_timestamp,\nborn_host,",
         )
     ],
     "M-88": [
@@ -118,13 +118,13 @@ PATCHES: dict[str, Patch] = {
     "M-98": [Text(f"{_DURABILITY}.ask_flush", " and message.waits", "")],
     "M-99": [Text(f"{_DURABILITY}.slave_ok", "behind < self", "behind <= self")],
     **switched("M-131", f"{_GROUP}._flush_to", "self._profile.rechecks_after_flush"),
-    "M-132a": [Text(f"{_GROUP}._round", "self._requests_read.clear()", "self._requests_write.clear()")],
-    "M-132b": [Text(f"{_GROUP}.work", "await sleep(GROUP_WAIT)\nawait self._round()", "")],
-    "M-133a": [Text(f"{_REAL_TIME}.work", "flush_beside(self._beside, least_pages)", "flush_beside(self._beside)")],
-    "M-133b": [Text(f"{_REAL_TIME}.work", "least_pages = 0", "pass")],
+    "M-132a": [Text(f"{_GROUP}._commit", "self._requests_read.clear()", "self._requests_write.clear()")],
+    "M-132b": [Text(f"{_GROUP}.finish", "await sleep(GROUP_WAIT)\nawait self._commit()", "pass")],
+    "M-133a": [Text(f"{_REAL_TIME}.round", "flush_beside(self._beside, least_pages)", "flush_beside(self._beside)")],
+    "M-133b": [Text(f"{_REAL_TIME}.round", "least_pages = 0", "pass")],
     "M-134": [
         Text(
-            f"{_STORE}.flushing:CommitRealTimeService.work",
+            f"{_STORE}.flushing:CommitRealTimeService.round",
             "if not self._files.commit(least_pages):",
             "if self._files.commit(least_pages):",
         )

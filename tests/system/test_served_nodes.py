@@ -256,3 +256,30 @@ def test_a_connection_that_dribbles_keeps_nobody_waiting(cluster: Parts, client:
                 assert client.call(node.settings.address, send_command(), 20_000).code == SUCCESS
         answer = raw.command()
     assert answer is not None and answer.code == SUCCESS
+
+
+@pytest.mark.parametrize("failing", ["registration", "links of slaves", "server", "store"])
+def test_broker_runs_every_step_of_its_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
+    with parts(tmp_path) as made:
+        node = made.broker()
+        stop = node._links.stop if failing == "links of slaves" else node._tcp[0].stop if failing == "server" else lambda: None
+
+        def fails(_: object) -> None:
+            stop()  # leave no socket open
+            raise OSError("No space left on device")
+
+        monkeypatch.setattr(
+            {
+                "registration": "rocketproof_impl.broker.registration.Registration.unregister_all",
+                "links of slaves": "rocketproof_impl.system.links.LinkServer.stop",
+                "server": "rocketproof_impl.system.server.TcpServer.stop",
+                "store": "rocketproof_impl.store.service.MessageStore.stop",
+            }[failing],
+            fails,
+        )
+        with pytest.raises(OSError, match="No space left on device"):
+            made.stop("broker-a")
+        monkeypatch.undo()
+        assert node.broker.store.shutdown is (failing != "store")
+        assert all(service.ended.done for service in node.broker.services())
+        made.broker()  # nothing holds the files of the store any more

@@ -25,7 +25,7 @@ from ..ports import Clock, Disk, Randomness
 from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher, Processor, leave_unknown, refuse_unknown
 from ..remoting.ports import Channel, Executor, Network
-from ..service import Service
+from ..service import Service, run_all
 from .admin import AdminBrokerProcessor
 from .fastfailure import BrokerFastFailure
 from .heartbeat import ClientManageProcessor
@@ -123,8 +123,7 @@ class Broker(BrokerParts):
 
     async def stop(self) -> None:
         """Leave the name servers (request 104), and write how far consumers are. What is under way goes on."""
-        await self.registration.unregister_all()
-        self.persist_offsets()
+        await run_all((("leaving the name servers", self.registration.unregister_all), ("offsets of consumers", self.persist_offsets)))
 
     def services(self) -> tuple[Service, ...]:
         """The threads that a broker has of its own. Only a master asks producers for the outcome of their transactions."""

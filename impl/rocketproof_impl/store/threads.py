@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 from rocketproof_profiles import Profile
 
 from ..ports import Clock
-from ..service import Service, sleep
+from ..service import Service, Step, run_all, sleep
 from ..tasks import Future
 from .commitlog import CommitLog
 from .consumequeue import ConsumeQueues
@@ -80,10 +81,13 @@ class StoreThreads:
     async def shutdown(self) -> None:
         """Leave a second to the last puts; then replication, commit, flush, dispatch and the flush of its queues end, in this order."""
         await sleep(LAST_PUTS)
-        await self._ha_client.shutdown()
-        await self._ha.shutdown()
+        await run_all(self._endings())
+
+    def _endings(self) -> Iterator[Step]:
+        yield "the slave's side of replication", self._ha_client.shutdown
+        yield "the master's side of replication", self._ha.shutdown
         if self.commit is not None:
-            await self.commit.shutdown()
-        await self.flush.shutdown(LONG_FLUSH)
-        await self.reput.shutdown()
-        await self.flush_queues.shutdown()
+            yield self.commit.name, self.commit.shutdown
+        yield self.flush.name, partial(self.flush.shutdown, LONG_FLUSH)
+        yield self.reput.name, self.reput.shutdown
+        yield self.flush_queues.name, self.flush_queues.shutdown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from rocketproof_profiles import Profile, profile_of
@@ -19,7 +19,7 @@ from ..executor import sized_pools
 from ..nameserver import NameServer
 from ..periodic import drive
 from ..remoting.ports import Channel
-from ..service import Service
+from ..service import Service, Step, run_all
 from ..tasks import Future, Work
 from .chance import SystemRandomness
 from .connection import Connection
@@ -67,8 +67,7 @@ class NameServerNode:
 
     async def stop(self) -> None:
         """Answer what has come, then close every connection."""
-        self._tcp.stop()
-        self.threads.close()
+        await run_all((("server", self._tcp.stop), ("threads", self.threads.close)))
 
 
 class BrokerNode:
@@ -130,15 +129,24 @@ class BrokerNode:
             drive(self.threads, thing, thing.PERIODIC, close_all)
 
     async def stop(self) -> None:
-        """Leave the name servers, answer what has come, let the services end, bring everything to the device."""
-        await self._complete(self.broker.stop())
+        """Leave the name servers, answer what has come, let the services end, bring everything to the device.
+
+        A step that fails keeps no other from being done. Raises the first error.
+        """
+        await run_all(self._endings())
+
+    def _endings(self) -> Iterator[Step]:
+        yield "broker", lambda: self._complete(self.broker.stop())
         for server in self._tcp:
-            server.stop()
+            yield "server", server.stop
         for service in self.broker.services():
-            await self._complete(service.shutdown())
-        await self._complete(self.broker.store.stop())
-        self._links.stop()
-        self.kill()
+            yield service.name, partial(self._end, service)
+        yield "store", lambda: self._complete(self.broker.store.stop())
+        yield "links of slaves", self._links.stop
+        yield "threads and files", self.kill
+
+    async def _end(self, service: Service) -> None:
+        await self._complete(service.shutdown())
 
     def _run(self, services: Iterable[Service]) -> None:
         """Spawn services, and tell of those that fail."""
@@ -150,8 +158,10 @@ class BrokerNode:
 
     def kill(self) -> None:
         """End at once, as a killed process does: nothing more is written or said. What was written survives, unforced."""
-        self.threads.close()
-        self.disk.close()
+        try:
+            self.threads.close()
+        finally:
+            self.disk.close()
 
 
 def close_all(channels: Iterable[Channel]) -> None:

@@ -195,7 +195,7 @@ BROKER = "b"
 
 
 def _record(at: int = 0, **more: object) -> Record:
-    made = Record(at, 100, 0, 0, 0, 0, at, 0, 1, ("h", 1), 0, ("127.0.0.1", 10911), 0, b"x" * 8, "T", "")
+    made = Record(at, 100, 0, 0, 0, 0, at, 0, 1, ("h", 1), 0, ("127.0.0.1", 10911), 0, b"x" * 8, "T", "", 100)
     return replace(made, **more)  # type: ignore[arg-type]
 
 

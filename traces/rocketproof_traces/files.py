@@ -14,6 +14,7 @@ def replace_text(path: str | Path, text: str) -> None:
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:

@@ -11,6 +11,8 @@ from rocketproof_traces.audit.segment import LEVELS
 
 from ..choices import InputError, known, split
 
+_LONGEST, _LARGEST = (1 << 61) - 1, (1 << 31) - 1  # of milliseconds as rules compute with them, of bytes in Java's int
+
 
 def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
     """What a plan's settings are by a file such as broker.conf, and by texts NAME=VALUE, which come before it. Raises InputError."""
@@ -42,14 +44,17 @@ def _in_file(file: Path | None) -> Mapping[str, str]:
 
 def _delay_levels(value: str) -> dict[str, Any]:
     waits = delays_of(value.strip('"'))
-    if not waits:
+    if not waits or max(waits) > _LONGEST:
         raise ValueError
     return {LEVELS: waits, "max_delay_level": len(waits)}
 
 
 def _size(value: str) -> dict[str, Any]:
-    return {"max_message_size": int(value)}
+    size = int(value)
+    if not 0 <= size <= _LARGEST:
+        raise ValueError
+    return {"max_message_size": size}
 
 
 _READ: Mapping[str, Callable[[str], dict[str, Any]]] = {"messageDelayLevel": _delay_levels, "maxMessageSize": _size}
-_FORMS = {"messageDelayLevel": 'give numbers with s, m, h or d, such as "1s 5s 1m"', "maxMessageSize": "give bytes"}
+_FORMS = {"messageDelayLevel": 'give numbers with s, m, h or d, such as "1s 5s 1m"', "maxMessageSize": "give bytes, at most 2147483647"}

@@ -94,7 +94,8 @@ def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spr
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
     folders = folders_of(stores)
     with _writing(out):
-        outcome = audit(plan, folders, spread, Kept(None if out is None else out / KEPT, plan), report, **more)
+        kept = Kept(None, plan) if out is None else Kept(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
+        outcome = audit(plan, folders, spread, kept, report, **more)
         audited = Audited(plan.rules, outcome, profile)
         if out is not None:
             _write(out, audited)

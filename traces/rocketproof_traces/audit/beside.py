@@ -11,7 +11,7 @@ from typing import Any
 from rocketproof_protocol.topics import SCHEDULE
 
 from ..stored.config import number, read_json
-from ..stored.errors import StoredError
+from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
 from ..stored.layout import ENTRY
 from ..stored.paths import exists, join
@@ -47,7 +47,7 @@ def table_rows(store: Store, records: int) -> Iterator[Rows]:
         "created": [created],
         "records": [records],
     }
-    if not store.has_rocks_table:
+    if not store.has_rocks_table and not store.is_table_unknown:
         yield "table", whole, lambda _: {"file": path, "offset": 0}
     if table is None:
         return
@@ -88,9 +88,11 @@ def config_rows(store: Store, last_stored: int) -> Iterator[Rows]:
 
 
 def _table(path: str, inner: str) -> Any:
-    """A table of a file, None if there is none that can be read."""
+    """A table of a file, None if there is none. Raises Unreadable."""
     try:
-        return read_json(path).get(inner)
+        return read_json(path).get(inner) if exists(path) else None
+    except Unreadable:
+        raise
     except StoredError:
         return None
 

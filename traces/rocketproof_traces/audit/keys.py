@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import HOSTS_IPV6
 
-from ..stored.errors import StoredError
+from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
 from ..stored.index import IndexEntries, IndexFile, open_index
 from ..stored.keys import chain, look_up
@@ -93,6 +93,8 @@ def _file(path: str, log: _Log, end: int) -> Iterator[Rows]:
 
     try:
         file = open_index(path)
+    except Unreadable:
+        raise
     except StoredError:  # it has no header
         yield "index", _of_file(None), lambda _: place(0)
         return

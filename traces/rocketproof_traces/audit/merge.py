@@ -89,7 +89,9 @@ class Merger:
         self.parts = segments
         self.segments = [segment for segment in segments if not segment.error]
         self.totals = Totals(store.folder, len(files))
-        self.totals.problems += dict.fromkeys(segment.error for segment in segments if segment.error not in ("", NOT_READ))
+        self.totals.problems += dict.fromkeys(
+            problem for segment in segments for problem in (segment.error, *segment.problems) if problem not in ("", NOT_READ)
+        )
         self.whole = len(self.segments) == len(segments)
         self.lines: dict[tuple[str, int], _Line] = {}
 
@@ -103,11 +105,13 @@ class Merger:
         self._line_borders()
         self._log_borders()
         self._files()
-        if self.whole:
-            self._queues()
-        self._beside()
-        self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
-        self.totals.problems += dict.fromkeys(self.store.problems)  # threads may have met one together
+        for part in (self._queues, self._beside, self._unread) if self.whole else (self._beside, self._unread):
+            try:
+                part()
+            except TraceError as error:
+                self.totals.problems.append(str(error))
+        # Several stretches, and threads of this process, may have met one together.
+        self.totals.problems = list(dict.fromkeys((*self.totals.problems, *self.store.problems)))
         self.totals.findings = sorted(self.totals.findings) if self.plan.every else folded(self.totals.findings)
         return self.totals
 
@@ -344,6 +348,9 @@ class Merger:
 
     # What lies beside the log
 
+    def _unread(self) -> None:
+        self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
+
     def _beside(self) -> None:
         last = max((time for segment in self.segments for time in segment.noted.get("stored", ())), default=0)
         for rows_of in (
@@ -377,4 +384,9 @@ def _end_of(parts: Sequence[Segment], blanks: Sequence[tuple[int, int]]) -> int:
 
 
 def _arrays(rows: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
-    return {name: np.array(values, np.int64) for name, values in rows.items()}
+    """Columns of numbers out of files. One beyond `LIMIT` has no value for any rule, and is cut to it."""
+
+    def column(values: Any) -> NDArray[np.int64]:
+        return values if isinstance(values, np.ndarray) else np.array([min(max(int(value), -LIMIT), LIMIT) for value in values], np.int64)
+
+    return {name: column(values) for name, values in rows.items()}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 
-from ..stored.errors import StoredError
+from ..stored.errors import Unreadable
 from .records import Records
 
 _ORIGIN, _RETRY_TOPIC = ORIGIN_MESSAGE_ID.encode(), RETRY_TOPIC.encode()
@@ -29,7 +29,10 @@ class Origin(NamedTuple):
 
 
 def origin(log: Records, offset: int) -> Origin | None:
-    """The first record of the chain to which the record at a physical offset belongs; None if the file has gone since the audit began."""
+    """Return the first record of the chain to which the record at a physical offset belongs; None where that is unknown.
+
+    It is unknown where a record cannot be read, also because its file has gone since the audit began; `log.problems` says so.
+    """
     try:
         record = log.at(offset)
         if record is None:
@@ -45,7 +48,8 @@ def origin(log: Records, offset: int) -> Origin | None:
             return Origin(read=True, here=here)
         told = record.properties.get(_RETRY_TOPIC)
         return Origin(True, here, True, told == first.properties.get(_RETRY_TOPIC, first.topic), first.head.reconsume_times)
-    except StoredError:
+    except Unreadable as error:
+        log.problems.append(str(error))
         return None
 
 

@@ -50,10 +50,11 @@ class Found:
 
 
 class Records(KeptOpen):
-    """The records of a log, whose files stay open. Raises StoredError."""
+    """The records of a log, whose files stay open. Raises Unreadable. `problems`: what was left unknown because of that, a line each."""
 
     def __init__(self, files: Sequence[LogFile]) -> None:
         super().__init__()
+        self.problems: list[str] = []
         self._files = sorted(files, key=lambda file: file.base)
         self._bases = [file.base for file in self._files]
 

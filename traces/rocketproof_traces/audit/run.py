@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 
+from rocketproof_model.language import show
+
 from ..pools import Spread
+from ..stored.paths import states_of
 from ..stored.segments import RANGE_SIZE, log_files, mend, ranges
 from .merge import Merger, Totals
 from .programs import Plan
@@ -34,52 +36,80 @@ class Outcome:
     stopped: bool = False
 
 
+@dataclass
 class Kept:
-    """Answers kept in a file while an audit runs, so that the same audit goes on where it was stopped."""
+    """Answers kept in a file while an audit runs, so that the same audit goes on where it was stopped.
 
-    def __init__(self, path: Path | None, plan: Plan) -> None:
-        self._path = path
-        self._plan = hashlib.sha256(repr((plan.settings, [rule.id for rule in plan.rules], plan.limit)).encode()).hexdigest()
-        self._known: dict[str, str] = {}
-        if path is not None and path.exists():
-            self._read(path)
+    An answer depends on the plan, the rules, the code that applies them, and every file of its store: a range looks up queues, tables and
+    other files of the log. An answer is used again only where all of these are the same. `own`: files of the audit itself, which may lie in
+    a store.
+    """
+
+    path: Path | None
+    plan: Plan
+    own: Sequence[Path] = ()
+    _known: dict[str, str] = field(default_factory=dict, init=False)
+    _stores: dict[str, str] = field(default_factory=dict, init=False)
+
+    def begin(self, stores: Sequence[str]) -> None:
+        """Look at the stores, and make the folder before anything is read for nothing. Raises OSError and Unreadable."""
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        own = {str(path.absolute()) for path in (self.path, *self.own)}
+        for store in stores:
+            self._stores[store] = _digest((_code(), _text(self.plan), *map(repr, states_of(store, own))))
+        if self.path.exists():
+            self._read(self.path)
 
     def _read(self, path: Path) -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 entry = json.loads(line)
-            except ValueError:
-                continue  # the last line of a run that was killed
-            if entry.get("plan") == self._plan:
                 self._known[entry["task"]] = entry["answer"]
-
-    def begin(self) -> None:
-        """Make the folder, before anything is read for nothing. Raises OSError."""
-        if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            except (ValueError, KeyError, TypeError):
+                continue  # the last line of a run that was killed
 
     def find(self, task: Task) -> str | None:
-        return self._known.get(self._key(task))
+        return self._known.get(self._key(task)) if self._known else None
 
     def add(self, task: Task, text: str) -> None:
         """Raises OSError, such as for a full disk."""
-        if self._path is not None:
-            line = json.dumps({"plan": self._plan, "task": self._key(task), "answer": text})
-            with self._path.open("a", encoding="utf-8") as file:
+        if self.path is not None:
+            line = json.dumps({"task": self._key(task), "answer": text})
+            with self.path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
 
     def done(self) -> None:
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
 
-    @staticmethod
-    def _key(task: Task) -> str:
-        """A task and the state of its file: what was written since is read again."""
-        try:
-            changed = os.stat(task.file.path).st_mtime_ns
-        except OSError:
-            changed = 0
-        return f"{replace(task, moment=changed).text()}"
+    def _key(self, task: Task) -> str:
+        return _digest((self._stores[task.store], replace(task, moment=0).text()))
+
+
+def _digest(texts: Iterable[str]) -> str:
+    content = hashlib.sha256()
+    for text in texts:
+        content.update(text.encode("utf-8", "surrogateescape") + b"\0")
+    return content.hexdigest()
+
+
+def _text(plan: Plan) -> str:
+    """Everything of a plan that an answer depends on, its rules spelled out."""
+    rules = [
+        (rule.id, rule.over, rule.severity, rule.claim.sentence, show(rule.claim.formula), show(rule.expected), show(rule.found))
+        for rule in plan.rules
+    ]
+    return repr((plan.settings, plan.limit, plan.hosts_by_flag, rules))
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that reads stores and applies rules."""
+    here = Path(__file__).parent
+    files = sorted(path for folder in (here, here.parent / "stored") for path in folder.glob("*.py"))
+    return _digest(path.read_text(encoding="utf-8") for path in files)
 
 
 def silent(done: int, all_: int) -> None:
@@ -90,7 +120,7 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
     """Audit stores. Raises TraceError for a folder without a commit log, and OSError where answers cannot be kept."""
     moment = time.time_ns()
     found = {folder: log_files([folder], hosts_by_flag=plan.hosts_by_flag) for folder in stores}
-    kept.begin()
+    kept.begin(stores)
     tasks = [
         Task(moment, folder, part.file, part.start, part.end, part.exact) for folder, files in found.items() for part in ranges(files, size)
     ]
@@ -125,7 +155,7 @@ def _answers(plan: Plan, tasks: Sequence[Task], spread: Spread, kept: Kept) -> I
             yield Segment.read(known)
     for text in spread(partial(answer, plan), [task.text() for task in open_]):
         segment = Segment.read(text)
-        if not segment.error:
+        if not (segment.error or segment.problems):
             kept.add(segment.task, text)
         yield segment
 

@@ -83,7 +83,8 @@ class Segment:
     queue that has a record here; `first` and `final` in it: columns of the first and the last record that takes a queue offset. `edges`:
     by the kind of their rules, columns of the first and of the last record or entry of DLedger, `edge_topics`: the first one's topic.
     `blanks`: where one lies and the size that it has. `noted`: what `noted.Noted` gives. `error`: why there is
-    nothing, NOT_READ for a task that an interrupted audit has not come to."""
+    nothing, NOT_READ for a task that an interrupted audit has not come to. `problems`: what else could not be read, a line each; what
+    depends on that is unknown, and no rule was asked about it."""
 
     task: Task
     begin: int | None
@@ -99,6 +100,7 @@ class Segment:
     blanks: list[tuple[int, int]]
     noted: dict[str, Any]
     error: str = ""
+    problems: list[str] = field(default_factory=list)
 
     @property
     def walked(self) -> Walked:
@@ -384,6 +386,7 @@ class _Auditor:
             {over: texts[topic] if topic >= 0 else "" for over, topic in firsts.items()},
             self.blanks,
             self.noted.data(),
+            problems=list(dict.fromkeys((*self.store.problems, *self.log.problems))),
         )
 
 

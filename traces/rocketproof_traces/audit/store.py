@@ -26,7 +26,7 @@ from rocketproof_protocol.topics import (
 )
 
 from ..stored.config import Topics, has_abort, number, read_checkpoint, read_json, read_topics
-from ..stored.errors import StoredError
+from ..stored.errors import StoredError, Unreadable
 from ..stored.paths import exists, join
 from ..stored.queues import Queues
 from ..stored.segments import LogFile, log_files
@@ -58,13 +58,23 @@ class Store:
     @cached_property
     def topics(self) -> Topics | None:
         """The topic table; None where there is none that can be read."""
-        if self.has_rocks_table or not exists(self.topics_path):
+        found = self._topics
+        return None if isinstance(found, StoredError) else found
+
+    @property
+    def is_table_unknown(self) -> bool:
+        """The bytes of topics.json cannot be read: what is in it, or whether it is there, is unknown."""
+        return isinstance(self._topics, Unreadable)
+
+    @cached_property
+    def _topics(self) -> Topics | StoredError | None:
+        if self.has_rocks_table:
             return None
         try:
-            return read_topics(self.topics_path)
+            return read_topics(self.topics_path) if exists(self.topics_path) else None
         except StoredError as error:
             self.problems.append(str(error))
-            return None
+            return error
 
     @cached_property
     def has_rocks_table(self) -> bool:
@@ -120,9 +130,9 @@ class Store:
     def checkpoint_times(self) -> tuple[int, ...]:
         """Up to when log, queues and index are on the device, by the checkpoint; empty without one that can be read."""
         path = join(self.folder, "checkpoint")
-        if not exists(path):
-            return ()
         try:
+            if not exists(path):
+                return ()
             found = read_checkpoint(path)
         except StoredError as error:
             self.problems.append(str(error))
@@ -131,13 +141,15 @@ class Store:
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """How often each group consumes a message again."""
+        """How often each group consumes a message again. Raises Unreadable: without these numbers dead letters cannot be judged."""
         path = join(self.folder, "config", "subscriptionGroup.json")
         if not exists(path):
             return {}
         try:
             groups = read_json(path).get("subscriptionGroupTable", {})
             return {name: number(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
+        except Unreadable:
+            raise
         except (StoredError, AttributeError, OverflowError, TypeError, ValueError) as error:
             self.problems.append(f"{path}: {error}")
             return {}

@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
-from ..stored.errors import StoredError
+from ..stored.errors import Unreadable
 from ..stored.facts import Column
 from ..stored.kinds import BIT
 from ..stored.names import Names
+from ..stored.texts import integer_of
 from .records import Found, Records
 from .vocabulary import Class
 
@@ -54,7 +56,7 @@ class Halves:
 
     def outcomes(self, rows: dict[str, Column]) -> dict[str, Column]:
         """Of the rows that end a half message of this log columns of the vocabulary `outcome`; `number` besides: the half message's queue
-        offset."""
+        offset. A half message that cannot be read is unknown: its row is left out, and `Records.problems` says why."""
         asked = np.flatnonzero(rows["sysFlag"] & COMMIT)  # that of a rollback has it too
         bits = rows["sysFlag"][asked] & TRANSACTION_BITS
         named, topic_class, real_class, retry_class, level = (
@@ -65,7 +67,10 @@ class Halves:
         ends = (named > 0) | (named == 0) & first & (level == 0)
         ends &= np.array([self._log.has(place) for place in named.tolist()], np.bool_)
         chosen, bits, named = asked[ends], bits[ends], named[ends]
-        halves = self._find(named)
+        halves, unread = self._find(named)
+        if unread.any():
+            chosen, bits, named = chosen[~unread], bits[~unread], named[~unread]
+            halves = {name: column[~unread] for name, column in halves.items()}
         moved = rows["topicClass"][chosen] == _SCHEDULE
         topic = np.where(moved, rows["realTopic"][chosen], rows["topic"][chosen])
         queue = np.where(moved, rows["realQueueId"][chosen], rows["queueId"][chosen])
@@ -84,24 +89,27 @@ class Halves:
             "number": halves["queueOffset"],
         }
 
-    def _find(self, places: Column) -> dict[str, Column]:
-        """The half messages at physical offsets; -1 in every column where there is none."""
+    def _find(self, places: Column) -> tuple[dict[str, Column], NDArray[np.bool_]]:
+        """The half messages at physical offsets; -1 in every column where there is none. And which ones cannot be read."""
         known = self._columns[0, : self._count]
         at = np.minimum(np.searchsorted(known, places), max(self._count - 1, 0))
         found = np.full((len(_KEPT), len(places)), -1, np.int64)
         here = known[at] == places if self._count else np.zeros(len(places), np.bool_)
         found[:, here] = self._columns[:, at[here]]
+        unread = np.zeros(len(places), np.bool_)
         for n in np.flatnonzero(~here):
-            found[:, n] = self._look_up(int(places[n]))
-        return dict(zip(_KEPT, found, strict=True))
+            try:
+                found[:, n] = self._look_up(int(places[n]))
+            except Unreadable as error:  # also where its file has gone since the audit began
+                self._log.problems.append(str(error))
+                unread[n] = True
+        return dict(zip(_KEPT, found, strict=True)), unread
 
     def _look_up(self, place: int) -> list[int]:
-        none = [-1] * len(_KEPT)
-        try:
-            record = self._log.at(place)
-            return none if record is None else self._said(place, record) or none
-        except StoredError:  # its file has gone since the audit began
-            return none
+        """Raises Unreadable."""
+        record = self._log.at(place)
+        said = [] if record is None else self._said(place, record)
+        return said or [-1] * len(_KEPT)
 
     def _said(self, place: int, record: Found) -> list[int]:
         """What a record says of itself if it is a half message."""
@@ -112,7 +120,8 @@ class Halves:
         if topic == HALF_TOPIC.encode() or (topic == SCHEDULE.encode() and (meant == HALF_TOPIC.encode() or marked)):
             topic = meant
             text = record.properties.get(REAL_QID.encode(), b"")
-            queue = int(text) if text.removeprefix(b"-").isdigit() else -1
+            told = integer_of(text)
+            queue = -1 if told is None else told
         elif head.sys_flag & TRANSACTION_BITS != PREPARED:
             return []
         address, port = head.born_host[:-4], int.from_bytes(head.born_host[-4:], "big", signed=True)
@@ -125,4 +134,9 @@ class Halves:
 def numbers_of(body: bytes) -> list[int] | None:
     """The queue offsets in the body of an operation record: one in 4.x, several with a comma behind each in 5.x; None for what is none."""
     words = body.removesuffix(b",").split(b",")
-    return [int(word) for word in words] if all(word.isdigit() and len(word) <= MOST_DIGITS for word in words) else None
+    return [int(word) for word in words] if all(map(is_number, words)) else None
+
+
+def is_number(word: bytes) -> bool:
+    """Whether a word is a number of a queue that a rule can compute with."""
+    return word.isdigit() and len(word) <= MOST_DIGITS

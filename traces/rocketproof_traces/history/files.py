@@ -163,8 +163,11 @@ class Writer:
             self._put(header_line(self.header))
 
     def _put(self, line: str) -> None:
-        self._file.write(line + "\n")
-        self._file.flush()
+        try:
+            self._file.write(line + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise TraceError(str(self._path), f"cannot be written ({error.strerror})", "make room there, and run it again") from None
 
     def add(self, type_: str, process: str, op: str, value: Mapping[str, Any], time: int | None = None) -> Event:
         """Append one event; raises TraceError if it does not follow the schema's rules."""

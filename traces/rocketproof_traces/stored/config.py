@@ -17,6 +17,7 @@ from .paths import exists, join, read_whole
 
 _TIMES = Struct(">qqq")
 _OFFSETS = Struct(">qq")
+_INT = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,11 @@ def read_topics(path: str) -> Topics:
     return Topics(path, numbers[0], numbers[1], numbers[2], rows)
 
 
-def number(value: Any) -> int:
-    """A number of a table. Raises OverflowError for one beyond 8 bytes, ValueError and TypeError for what is none."""
+def number(value: Any, size: int = 8) -> int:
+    """A number of a table. Raises OverflowError for one beyond `size` bytes, ValueError and TypeError for what is none."""
     found = int(value)
-    if not -(1 << 63) <= found < 1 << 63:
-        raise OverflowError("a number has more than 8 bytes")
+    if not -(1 << 8 * size - 1) <= found < 1 << 8 * size - 1:
+        raise OverflowError(f"a number has more than {size} bytes")
     return found
 
 
@@ -98,11 +99,11 @@ def _row(name: str, row: dict[str, Any]) -> TopicRow:
     return TopicRow(
         name,
         str(row.get("topicName", name)),
-        number(row.get("readQueueNums", 16)),
-        number(row.get("writeQueueNums", 16)),
-        number(row.get("perm", 6)),
+        number(row.get("readQueueNums", 16), _INT),
+        number(row.get("writeQueueNums", 16), _INT),
+        number(row.get("perm", 6), _INT),
         bool(row.get("order", False)),
-        number(row.get("topicSysFlag", 0)),
+        number(row.get("topicSysFlag", 0), _INT),
         str(row.get("topicFilterType", "SINGLE_TAG")),
         {str(key): str(value) for key, value in (row.get("attributes") or {}).items()},
     )

@@ -7,3 +7,7 @@ from ..errors import TraceError
 
 class StoredError(TraceError):
     """A file of a store that cannot be read. `place` is its path."""
+
+
+class Unreadable(StoredError):
+    """Bytes that the system does not give, such as after an error of the device: what they hold is unknown, and nothing follows from it."""

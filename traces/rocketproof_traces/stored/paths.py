@@ -7,19 +7,19 @@ pyarrow's file systems.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Final, Protocol, Self
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import getproxies
 
 from ..reach import ANSWER_SECONDS, nobody
-from .errors import StoredError
+from .errors import StoredError, Unreadable
 
 Buffer = memoryview
 
@@ -31,6 +31,8 @@ _REMEDIES = {
     "s3": "check the bucket, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
 }
 """How to fix what cannot be read, by the scheme of its URL."""
+_NO_HOLES: Final = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""The file system does not know where a file has holes."""
 _GOOGLES = re.compile(r"google::cloud::Status\(\w+: (?:Retry policy exhausted, with a last message of )?(.*?) error_info=.*", re.DOTALL)
 """An error of Google's library around what went wrong."""
 
@@ -42,11 +44,11 @@ class Source(Protocol):
     length: int
 
     def read_into(self, offset: int, buffer: Buffer) -> None:
-        """Fill the buffer from an offset on. Raises StoredError if the file has not so many bytes, or cannot be read."""
+        """Fill the buffer from an offset on. Raises Unreadable if the file has not so many bytes, or cannot be read."""
         ...
 
     def data_from(self, offset: int) -> int:
-        """The first place from an offset on where the file may have something other than zeros."""
+        """The first place from an offset on where the file may have something other than zeros. Raises Unreadable."""
         ...
 
     def close(self) -> None: ...
@@ -70,8 +72,8 @@ class _Reading:
     def data_from(self, offset: int) -> int:
         return offset
 
-    def _short(self, offset: int) -> StoredError:
-        return StoredError(
+    def _short(self, offset: int) -> Unreadable:
+        return Unreadable(
             self.path,
             f"ends at byte {offset}, and had {self.length} bytes when it was opened",
             "read a copy, or a store that nobody writes",
@@ -79,7 +81,7 @@ class _Reading:
 
 
 class LocalFile(_Reading):
-    """A file of this machine. Raises StoredError."""
+    """A file of this machine. Raises Unreadable."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -90,7 +92,7 @@ class LocalFile(_Reading):
             status = os.fstat(self._file)
             if not stat.S_ISREG(status.st_mode):
                 self.close()
-                raise StoredError(path, "is no regular file", "take it away, or give a store that is on a disk")
+                raise Unreadable(path, "is no regular file", "take it away, or give a store that is on a disk")
             self.length = status.st_size
             if hasattr(os, "posix_fadvise"):
                 os.posix_fadvise(self._file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
@@ -104,18 +106,25 @@ class LocalFile(_Reading):
             try:
                 count = os.preadv(self._file, [buffer[done:]], offset + done)
             except OSError as error:
-                raise _unreadable(self.path, error) from None
+                raise _unreadable(self.path, error, offset + done) from None
             if count == 0:
                 raise self._short(offset + done)
             done += count
 
     def data_from(self, offset: int) -> int:
-        """Holes of sparse files are passed over."""
+        """Holes of sparse files are passed over. Only ENXIO says that nothing but a hole follows."""
         if not hasattr(os, "SEEK_DATA"):
             return offset
         try:
             return os.lseek(self._file, offset, os.SEEK_DATA)
-        except OSError:
+        except OSError as error:
+            if error.errno in _NO_HOLES:
+                return offset
+            if error.errno != errno.ENXIO:
+                raise _unreadable(self.path, error, offset) from None
+            length = os.fstat(self._file).st_size
+            if length < self.length:  # ENXIO also stands for an offset beyond the end
+                raise self._short(length) from None
             return self.length
 
     def close(self) -> None:
@@ -125,7 +134,7 @@ class LocalFile(_Reading):
 
 
 class RemoteFile(_Reading):
-    """A file of another file system. Raises StoredError."""
+    """A file of another file system. Raises Unreadable."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -140,7 +149,7 @@ class RemoteFile(_Reading):
         try:
             found = self._file.read_at(len(buffer), offset)
         except OSError as error:
-            raise _unreadable(self.path, error) from None
+            raise _unreadable(self.path, error, offset) from None
         if len(found) != len(buffer):
             raise self._short(offset + len(found))
         buffer[:] = found
@@ -150,7 +159,7 @@ class RemoteFile(_Reading):
 
 
 def open_source(path: str) -> LocalFile | RemoteFile:
-    """Open a file. Raises StoredError."""
+    """Open a file. Raises Unreadable."""
     return RemoteFile(path) if is_remote(path) else LocalFile(path)
 
 
@@ -208,7 +217,8 @@ def names_of(folder: str) -> list[str]:
     """The names in a folder in order; none if there is no such folder. Raises StoredError."""
     with readable(folder):
         if not is_remote(folder):
-            return sorted(os.listdir(folder)) if Path(folder).is_dir() else []
+            status = _status(folder)
+            return sorted(os.listdir(folder)) if status is not None and stat.S_ISDIR(status.st_mode) else []
         from pyarrow import fs
 
         system, inner = file_system(folder)
@@ -229,15 +239,70 @@ def offset_of(folder: str, name: str) -> int:
     return offset
 
 
+def queue_of(folder: str, name: str) -> int:
+    """The queue id that a name of digits says. Raises StoredError for one that no queue can have."""
+    if len(name) > 11 or not -(1 << 31) <= int(name) < 1 << 31:
+        raise StoredError(join(folder, name), "is named by a queue id beyond 4 bytes", "take it away: no broker has written it")
+    return int(name)
+
+
 def exists(path: str) -> bool:
-    """Whether there is a file or folder. Raises StoredError."""
-    if not is_remote(path):
-        return Path(path).exists()
+    """Whether there is a file or folder. Raises Unreadable."""
     with readable(path):
+        if not is_remote(path):
+            return _status(path) is not None
         from pyarrow import fs
 
         system, inner = file_system(path)
         return bool(system.get_file_info(inner).type != fs.FileType.NotFound)
+
+
+def _status(path: str) -> os.stat_result | None:
+    """The status of a local file or folder; None only where there is none. Raises OSError."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def states_of(folder: str, leaving_out: Set[str] = frozenset()) -> Iterator[tuple[object, ...]]:
+    """Yield what tells each file under a folder from another or a later one: its path, size and times; of local ones the inode too.
+
+    The order is fixed. `leaving_out` are local paths. What cannot be looked at is yielded with its error. Raises Unreadable for a folder
+    elsewhere.
+    """
+    if not is_remote(folder):
+        yield from _local_states(folder, leaving_out, frozenset())
+        return
+    with readable(folder):
+        from pyarrow import fs
+
+        system, inner = file_system(folder)
+        for found in sorted(system.get_file_info(fs.FileSelector(inner, recursive=True)), key=lambda each: str(each.path)):
+            if found.type == fs.FileType.File:
+                yield found.path, found.size, found.mtime_ns
+
+
+def _local_states(folder: str, leaving_out: Set[str], above: Set[tuple[int, int]]) -> Iterator[tuple[object, ...]]:
+    """`above` are the folders that this one lies in: a link may lead back into one."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda each: each.name)
+    except OSError as error:
+        yield folder, error.errno
+        return
+    for entry in entries:
+        if entry.path in leaving_out:
+            continue
+        try:
+            found = entry.stat()
+        except OSError as error:
+            yield entry.path, error.errno
+            continue
+        here = found.st_dev, found.st_ino
+        if not stat.S_ISDIR(found.st_mode):
+            yield entry.path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+        elif here not in above:
+            yield from _local_states(entry.path, leaving_out, above | {here})
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -290,15 +355,17 @@ def _first(given: Mapping[str, Sequence[str]], name: str) -> str:
 
 @contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Errors of reading inside are StoredErrors about the path."""
+    """Raise errors of reading inside as Unreadable about the path."""
     try:
         yield
     except (OSError, ValueError, NotImplementedError) as error:
         raise _unreadable(path, error) from None
 
 
-def _unreadable(path: str, error: Exception) -> StoredError:
+def _unreadable(path: str, error: Exception, offset: int | None = None) -> Unreadable:
     reason = getattr(error, "strerror", None) or _GOOGLES.sub(r"\1", str(error)).splitlines()[0]
-    return StoredError(
-        path, f"cannot be read ({reason})", _REMEDIES.get(path.partition("://")[0], "give a path that this process may read")
+    return Unreadable(
+        path,
+        f"cannot be read{'' if offset is None else f' at byte {offset}'} ({reason})",
+        _REMEDIES.get(path.partition("://")[0], "give a path that this process may read"),
     )

@@ -23,7 +23,7 @@ from rocketproof_protocol.folders import topic_of
 
 from .facts import LIMIT, Column
 from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY
-from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, read
+from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, queue_of, read
 
 if TYPE_CHECKING:
     from .names import Names
@@ -212,7 +212,8 @@ class Queues:
                 topic = topic_of(inside)
                 for name in names_of(join(folder, inside)):
                     if _QUEUE_ID.fullmatch(name):
-                        found[topic, int(name)] = Queue(topic, int(name), join(folder, inside, name))
+                        queue_id = queue_of(join(folder, inside), name)
+                        found[topic, queue_id] = Queue(topic, queue_id, join(folder, inside, name))
         return found
 
     def all(self) -> list[Queue]:

@@ -21,7 +21,6 @@ from .layout import (
     BLANK_MAGIC,
     BLANK_SIZE,
     BODY_AT,
-    FIXED_SIZE,
     IPV6_MORE,
     MESSAGE_MAGIC,
     MESSAGE_MAGIC_V2,
@@ -143,6 +142,8 @@ class Record:
     body: bytes
     topic: str
     properties_text: str
+    parts_size: int
+    """Bytes that its parts have by their lengths. The texts do not tell: bytes that are no UTF-8 are replaced in them."""
 
     @property
     def transaction(self) -> int:
@@ -156,13 +157,6 @@ class Record:
     @property
     def end(self) -> int:
         return self.at + self.total_size
-
-    @property
-    def parts_size(self) -> int:
-        """What its parts add up to. A topic beyond 127 bytes has a length of two bytes."""
-        more = IPV6_MORE * (":" in self.born_host[0]) + IPV6_MORE * (":" in self.store_host[0])
-        topic = len(self.topic.encode())
-        return FIXED_SIZE + more + len(self.body) + topic + (topic > TOPIC_LIMIT) + len(self.properties_text.encode())
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -268,6 +262,7 @@ def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> Record | Non
         data[parts.body_at : body_end],
         data[parts.topic_at : topic_end].decode("utf-8", "replace"),
         data[topic_end + _SHORT.size : at + head.size].decode("utf-8", "replace"),
+        parts.parts,
     )
 
 

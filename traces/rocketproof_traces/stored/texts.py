@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 from numba import njit
 
 from .memory import byte, word
@@ -41,6 +42,13 @@ def integer(base, at, length):
     if first == 45:
         value = -value
     return -2147483648 <= value <= 2147483647, value
+
+
+def integer_of(text: bytes) -> int | None:
+    """Return the int that the kernel reads in a text, None where it reads none."""
+    data = text + b"\0"  # the kernel looks at the first byte of an empty text too
+    fine, value = integer(np.frombuffer(data, np.uint8).ctypes.data, 0, len(text))
+    return int(value) if fine else None
 
 
 @njit(nogil=True)

@@ -14,14 +14,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from rocketproof_protocol.shown import one_line, printable
+
+from .choices import InputError
 
 SPARSE_SECONDS: Final = 5.0
 """Between two plain lines about progress where stderr is not a terminal."""
@@ -57,19 +60,69 @@ class Heading:
     style: str = "bold"
 
 
+_taken: ContextVar[str] = ContextVar("_taken", default="")
+
+
+def take_stdout(option: str) -> None:
+    """Keep standard output for what an option asks for there; a person reads standard error until `release_stdout`.
+
+    Raises InputError where another option has it.
+    """
+    if _taken.get() not in ("", option):
+        raise InputError(f"{option} with {_taken.get()}: standard output takes the results of one of them; give the other one a file")
+    _taken.set(option)
+
+
+def for_people() -> TextIO:
+    """Where a person reads: standard error while an option has standard output."""
+    return sys.stderr if _taken.get() else sys.stdout
+
+
+def release_stdout() -> None:
+    """Give standard output back to what is printed for a person."""
+    _taken.set("")
+
+
+def write(text: str) -> None:
+    """Write results to standard output. Raises BrokenPipeError where nobody reads it, and InputError where it takes no more."""
+    with _taking(1):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _taking(stream: int) -> Iterator[None]:
+    """Raise an error of writing a stream, but a reader that went away, as InputError; nothing is offered to it again, as at exit."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        nobody_listens(stream)
+        name = "standard error" if stream == 2 else "standard output"
+        raise InputError(f"{name} cannot be written ({error.strerror}); give it a file with room, or a reader") from None
+
+
 class Output(Console):
-    """A console on standard output. If its reader goes away (`| head`), the rest is said to nobody: the command goes on, so that what it
-    decides, its exit code and its files, is the same as without a pipe."""
+    """A console on standard output, or on standard error while an option has standard output.
+
+    If its reader goes away (`| head`), the command goes on without it: its exit code and its files are the same as without a pipe.
+    """
 
     def __init__(self, width: int | None = None) -> None:
-        super().__init__(width=width, highlight=False)
+        super().__init__(width=width, highlight=False, stderr=bool(_taken.get()))
 
     def print(self, *objects: Any, **options: Any) -> None:
         """What a console prints, but for control characters: a name that somebody chose is no command to a terminal."""
-        super().print(*map(_harmless, objects), **options)
+        with _taking(self._stream):
+            super().print(*map(_harmless, objects), **options)
+
+    @property
+    def _stream(self) -> int:
+        return 2 if self.stderr else 1
 
     def on_broken_pipe(self) -> None:
-        nobody_listens()
+        nobody_listens(self._stream)
 
 
 def _harmless(shown: Any) -> Any:
@@ -82,9 +135,9 @@ def _harmless(shown: Any) -> Any:
     return shown
 
 
-def nobody_listens() -> None:
-    """Let standard output go nowhere from now on; without this the interpreter complains at exit too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def nobody_listens(stream: int = 1) -> None:
+    """Let standard output, or the stream of another number, go nowhere from now on; without this the interpreter complains at exit too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 class Page:
@@ -170,8 +223,11 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def tell(line: str) -> None:
-    """A line about progress, for somebody who reads a log."""
-    print(printable(line), file=sys.stderr, flush=True)
+    """Print a line on standard error, for somebody who reads a log. If nobody does, the command goes on without it."""
+    try:
+        print(printable(line), file=sys.stderr, flush=True)
+    except OSError:
+        nobody_listens(2)
 
 
 class ProgressLine:

@@ -7,7 +7,6 @@ import errno
 import ipaddress
 import resource
 import signal
-import sys
 from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from rocketproof_impl.system.server import Limits
 from rocketproof_protocol.shown import printable
 
-from . import store
+from . import output, store
 from .brokersettings import change
 from .choices import InputError, split
 
@@ -136,8 +135,7 @@ class _Saying:
     def __call__(self, line: str) -> None:
         said = " ".join(printable(line).splitlines())
         try:
-            sys.stdout.write(f"{said}\n")
-            sys.stdout.flush()
+            print(said, file=output.for_people(), flush=True)
         except OSError:
             self._ended.set()
 

@@ -1,28 +1,39 @@
-"""Files of results, which appear whole or not at all, and the refusal of one that could not be written."""
+"""Files of results, which appear whole or not at all, and the refusal of one that could not be written. `-` is standard output."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_protocol.shown import json_text
 
 from .choices import InputError
 
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""There is no room, or the file may not become so large."""
+STREAM: Final = Path("-")
+"""What a user gives for standard output. What is printed for a person goes to standard error then."""
+
 
 def check_writable(path: Path, option: str = "--json") -> None:
-    """Refuse a result file, given by the option, that could not be written at the end of a long run.
+    """Refuse a result file, given by the option, that could not be written at the end of a long run. Its folder is made when it is written.
 
     An option that ends in a colon, such as `--report junit:`, has the path right behind it.
     """
+    if path == STREAM:
+        from . import output  # rich, which a pytest plugin does without
+
+        output.take_stdout(given(option, path))
+        return
     if path.is_dir():
         raise InputError(f"{path} is a directory; give {option} a file name")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise InputError(f"{given(option, path)}: there is no folder {path.parent}; create it first")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    known = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+    if known != path.absolute() and not known.is_dir():
+        raise InputError(f"{given(option, path)}: {known} is a file and no folder; give a file in a folder of your own")
+    if not os.access(known, os.W_OK):
         raise InputError(f"{given(option, path)}: it may not be written; give a file in a folder of your own")
 
 
@@ -42,14 +53,25 @@ def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]
 
 
 def replace_text(path: Path, text: str, option: str) -> None:
-    """Write a text; the file, given by the option, appears whole or not at all. Raises InputError."""
+    """Write a text; the file, given by the option, appears whole or not at all, in a folder that is made. Raises InputError."""
+    if path == STREAM:
+        from . import output  # rich, which a pytest plugin does without
+
+        output.write(text)
+        return
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8")  # a pipe or a device
             return
         _replace(path, text)
     except OSError as error:
-        raise InputError(f"{given(option, path)} cannot be written ({error.strerror}); give a file in a folder of your own") from None
+        raise InputError(f"{given(option, path)} cannot be written ({error.strerror}); {remedy(error, 'a file in a folder')}") from None
+
+
+def remedy(error: OSError, what: str = "a folder") -> str:
+    """What to do about a file that cannot be written: `what` is to be given instead where there is room."""
+    return "make room there, and run it again" if error.errno in _FULL else f"give {what} of your own"
 
 
 def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> str | None:
@@ -66,7 +88,8 @@ def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> st
         file.parent.mkdir(parents=True, exist_ok=True)
         _replace(file, text)
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); give another folder with {option}") from None
+        instead = remedy(error) if error.errno in _FULL else f"give another folder with {option}"
+        raise InputError(f"{path} cannot be written ({error.strerror}); {instead}") from None
     return path
 
 
@@ -77,5 +100,8 @@ def opened(kept: str) -> str:
 
 def _replace(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
-    part.write_text(text, "utf-8")
-    part.replace(path)
+    try:
+        part.write_text(text, "utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

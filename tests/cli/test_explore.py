@@ -121,7 +121,7 @@ def test_a_kept_witness_and_a_model_of_ones_own(rocketproof: Any, coin: str, tmp
         (["cut.itf.json", "--property", "tails"], "a file is opened as it is"),
         (["--html", "x.html"], "--html needs one trace to show; give a witness, or --property ID"),
         (["lies", "--html", "x.html"], "--html needs one trace to show; give one file of the folder; the first is lies/"),
-        (["--property", "tails", "--html", "no/x.html"], "there is no folder no"),
+        (["--property", "tails", "--html", "coin.py/x.html"], "coin.py is a file and no folder"),
         (["--condition", "x", "--html", "x.html"], "--condition without --property"),
         (["--port", "-1"], "--port"),
         (["--port", "70000", "--no-browser"], "port 70000: cannot be used (it is no port)"),
@@ -253,10 +253,10 @@ def test_pages_of_a_check_and_of_a_judgement(rocketproof: Any, coin: str, tmp_pa
     done = rocketproof("check", coin, "--scope", "long", "--html", "pages")
     assert "pages/index.html is the page of the run, with 2 pages to walk in: open it in a browser" in done.err
     names = sorted(p.name for p in (tmp_path / "pages" / "witnesses").glob("*.html"))
-    assert names == ["coin-all.html", "coin-tails.html"]
+    assert names == ["coin-all-long.html", "coin-tails-long.html"]
     text = (tmp_path / "pages" / "index.html").read_text("utf-8")
-    assert 'href="witnesses/coin-tails.html"' in text and 'href="witnesses/coin-all.html"' in text
-    assert document(tmp_path / "pages" / "witnesses" / "coin-tails.html")["end"] == "tails fails after step 3"
+    assert 'href="witnesses/coin-tails-long.html"' in text and 'href="witnesses/coin-all-long.html"' in text
+    assert document(tmp_path / "pages" / "witnesses" / "coin-tails-long.html")["end"] == "tails fails after step 3"
     history(tmp_path / "runs.ndjson", 1)
     assert rocketproof("judge", "runs.ndjson", "--profile", "P494", "--html", "judged").code == 0
     assert document(tmp_path / "judged" / "witnesses" / "runs.html")["order"] == [0, 2]
@@ -268,7 +268,7 @@ def test_pages_of_a_check_and_of_a_judgement(rocketproof: Any, coin: str, tmp_pa
 def test_the_folder_is_one_whichever_option_names_it(rocketproof: Any, coin: str, tmp_path: Path) -> None:
     assert rocketproof("check", coin, "--scope", "long", "--html", "a", "--report", "html:a", "--report", "html:b").code == 1
     one, other = (sorted(p.relative_to(tmp_path / n).as_posix() for p in (tmp_path / n).rglob("*.html")) for n in "ab")
-    assert one == other == ["index.html", "witnesses/coin-all.html", "witnesses/coin-tails.html"]
+    assert one == other == ["index.html", "witnesses/coin-all-long.html", "witnesses/coin-tails-long.html"]
 
 
 def test_a_search_that_is_told_to_stop_stops(catalogue: Any) -> None:

@@ -50,7 +50,7 @@ def broken(catalogue: ModuleType) -> ModuleType:
         (("--report", "junit"), "--report junit: it lacks a file; give junit:junit.xml"),
         (("--report", "html:"), "--report html:: it lacks a folder; give html:report"),
         (("--report", "github:x"), "takes no path; leave out :x"),
-        (("--report", "sarif:no/s.sarif"), "--report sarif:no/s.sarif: there is no folder no; create it first"),
+        (("--report", "sarif:file/s.sarif"), "file is a file and no folder; give a file in a folder of your own"),
         (("--report", "sarif:folder"), "folder is a directory; give --report sarif: a file name"),
         (("--report", "html:file"), "--report html:file: it is a file; give a folder"),
         (("--report", "html:file/below"), "--report html:file/below: it may not be written"),

@@ -139,7 +139,7 @@ def test_the_json_has_the_steps_with_their_facts(tmp_path: Path) -> None:
         (["the skew of queues"], f"unknown hazard 'the skew of queues'; there are {len(HAZARDS)}, such as HAZ-01, "),
         (["HAZ-31", "--profile", "P49"], "HAZ-31 does not show in P49; use --profile P45 or P40"),
         (["--profile", "P4"], f"unknown profile 'P4'; the nearest of {len(PROFILES)} are P49, P45, P40"),
-        (["--json", "nowhere/file.json"], "there is no folder nowhere"),
+        (["--json", "pyproject.toml/file.json"], "is a file and no folder"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -315,10 +315,11 @@ def test_a_witness_a_counterexample_and_a_walk_are_written_as_pages(tmp_path: Pa
 
 def test_what_cannot_be_explored_is_refused(tmp_path: Path) -> None:
     witness = assert_violated(lock, "exclusion", atomic=False)
+    (tmp_path / "file").touch()
     for call, said in (
         (lambda: rocketproof.explore(witness, "exclusion"), "a witness is opened as it is"),
         (lambda: rocketproof.explore("nowhere.itf.json"), "nowhere.itf.json"),
-        (lambda: rocketproof.explore(lock, html=tmp_path / "no" / "page.html"), "there is no folder"),
+        (lambda: rocketproof.explore(lock, html=tmp_path / "file" / "page.html"), "is a file and no folder"),
         (lambda: rocketproof.explore(lock, port=70_000), "port=70000 is no port"),
     ):
         with pytest.raises(RocketproofError, match=re.escape(said)):

@@ -203,9 +203,9 @@ def test_loaded_once_however_it_is_found(
 
 def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
     pytester.makepyfile(test_marked=MARKED)
-    done = inner("-p", PLUGIN, "--requirements=nowhere/results.json")
+    done = inner("-p", PLUGIN, "--requirements=test_marked.py/results.json")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["*--requirements *nowhere/results.json: there is no folder *nowhere; create it first"])
+    done.stderr.fnmatch_lines(["*--requirements *test_marked.py/results.json: *test_marked.py is a file and no folder*"])
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_older_results_go_away_if_tests_cannot_be_collected(pytester: pytest.Pyt
         (["--results", "shape.json"], "shape.json holds no results by id; make them with"),
         (["--results", "list.json", "--tests", "."], "--tests with --results: with results no test is run"),
         (["--tests", "none"], "--tests none is not a folder; give the folder of tests with --tests"),
-        (["--results", "list.json", "--json", "none/out.json"], "--json none/out.json: there is no folder none"),
+        (["--results", "list.json", "--json", "list.json/out.json"], "--json list.json/out.json: "),
     ],
 )
 def test_bad_input_is_exit_2_in_one_line(

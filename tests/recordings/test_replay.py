@@ -430,7 +430,7 @@ def test_what_is_not_a_recording_is_one_line(tmp_path: Path, text: str, what: st
         (["--recording", str(RECORDING), "--set", "brokerPermission=rw"], "does not fit"),
         (["--recording", str(RECORDING), "--programs", "5"], "--programs with --recording"),
         (["--set", "brokerPermission=4"], "--set without --recording"),
-        (["--recording", str(RECORDING), "--json", "no/such/folder/file.json"], "there is no folder"),
+        (["--recording", str(RECORDING), "--json", str(RECORDING / "file.json")], "is a file and no folder"),
         (["--seed", "-1"], "--seed -1 is negative"),
     ],
 )

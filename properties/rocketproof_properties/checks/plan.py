@@ -8,7 +8,7 @@ expected to give. Bounded checking and simulation only refute: where a claim is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rocketproof_model.result import LIVE
@@ -52,6 +52,11 @@ class Request:
     given: tuple[str, ...] = ()
     proof: str | None = None
 
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The scope and the sizes instead of the usual ones."""
+        return (*([] if self.scope is None else [self.scope]), *self.given)
+
 
 @dataclass(frozen=True)
 class Task:
@@ -60,6 +65,7 @@ class Task:
     `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `invariants`, `spacer`,
     `lemma`); "" leaves it to the engine.
     `widen`: variables with the upper end up to which a proof takes them; `lemmas`: claims that an induction proves along.
+    `chosen`: the scope and the sizes that the user gave instead of the usual ones.
     """
 
     source: Source
@@ -74,6 +80,7 @@ class Task:
     why: str = ""
     widen: tuple[tuple[str, int], ...] = ()
     lemmas: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,8 @@ def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
         for engine in engines:
             method = method_of(claim.kind, engine, "", request.proof)
             verdict = expectation(claim.kind, engine, method, expected)
-            tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict))
+            task = Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict)
+            tasks.append(replace(task, chosen=request.chosen))
     return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
 
 
@@ -191,7 +199,7 @@ def _from_catalogue(request: Request) -> Plan:
             method = method_of(case.kind, engine, case.method, request.proof)
             expected = expectation(case.kind, engine, method, case.expected)
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
-            tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
+            tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas), chosen=request.chosen))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
     nobody = [f"nothing performs scope {name} on the implementation; use --engine explicit" for name in unperformed if scope is not None]
     return _plan(tasks, [*_not_by(request.engine, questions), *missing, *nobody])

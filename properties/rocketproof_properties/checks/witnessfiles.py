@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rocketproof_traces.witness import itf
 from rocketproof_traces.witness.restore import restore
 
 from ..choices import InputError
+from ..sources.modelfile import NAMED
 from ..sources.source import Source
 from ..stateful.follow import STEPS, allowed
 from ..store import keep_witness
@@ -31,13 +33,14 @@ def check_folder(folder: Path, what: str = "witnesses") -> None:
 
 
 def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
-    """Where each task's witness goes: the same names in every run of the same tasks. Programs of messages are kept as tests."""
+    """Where each task's witness goes: the same names in every run of the same tasks, others where the user chose another scope or other
+    sizes, so that one run does not replace the witness of another. Programs of messages are kept as tests."""
     used: set[str] = set()
     found: dict[Task, str] = {}
     for task in tasks:
         source = task.source
-        stem = "" if source.file is None else Path(source.file).stem
-        parts = [stem, task.property, source.profile, slug(task.condition.lower()), "" if task.engine == "explicit" else task.engine]
+        parts = [*_stems(source), task.property, source.profile, slug(task.condition.lower()), *task.chosen]
+        parts.append("" if task.engine == "explicit" else task.engine)
         plain = "-".join(slug(part) for part in parts if part)
         longer = f"{plain}-{slug(source.scope)}"
         name = next(t for t in chain((plain, longer), (f"{longer}-{n}" for n in count(2))) if t not in used)
@@ -56,10 +59,17 @@ def save(path: str, task: Task, witness: Witness | None) -> str | None:
 
 def save_fault(beside: str, source: Source, engine: str, witness: Witness) -> str:
     """Write the path to an error of a model, in the folder of another witness, and return its own path."""
-    parts = [source.file and Path(source.file).stem, source.scope, source.profile, "model-error", "" if engine == "explicit" else engine]
+    given = [f"{name}={value}" for name, value in source.given] if source.file is not None else []
+    parts = [*_stems(source), source.scope, *given, source.profile, "model-error", "" if engine == "explicit" else engine]
     path = str(Path(beside).parent / f"{'-'.join(slug(part) for part in parts if part)}.itf.json")
     keep_witness(path, itf.dumps(witness, source.record()))
     return path
+
+
+def _stems(source: Source) -> list[str]:
+    """The name of a model file without its ending, and that of the model in it where that is not the usual one."""
+    file, _, named = (source.file or "").partition(NAMED)
+    return [Path(file).stem, named] if file else []
 
 
 def show_command(path: str) -> str:
@@ -77,13 +87,33 @@ def load_with_source(path: str) -> tuple[Source, Witness]:
     file = itf.read(path)
     if not file.origin:
         raise InputError(f"{path}: it does not say which model it belongs to; read it with that: rocketproof.load_witness(FILE, model)")
-    source = Source.read(file.origin)
+    source = _found(Source.read(file.origin), path)
     try:
         subject = source.subject()
     except RocketproofError as error:
         raise InputError(f"{path}: its model cannot be built: {error}") from None
     claim = allowed(subject.instance) if file.property == STEPS else subject.property(file.property, file.kind)
     return source, restore(file, subject.instance, claim)
+
+
+def _found(source: Source, witness: str) -> Source:
+    """The source with its model file where it is: by its path from this folder, else from a folder that the witness lies in.
+
+    Raises InputError where there is none.
+    """
+    if source.file is None:
+        return source
+    file, mark, named = source.file.partition(NAMED)
+    if Path(file).exists():
+        return source
+    places = [folder / file for folder in Path(witness).absolute().parents]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise InputError(
+            f"{witness}: its model file {file} is neither in this folder nor in one above the witness; "
+            "run the command in the folder in which `rocketproof check` has run"
+        )
+    return replace(source, file=f"{found}{mark}{named}")
 
 
 def read_program(path: str) -> str:

@@ -6,10 +6,11 @@ mistakes in the options are answered at once.
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, NoReturn
@@ -17,11 +18,11 @@ from typing import Annotated, NoReturn
 from cyclopts import App, CycloptsError, Parameter, ValidationError
 
 from rocketproof_model import RocketproofError
-from rocketproof_protocol.shown import printable
 
-from .. import interruption
+from .. import interruption, output
 from ..choices import InputError
 from ..exitcode import OK, STOPPED, USAGE
+from ..store import STREAM, remedy
 from . import audits, brokers, checking, data, documents, exploring, implementation, releases, witnesses, zoo
 from .common import INVOKED
 
@@ -34,6 +35,11 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     *(data.judge, data.campaign, audits.audit),
     documents.docs,
 )
+
+STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
+"""Options besides --json whose file may be standard output."""
+_FOLDERS = ("out", "parquet", "report")
+"""Options that name a folder, some of them as text since it may be elsewhere."""
 
 
 def _version() -> str:
@@ -51,6 +57,7 @@ app = App(
     version=_version,
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
+    console=output.Output(),
 )
 for _command in COMMANDS:
     app.command(_command)
@@ -66,6 +73,9 @@ else:
 
 def main() -> NoReturn:
     """The entry point `rocketproof`. A polite kill, as a CI's time limit sends it, counts as Ctrl-C."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (it stays open until the end)
     signal.signal(signal.SIGTERM, interruption.interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in a shell's background
         signal.signal(signal.SIGINT, interruption.interrupt)
@@ -75,11 +85,14 @@ def main() -> NoReturn:
 
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code; every mistake of the user's is one line on stderr."""
-    tokens = list(tokens)
+    tokens = _joined(tokens)
     INVOKED.set(shlex.join(["rocketproof", *tokens]))
+    output.release_stdout()
     try:
-        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
+        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        _refuse_streams(command.__name__, bound.arguments)
+        code = command(*bound.args, **bound.kwargs)
+        output.write("")
         return code if isinstance(code, int) else OK
     except ValidationError as error:
         return _refuse(f"{error.argument.name if error.argument else ''} {error.exception_message}".strip())
@@ -88,18 +101,46 @@ def run(tokens: Sequence[str]) -> int:
     except RocketproofError as error:
         return _refuse(" ".join(str(error).split()))
     except KeyboardInterrupt:
-        print("rocketproof: stopped by Ctrl-C before anything was decided", file=sys.stderr)
+        output.tell("rocketproof: stopped by Ctrl-C before anything was decided")
         return STOPPED
     except BrokenPipeError:
         # Somebody has closed our output (`| head`) who wanted text of us, as of `graph`.
-        from ..output import nobody_listens
-
-        nobody_listens()
+        output.nobody_listens()
         return OK
+    except OSError as error:
+        return _refuse(_unwritten(error))
+    finally:
+        output.release_stdout()
+
+
+def _joined(tokens: Sequence[str]) -> list[str]:
+    """The words of a command line, `-` behind an option as its value, which would pass for an option otherwise."""
+    joined: list[str] = []
+    for token in tokens:
+        if token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += "=-"
+        else:
+            joined.append(token)
+    return joined
+
+
+def _refuse_streams(command: str, arguments: Mapping[str, object]) -> None:
+    """Refuse `-` for a file or folder that cannot be standard output, before a file of that name is written."""
+    for name, value in arguments.items():
+        values = value if isinstance(value, tuple) else (value,)
+        if (STREAM in values or (name in _FOLDERS and str(STREAM) in values)) and name != "json" and (command, name) not in STREAMS:
+            option = {"pages": "html"}.get(name, name.replace("_", "-"))
+            raise InputError(f"--{option} -: takes a file or folder and not standard input or output; give its name")
+
+
+def _unwritten(error: OSError) -> str:
+    """What to say of an error of the system that no command has an answer to, most often a full disk."""
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}; {remedy(error, 'files')}"
 
 
 def _refuse(message: str) -> int:
-    print(f"rocketproof: {printable(message)}", file=sys.stderr)
+    output.tell(f"rocketproof: {message}")
     return USAGE
 
 

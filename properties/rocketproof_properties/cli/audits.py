@@ -17,7 +17,7 @@ def audit(
     broker_conf: Path | None = None,
     settings: Settings = (),
     property: Annotated[tuple[str, ...], Many] = (),
-    engine: Literal["spark", "local"] = "spark",
+    engine: Literal["spark", "local"] | None = None,
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
@@ -47,7 +47,8 @@ def audit(
     property
         A property such as INV-37, or a rule such as INV-37.stored, to look at; give it again for more. All unless given.
     engine
-        spark spreads the log over Spark's workers; local over threads of this machine, without Java.
+        spark spreads the log over Spark's workers; local over threads of this machine, without Java. Spark unless given where it is
+        installed, else local.
     master
         The URL of Spark's master, instead of this machine.
     remote
@@ -70,9 +71,10 @@ def audit(
     from ..audits import brokerconf, command, results, show
 
     reports = reporting.asked("audit", report, since, pages)
-    engines.check_engine(engine, master, remote)
+    used = engines.chosen_engine(engine, master, remote)
     plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings), every=every)
-    spread = engines.spreading(engine, cores, master, remote, short=True)
+    spread = engines.spreading(used, cores, master, remote, short=True)
+    output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
         audited = command.run(stores, plan, profile, out, spread, tick)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -102,6 +101,8 @@ def check(
     checkpoint
         A folder in which the explicit search keeps its progress: the same command goes on from there after it was stopped or killed, also
         with other limits and workers. A search that has ended leaves nothing there.
+    disk
+        Megabytes of files in the folder of --checkpoint that the explicit search may use when its memory ends; memory alone unless given.
     every
         Print every verdict with its condition, its witnesses, and the guards that gave only one answer.
     json
@@ -304,12 +305,12 @@ def picture(witness: str, /, *, output: Path) -> int:
     """
     if output.suffix.lower() != ".svg":
         raise InputError(f"--output {output}: a picture is SVG; give a name that ends in .svg (a browser prints it as PDF)")
-    from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness.picture import svg
 
     from ..checks import witnessfiles
+    from ..store import replace_text
 
-    replace_text(output, svg(witnessfiles.load(witness)))
+    replace_text(output, svg(witnessfiles.load(witness)), "--output")
     return OK
 
 
@@ -338,15 +339,13 @@ def graph(
     from ..sources.source import choose
 
     subject = choose(file, scope, profile, settings).subject()
-    from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness import graph as graphs
+
+    from ..store import STREAM, replace_text
 
     made = graphs.state_graph(subject.instance, states, subject.properties)
     text = graphs.to_dot(made) if form == "dot" else graphs.to_graphml(made)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        replace_text(output, text)
+    replace_text(output or STREAM, text, "--output")
     return OK
 
 
@@ -370,20 +369,17 @@ def export(
         The folder to write to, this one unless given.
     """
     from rocketproof_model import tla
-    from rocketproof_traces.files import replace_text
 
+    from ..output import write as print_result
     from ..sources.source import choose
+    from ..store import replace_text
 
     subject = choose(file, scope, profile, settings).subject()
     if output.exists() and not output.is_dir():
         raise InputError(f"--output {output} is a file; give a folder for the module and its configuration")
     made = tla.module(subject.instance, properties=subject.properties)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--output {output} cannot be made ({error.strerror}); give a folder of your own") from None
     for suffix, text in (("tla", made.text), ("cfg", made.config)):
         path = output / f"{made.name}.{suffix}"
-        replace_text(path, text)
-        print(path)
+        replace_text(path, text, "--output")
+        print_result(f"{path}\n")
     return OK

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def judge(
     *histories: str,
-    profile: Profile,
+    profile: Profile | None = None,
     engine: Literal["local", "spark"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
@@ -68,11 +68,15 @@ def judge(
     pages
         A folder for the run's page and, without --out, the explorer's page of the history, of a recording one for each cfg.
     """
+    from rocketproof_profiles import PROFILES
+
     if not histories:
         raise InputError("no history; give a file, or files and folders with --out")
     for one in histories:
         if "://" not in one and not os.path.exists(one):
             raise InputError(f"{one} is not there; give files or folders of histories")
+    if profile is None:
+        raise InputError(f"no profile; give the one to judge by with --profile: {', '.join(sorted(PROFILES))}")
     reports = reporting.asked("judge", report, since, pages)
     if out is None:
         first, *more = histories
@@ -134,7 +138,7 @@ def campaign(
     seed: Natural = 0,
     profile: Profile = "P49",
     out: Path | None = None,
-    engine: Literal["spark", "local"] = "spark",
+    engine: Literal["spark", "local"] | None = None,
     workers: Count | None = None,
     time: Seconds | None = None,
     master: str | None = None,
@@ -156,7 +160,8 @@ def campaign(
     out
         The folder of the campaign; .rocketproof/campaigns/PROFILE-SEED-PROGRAMS unless given.
     engine
-        spark spreads the programs over Spark's workers; local over processes of this machine, without Java.
+        spark spreads the programs over Spark's workers; local over processes of this machine, without Java. Spark unless given where it is
+        installed, else local.
     workers
         Processes of this machine; all cores unless given.
     time
@@ -173,10 +178,11 @@ def campaign(
     from ..campaign.show import render
     from ..checks.programs import tasks
 
-    engines.check_engine(engine, master, remote)
+    used = engines.chosen_engine(engine, master, remote)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     wanted = running.Wanted(profile, programs, seed, folder, time)
-    spread = engines.spreading(engine, workers, master, remote, short=False)
+    spread = engines.spreading(used, workers, master, remote, short=False)
+    output.Page().wrapped(engines.sentence(used))
     with output.phases() as progress:
         done = running.run(wanted, tasks(profile), spread, progress)
     write(json, (found.data() for found in done.found))

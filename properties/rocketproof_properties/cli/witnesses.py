@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from .. import output
 from ..choices import InputError
 from ..exitcode import OK, exit_code
 from .common import Count, Json, write
@@ -55,16 +54,16 @@ def to_test(witness: str, /) -> int:
         text = witnessfiles.read_program(witness)
         if "def test_" not in text:
             raise InputError(f"{witness} is no test; give the history of its program, such as one in `histories` of the report's folder")
-        sys.stdout.write(text)
+        output.write(text)
         return OK
     from rocketproof_traces.history import is_history
 
     if is_history(witness):
         from ..library.totest import history_as_test
 
-        sys.stdout.write(history_as_test(witness))
+        output.write(history_as_test(witness))
         return OK
     from ..library.totest import as_test
 
-    sys.stdout.write(as_test(*witnessfiles.load_with_source(witness)))
+    output.write(as_test(*witnessfiles.load_with_source(witness)))
     return OK

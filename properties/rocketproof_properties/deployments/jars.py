@@ -18,6 +18,8 @@ SECONDS = 900.0
 """How long Maven may take."""
 
 _ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker")
+_MISSING = re.compile(r"Could not find artifact|was not found in")
+_SILENT = re.compile(r"Could not transfer artifact|Unknown host|Connect to .* failed|offline mode", re.IGNORECASE)
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
 
 
@@ -96,8 +98,17 @@ def _run_maven(command: list[str], work: str, version: str) -> None:
             f"Maven did not fetch RocketMQ {version} in {SECONDS:g} s; try again or point {HOME} at an unpacked one"
         ) from None
     if done.returncode or not (Path(work) / "lib" / f"rocketmq-broker-{version}.jar").is_file():
-        errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["it printed no error"]
-        raise TargetError(f"Maven could not fetch RocketMQ {version}: {errors[0].strip()}")
+        raise TargetError(_failed(version, done.stdout + done.stderr))
+
+
+def _failed(version: str, said: str) -> str:
+    """Why Maven did not fetch a release, in a line; what it printed itself is long, and names its own files."""
+    if _MISSING.search(said):
+        return f"apache:{version}: there is no such release of RocketMQ in Maven's repository; give one such as apache:4.9.4"
+    if _SILENT.search(said):
+        return f"apache:{version}: Maven's repository does not answer; check the network, or point {HOME} at an unpacked {version}"
+    shows = f"mvn dependency:get -Dartifact=org.apache.rocketmq:rocketmq-broker:{version}"
+    return f"apache:{version}: Maven could not fetch it; `{shows}` shows why; or point {HOME} at an unpacked {version}"
 
 
 def _pom(version: str) -> str:

@@ -12,7 +12,7 @@ from rocketproof_traces.explorer.opened import Opened
 from ..choices import InputError
 from ..output import Page, ProgressLine, tell
 from ..sources.modelfile import NAMED, load
-from ..store import check_writable
+from ..store import STREAM, check_writable, replace_text
 from ..validation.results import REPORT
 from . import traces
 from .openings import WITNESS, Openings, of_path
@@ -39,8 +39,9 @@ def present(opened: Opened, html: Path | None, port: int, *, browser: bool) -> N
 
 def _present(openings: Openings, html: Path | None, port: int, *, browser: bool) -> None:
     if html is not None and openings.opened is not None:
-        page.write(html, openings.opened.document())
-        tell(f"{html} is a page that needs nothing else: open it in a browser, or send it to somebody")
+        replace_text(html, page.html(openings.opened.document()), "--html")
+        name = "standard output" if html == STREAM else html
+        tell(f"{name} is a page that needs nothing else: open it in a browser, or send it to somebody")
         return
     from rocketproof_traces.explorer.server import Explorer
     from rocketproof_traces.explorer.serving import serve

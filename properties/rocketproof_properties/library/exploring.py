@@ -13,7 +13,7 @@ from rocketproof_traces.explorer.opened import Trace, walk
 
 from ..choices import InputError
 from ..exploring import commands, traces
-from ..store import check_writable
+from ..store import STREAM, check_writable
 from .checking import check
 from .subjects import Chosen, ModelLike, chosen
 
@@ -43,6 +43,8 @@ def explore(
     if not 0 <= port < 1 << 16:
         raise InputError(f"port={port} is no port; give 0 to 65535")
     file = None if html is None else Path(html)
+    if file == STREAM:
+        raise InputError("html='-' is standard output, which a test's other output goes to; give a file")
     if file is not None:
         check_writable(file, "html")
     commands.present(_opened(model, property, scope, profile, limits, values), file, port, browser=browser)

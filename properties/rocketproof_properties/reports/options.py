@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ..choices import InputError, offer
-from ..store import check_writable
+from ..store import STREAM, check_writable
 
 KINDS: Final = ("junit", "sarif", "html", "markdown", "run", "badge", "github")
 BADGES: Final = (".svg", ".json")
@@ -91,6 +91,8 @@ def _what(kind: str) -> str:
 def _check_folder(one: Wanted) -> None:
     """Refuse a folder that could not be written at the end of a long run."""
     path = one.place
+    if path == STREAM:
+        raise InputError(f"--report {one}: a folder cannot be standard output; give a folder")
     if path.exists() and not path.is_dir():
         raise InputError(f"--report {one}: it is a file; give a folder")
     known = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())

@@ -36,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
     given: str | None = config.getoption("--requirements")
     if given is not None and not hasattr(config, "workerinput"):  # a worker of xdist reports to the process that writes
         path = config.invocation_params.dir / given
+        if given == str(store.STREAM):
+            raise pytest.UsageError("--requirements -: pytest prints on standard output; give a file")
         try:
             store.check_writable(path, "--requirements")
         except InputError as error:

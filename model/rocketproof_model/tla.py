@@ -273,9 +273,10 @@ class _Writer:
         if isinstance(container.type, SequenceType):
             if variable is container.variables[0]:
                 return f"Len({whole})"
-            lowest = self.literal(container.type.of, [t.lo for _, t in parts_of(container.type.of)])
+            shape = container.type.cell
+            lowest = self.literal(shape, [t.lo for _, t in parts_of(shape)])
             item = f"Item({whole}, {self.term(e.args[-1])}, {container.type.most}, {lowest})"
-            return _selected(container.type.of, item)[container.variables.index(variable) - 1]
+            return _selected(shape, item)[container.variables.index(variable) - 1]
         member = self.member(container.type.of, iter(e.args[1 + outer :]))
         return f"{whole}[{member}]" if container.type.most else f"({member} \\in {whole})"
 
@@ -329,7 +330,7 @@ class _Writer:
         if isinstance(container.type, SequenceType):
             long, *columns = container.variables
             (length,) = _init(long, at)
-            items = [self.member(shape, iter([_init(c, (*at, k))[0] for c in columns])) for k in range(length.args[0])]
+            items = [self.member(container.type.cell, iter([_init(c, (*at, k))[0] for c in columns])) for k in range(length.args[0])]
             return _Start("<<" + ", ".join(items) + ">>")
         (variable,) = container.variables
         cells = [(codes, _init(variable, (*at, *codes))) for codes in codes_of(shape)]
@@ -445,7 +446,7 @@ class _Writer:
         whole = self.names[container] + self._at([self.as_value(i, t) for i, t in zip(at, container.over, strict=True)])
         if length is long[at] - 1 and all(new[c, k] is columns_now[c][k + 1] for c in columns for k in range(most - 1)):
             return f"Tail({whole})"
-        items = [self.member(container.type.of, iter([new[c, k] for c in columns])) for k in range(most)]
+        items = [self.member(container.member, iter([new[c, k] for c in columns])) for k in range(most)]
         return f"SubSeq(<<{', '.join(items)}>>, 1, {self.term(length)})"
 
     # -- the module -----------------------------------------------------------------------------------------------------

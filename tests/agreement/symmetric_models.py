@@ -38,8 +38,7 @@ from rocketproof_model import (
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import Body, IndexType, MaybeShape, MaybeType, MaybeValue, Seq, Variable, const
 from rocketproof_model.language.containers import ManyType
-from rocketproof_model.language.symmetry import named
-from rocketproof_model.language.types import held, set_of
+from rocketproof_model.language.types import held, named, set_of
 
 MOST = 700  # states
 
@@ -159,6 +158,8 @@ class _Symmetric(Maker):
                     (ManyType(Record(w=a, x=Bool)), 4**a.size),
                     (ManyType(a), 2**a.size),
                     (BagOf(a, 2), 3**a.size),
+                    (SeqOf(a, 2), 1 + a.size + a.size**2),
+                    (SeqOf(Record(w=a, x=Bool), 2), 1 + 2 * a.size + 4 * a.size**2),
                     (SeqOf(Maybe(a), 2), 1 + (a.size + 1) + (a.size + 1) ** 2),
                     (Maybe(Record(w=a, x=Maybe(a))), 1 + a.size * (a.size + 1)),
                 )

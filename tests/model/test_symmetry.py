@@ -21,6 +21,8 @@ from rocketproof_model import (
     Maybe,
     Model,
     ModelError,
+    Record,
+    SeqOf,
     SetOf,
     after,
     any_of,
@@ -470,3 +472,29 @@ def test_an_error_of_the_model_has_a_path_of_the_model() -> None:
         state = effect(path.instance, state, m.named(move.action), move.args)
         assert state == after_it
     assert len(path.moves) == 2
+
+
+def test_sequences_of_symmetric_elements_are_reduced() -> None:
+    """Elements that stand in line: a state for each length, instead of one for each order of the elements."""
+    m = Model("line")
+    worker = m.index("Worker", 4, symmetric=True)
+    line = m.var("line", SeqOf(Record(who=worker, hot=Bool), 3), init=())
+
+    @m.action(w=worker, hot=Bool)
+    def join(a: Any, w: Any, hot: Any) -> None:
+        """A worker joins the line."""
+        a.guard("room", ~line.is_full & ~exists(line, lambda e: e.who == w), "there is room, and it is not in the line")
+        a.set(line, line.append({"who": w, "hot": hot}))
+
+    @m.action()
+    def leave(a: Any) -> None:
+        """The first one leaves."""
+        a.guard("someone", ~line.is_empty, "someone is there")
+        a.set(line, line.tail)
+
+    m.always("once", forall(worker, lambda w: count(line, lambda e: e.who == w) <= 1), "each is there once")
+    instance = m.given()
+    reduced, whole = explore(instance), explore(instance, symmetry=False)
+    assert whole.states == 1 + 4 * 2 + 12 * 4 + 24 * 8 and reduced.states == 1 + 2 + 4 + 8
+    assert reduced.symmetric == ("Worker",) and reduced.represented() == whole.states
+    assert [o.verdict for o in reduced.outcomes] == ["holds"]

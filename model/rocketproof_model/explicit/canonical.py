@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 
 from .. import native
 from ..language import Action, IndexType, MaybeType, Model, Property, SetType, Type, Variable
-from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, moving, symmetric_indices
+from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, symmetric_indices
+from ..language.types import moving
 from .emit import Number, Truth
 from .layout import Layout
 from .packed import PackedEmitter

@@ -1,8 +1,9 @@
 """Sets, bags and sequences in a state, of values of any shape: each is laid out over variables that every engine knows already.
 
 A set of values of few parts is an array of Bool with a cell for each value that a member can have, a bag one of numbers; so two equal
-sets are one state, whatever was added first. A sequence is its length and an array of its items; the places behind its end hold the
-smallest value, so that equal sequences are one state too. Overflow is an error of the model: a number leaves its type.
+sets are one state, whatever was added first. A sequence is its length and an array of its items; the places after its end hold the
+smallest value, so that equal sequences are one state too. If that would be an element of a symmetric index, the places hold a Maybe of
+an item, and None after the end: no element stands out. Overflow is an error of the model: a number leaves its type.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from ..errors import ModelError
 from .expr import Expr, Whole, choose, coerce, const, element_name, number
 from .operations import all_of, any_of
 from .quantifiers import Members, Way
-from .records import Record, Shape, ite, made_of, parts_in, parts_of
+from .records import Maybe, MaybeShape, Record, Shape, ite, made_of, parts_in, parts_of
 from .shapes import codes_of, values_of
-from .types import LARGEST_SET, Bool, ContainerType, Int, SetType, Type, set_of
+from .types import LARGEST_SET, Bool, ContainerType, IndexType, Int, SetType, Type, named, set_of
 from .variables import ANY, OneOf, Variable, initial
 
 MOST_CELLS = 1 << 14
@@ -42,6 +43,17 @@ class SequenceType(ContainerType):
 
     of: Shape
     most: int
+
+    @property
+    def cell(self) -> Shape:
+        """What a place holds: an item, or a Maybe of it where the smallest item would name an element of a symmetric index."""
+        names = any(isinstance(type_, IndexType) and named(type_) for _, type_ in parts_of(self.of))
+        return Maybe(self.of) if names and not isinstance(self.of, MaybeShape) else self.of
+
+    def stored(self, value: Any) -> list[Expr]:
+        """The terms of which a place holds an item. Raises ModelError for what is no item."""
+        parts = parts_in(self.of, value)
+        return parts if self.cell is self.of else parts_in(self.cell, made_of(self.of, iter(parts)))
 
 
 @overload
@@ -175,7 +187,7 @@ def members_of(type_: ManyType, value: Any) -> dict[tuple[int, ...], int]:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The value of a sequence: its length, and what is at each place (the smallest value behind its end)."""
+    """The value of a sequence: its length, and what each place holds (after its end the smallest value)."""
 
     type: SequenceType
     length: Expr
@@ -183,24 +195,24 @@ class Items:
 
     def append(self, value: Any) -> Items:
         """With `value` at the end; an error of the model where there is no room."""
-        parts = parts_in(self.type.of, value)
+        parts = self.type.stored(value)
         placed = [self._put(self.length == k, parts, old) for k, old in enumerate(self.items)]
         return Items(self.type, self.length + 1, tuple(placed))
 
     def _put(self, here: Expr, parts: Sequence[Expr], old: Any) -> Any:
-        merged = (ite(here, new, was) for new, was in zip(parts, parts_in(self.type.of, old), strict=True))
-        return made_of(self.type.of, iter(list(merged)))
+        merged = (ite(here, new, was) for new, was in zip(parts, parts_in(self.type.cell, old), strict=True))
+        return made_of(self.type.cell, iter(list(merged)))
 
     @property
     def tail(self) -> Items:
         """Without the first; an error of the model where there is none."""
-        return Items(self.type, self.length - 1, (*self.items[1:], smallest(self.type.of)))
+        return Items(self.type, self.length - 1, (*self.items[1:], smallest(self.type.cell)))
 
     def without(self, k: Any) -> Items:
         """Without item number `k`, from 0 on; an error of the model where there is none."""
         place, tail = number(k), self.tail
         pairs = enumerate(zip(self.items, tail.items, strict=True))
-        items = (self._put(place <= at, parts_in(self.type.of, later), item) for at, (item, later) in pairs)
+        items = (self._put(place <= at, parts_in(self.type.cell, later), item) for at, (item, later) in pairs)
         return Items(self.type, choose(place < self.length, tail.length, -1), tuple(items))
 
 
@@ -208,10 +220,10 @@ def known_items(type_: SequenceType, value: Any, name: str) -> Items:
     """The value of a sequence with these items. Raises ModelError where they are too many, or none."""
     if isinstance(value, str | Mapping | Expr | OneOf) or not isinstance(value, Iterable):
         raise ModelError(f"'{value}' is no sequence", "give its items in a tuple or a list, or () for none")
-    items = [made_of(type_.of, iter(parts_in(type_.of, each))) for each in value]
+    items = [made_of(type_.cell, iter(type_.stored(each))) for each in value]
     if len(items) > type_.most:
         raise ModelError(f"sequence {name} of {len(items)} items", f"it has room for {type_.most}")
-    rest = [smallest(type_.of)] * (type_.most - len(items))
+    rest = [smallest(type_.cell)] * (type_.most - len(items))
     return Items(type_, const(len(items), Int(0, type_.most)), (*items, *rest))
 
 
@@ -246,8 +258,13 @@ class Seq(Members):
         return self.length == self.type.most
 
     def place(self, k: Any) -> Any:
-        """What lies at a place, whatever the length is."""
-        return made_of(self.type.of, iter([column[(*self.at, k)] for column in self.columns]))
+        """The item at a place; after the end it is the smallest value, or none."""
+        cell = self.cell(k)
+        return cell if self.type.cell is self.type.of else cell.get
+
+    def cell(self, k: Any) -> Any:
+        """What a place holds, whatever the length is."""
+        return made_of(self.type.cell, iter([column[(*self.at, k)] for column in self.columns]))
 
     def __getitem__(self, k: Any) -> Any:
         """The item number `k`, from 0 on; it has no value behind the end, so guard it."""
@@ -261,7 +278,7 @@ class Seq(Members):
 
     @property
     def value(self) -> Items:
-        return Items(self.type, self.length, tuple(self.place(k) for k in range(self.type.most)))
+        return Items(self.type, self.length, tuple(self.cell(k) for k in range(self.type.most)))
 
     def append(self, value: Any) -> Items:
         """The sequence with `value` at the end."""
@@ -298,7 +315,7 @@ class Seq(Members):
         becomes = self.become(value)
         yield self.length, becomes.length
         for k, item in enumerate(becomes.items):
-            yield from zip(parts_in(self.type.of, self.place(k)), parts_in(self.type.of, item), strict=True)
+            yield from zip(parts_in(self.type.cell, self.cell(k)), parts_in(self.type.cell, item), strict=True)
 
 
 def _same(shape: Shape, one: Any, other: Any) -> Expr:
@@ -344,11 +361,11 @@ def laid_out(name: str, type_: ManyType | SequenceType, axes: tuple[Type, ...], 
         return [declare(name, type_.cell, (*axes, *shape), times)]
 
     def item(number: int) -> Callable[..., Expr]:
-        return lambda *at: parts_in(type_.of, known_items(type_, starts(at), name).items[at[depth]])[number]
+        return lambda *at: parts_in(type_.cell, known_items(type_, starts(at), name).items[at[depth]])[number]
 
     long = declare(f"{name}.length", Int(0, type_.most), axes, lambda *at: known_items(type_, starts(at), name).length)
     places = (*axes, Int(0, type_.most - 1))
-    parts = enumerate(parts_of(type_.of))
+    parts = enumerate(parts_of(type_.cell))
     columns = [declare(f"{name}.{part}" if part else name, kind, places, item(number)) for number, (part, kind) in parts]
     return [long, *columns]
 

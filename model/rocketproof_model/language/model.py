@@ -27,7 +27,7 @@ from .quantifiers import Members
 from .records import MaybeShape, Record, Row, Shape, made_of, parts_in, parts_of, proper
 from .shown import Container, Shown, shown
 from .traverse import walk
-from .types import Bool, ContainerType, IndexType, SetType, Type, indexed
+from .types import Bool, ContainerType, IndexType, SetType, Type, indexed, named
 from .variables import OneOf, Table, Variable, field_in, initial, part_of_start
 
 _NOTHING: Any = object()
@@ -84,7 +84,7 @@ class Model:
             raise ModelError(f"constant {name} is declared twice", "give each constant its own name")
         if not isinstance(type_, Type):
             raise ModelError(f"constant {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe or SetOf")
-        if of := symmetry.named(type_):
+        if of := named(type_):
             raise ModelError(f"constant {name} names an element of the symmetric index {of.name}", symmetry.REMEDY)
         self.constants[name] = (type_, type_.encode(default))
         if sentence:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .containers import Many, ManyType, Seq, SequenceType
 from .expr import element_name
-from .records import MaybeShape, MaybeValue
+from .records import MaybeShape, MaybeValue, Shape
 from .shapes import codes_of, data_of, text_of
 from .types import Type
 from .variables import Variable
@@ -54,7 +54,12 @@ class Container:
         if isinstance(self.type, MaybeShape):
             return text_of(self.type, self.codes(state, at))
         opens, closes = "<>" if isinstance(self.type, SequenceType) else "{}"
-        return opens + ", ".join(text_of(self.type.of, codes) for codes in self.values(state, at)) + closes
+        return opens + ", ".join(text_of(self.member, codes) for codes in self.values(state, at)) + closes
+
+    @property
+    def member(self) -> Shape:
+        """What the variables hold of each member."""
+        return self.type.cell if isinstance(self.type, SequenceType) else self.type.of
 
     def codes(self, state: Sequence[int], at: tuple[int, ...]) -> Iterator[int]:
         """What the variables of a Maybe are."""
@@ -64,7 +69,7 @@ class Container:
         """The members as data, in the order in which they are shown; of a Maybe what it holds, or None."""
         if isinstance(self.type, MaybeShape):
             return data_of(self.type, self.codes(state, at))
-        return [data_of(self.type.of, codes) for codes in self.values(state, at)]
+        return [data_of(self.member, codes) for codes in self.values(state, at)]
 
 
 @dataclass(frozen=True, eq=False)

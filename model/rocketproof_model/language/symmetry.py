@@ -15,7 +15,7 @@ from typing import Any
 from .actions import Action, Update
 from .expr import Expr, show
 from .traverse import children, walk
-from .types import HoldingType, IndexType, MaybeType, SetType, Type, held
+from .types import IndexType, MaybeType, SetType, Type, held, moving, named
 from .variables import Variable
 
 _SETS = ("bitand", "bitor", "bitandnot")
@@ -26,19 +26,6 @@ _COMMUTATIVE = ("add", "mul", *_ONCE)
 REMEDY = "treat all elements alike, or declare the index without symmetric=True"
 
 Rename = Callable[[Type, int], int]
-
-
-def moving(type_: Type) -> tuple[IndexType, ...]:
-    """The symmetric indices whose elements, or elements of which the owners, the values of a type name."""
-    if isinstance(type_, IndexType):
-        own = (type_,) if type_.symmetric else ()
-        return own if type_.owner is None else (*own, *moving(type_.owner))
-    return moving(type_.of) if isinstance(type_, HoldingType) else ()
-
-
-def named(type_: Type) -> IndexType | None:
-    """The first of the symmetric indices whose elements the values of a type name; None if there is none."""
-    return next(iter(moving(type_)), None)
 
 
 def neighbours(index: IndexType) -> Iterator[tuple[int, int]]:

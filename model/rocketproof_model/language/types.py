@@ -260,6 +260,19 @@ def held(type_: Type) -> Type:
     return type_.of if isinstance(type_, HoldingType) else type_
 
 
+def moving(type_: Type) -> tuple[IndexType, ...]:
+    """The symmetric indices whose elements, or elements of which the owners, the values of a type name."""
+    if isinstance(type_, IndexType):
+        own = (type_,) if type_.symmetric else ()
+        return own if type_.owner is None else (*own, *moving(type_.owner))
+    return moving(type_.of) if isinstance(type_, HoldingType) else ()
+
+
+def named(type_: Type) -> IndexType | None:
+    """The first of the symmetric indices whose elements the values of a type name; None if there is none."""
+    return next(iter(moving(type_)), None)
+
+
 class ContainerType:
     """Sets, bags and sequences that are laid out over variables: a type of variables, and of a record's fields in one, not of values."""
 

@@ -60,7 +60,7 @@ class Obligations:
 
     def __init__(self, instance: Instance, claim: Property, parts: Sequence[Expr]) -> None:
         if claim.kind not in KINDS:
-            raise RocketproofError(f"a certificate for {claim.id}: it is of kind {claim.kind}; invariants prove {', '.join(KINDS)}")
+            raise RocketproofError(f"a certificate for {claim.id}: it is of kind {claim.declared}; invariants prove {', '.join(KINDS)}")
         self.instance, self.claim, self.parts = instance, claim, tuple(parts)
         slots = [(v.name_at(at), v.type) for v in instance.model.variables for at in v.elements()]
         self.width = _width(instance, [claim.formula, *parts])

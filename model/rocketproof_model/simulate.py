@@ -149,7 +149,7 @@ def estimate(
     for claim in chosen:
         if claim.kind not in KINDS:
             raise ModelError(
-                f"property {claim.id} is of kind {claim.kind}, which random walks cannot judge", f"they judge {', '.join(KINDS)}"
+                f"property {claim.id} is of kind {claim.declared}, which random walks cannot judge", f"they judge {', '.join(KINDS)}"
             )
     walks = _Walks(instance, chosen, until, seed, steps)
     reason = walks.go(runs, watch, report)

@@ -34,7 +34,7 @@ def prove(instance: Instance, claim: Property, *, limits: Limits | None = None) 
     reason. Raises ModelFault, with its path, where an error of the model is reached, and RocketproofError for other kinds of property.
     """
     if claim.kind not in KINDS:
-        raise RocketproofError(f"spacer for {claim.id}: it is of kind {claim.kind}; it decides {', '.join(KINDS)}")
+        raise RocketproofError(f"spacer for {claim.id}: it is of kind {claim.declared}; it decides {', '.join(KINDS)}")
     watch = Watch(limits or Limits())
     try:
         interpreter.initial(instance)  # raises where there is none

@@ -71,7 +71,9 @@ def bounded(
         properties = [p for p in instance.model.properties if p.kind in BOUNDED_KINDS]
     for claim in properties:
         if claim.kind not in BOUNDED_KINDS:
-            raise RocketproofError(f"bounded checking of {claim.id}: it is of kind {claim.kind}; give one of {', '.join(BOUNDED_KINDS)}")
+            raise RocketproofError(
+                f"bounded checking of {claim.id}: it is of kind {claim.declared}; give one of {', '.join(BOUNDED_KINDS)}"
+            )
     if depth < 0:
         raise RocketproofError(f"bounded checking to depth {depth}: a depth is at least 0; give the number of steps")
     watch = Watch(limits or Limits())
@@ -232,13 +234,13 @@ def induction(
 def refuse_other_kinds(claim: Property) -> None:
     """Raise RocketproofError for a claim that no induction decides."""
     if claim.kind not in ("always", "step"):
-        raise RocketproofError(f"induction for {claim.id}: it is of kind {claim.kind}; induction decides always and step")
+        raise RocketproofError(f"induction for {claim.id}: it is of kind {claim.declared}; induction decides always and step")
 
 
 def _auxiliary(instance: Instance, number: int, lemma: Expr | Property) -> Property:
     if isinstance(lemma, Property):
         if lemma.kind != "always":
-            raise RocketproofError(f"auxiliary {lemma.id}: it is of kind {lemma.kind}; give an always property or a state formula")
+            raise RocketproofError(f"auxiliary {lemma.id}: it is of kind {lemma.declared}; give an always property or a state formula")
         return lemma
     return instance.model.claim(f"lemma {number}", show(lemma), "always", lemma)
 

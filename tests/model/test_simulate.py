@@ -263,7 +263,7 @@ def test_limits_and_interrupts_leave_what_was_done():
 def test_what_walks_cannot_judge_is_refused():
     m = gambler()
     m.eventually("ends", m.variable("at")[()] == 0, "it ends at the bottom")
-    with pytest.raises(ModelError, match="ends is of kind leads_to"):
+    with pytest.raises(ModelError, match="ends is of kind eventually"):
         check(m.given(), m.properties)
     with pytest.raises(ModelError, match="at least one run"):
         estimate(m.given(), {}, runs=0, steps=1, seed=0)

@@ -223,9 +223,9 @@ def test_other_kinds_and_bad_numbers_are_refused() -> None:
     m = counter()
     later = m.eventually("stops", m.variable("n")[()] == 5, "the counter gets there")
     always = m.always("low", m.variable("n")[()] <= 5, "the counter stays low")
-    with pytest.raises(RocketproofError, match="bounded checking of stops: it is of kind leads_to"):
+    with pytest.raises(RocketproofError, match="bounded checking of stops: it is of kind eventually"):
         bounded(m.given(), [later], depth=3)
-    with pytest.raises(RocketproofError, match="induction for stops: it is of kind leads_to"):
+    with pytest.raises(RocketproofError, match="induction for stops: it is of kind eventually"):
         induction(m.given(), later)
     with pytest.raises(RocketproofError, match="k is at least 1"):
         induction(m.given(), always, k=0)

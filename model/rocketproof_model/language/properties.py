@@ -40,6 +40,13 @@ class Property:
     clock: str = ""
 
     @property
+    def declared(self) -> str:
+        """The method of a model that declares such a property."""
+        if self.kind == "leads_to" and self.formula.op == "const":
+            return "eventually"
+        return "until" if self.kind == "weak_until" else self.kind
+
+    @property
     def terms(self) -> tuple[Expr, ...]:
         """All formulas that it is made of."""
         return tuple(term for term in (self.formula, self.hold, self.goal) if term is not None)
@@ -72,6 +79,8 @@ def claimed(
 def told(claim: Property) -> str:
     """The claim's formulas in one line, as a person reads them."""
     formula, goal = show(claim.formula), "" if claim.goal is None else show(claim.goal)
+    if claim.declared == "eventually":
+        return f"{goal} again and again"
     if claim.kind == "leads_to":
         return f"{formula} leads to {goal}"
     if claim.kind in ("until", "weak_until") and claim.hold is not None:

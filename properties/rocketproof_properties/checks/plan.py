@@ -126,14 +126,14 @@ def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
     subject = source.subject()
     ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
     tasks: list[Task] = []
-    questions: list[tuple[str, str]] = []
+    questions: list[tuple[str, str, str]] = []
     for claim in subject.properties:
         if ids and claim.id not in ids:
             continue
         expected = loaded.expected.get(claim.id, "holds")
         wanted = _engines(claim.kind, request.engine) if request.engine else (("symbolic",) if claim.kind == "lemma" else ("explicit",))
         engines = tuple(e for e in wanted if e != "stateful")
-        questions.append((claim.kind, claim.id))
+        questions.append((claim.kind, claim.declared, claim.id))
         for engine in engines:
             method = method_of(claim.kind, engine, "", request.proof)
             verdict = expectation(claim.kind, engine, method, expected)
@@ -171,7 +171,7 @@ def _from_catalogue(request: Request) -> Plan:
     if scope is not None and any(c.scope == alike for c in chosen):
         chosen = [c for c in chosen if c.scope == alike]
     tasks: list[Task] = []
-    questions: list[tuple[str, str]] = []
+    questions: list[tuple[str, str, str]] = []
     unstated: dict[str, None] = {}
     unperformed: dict[str, None] = {}
     stated = None if scope is None else {claim.id for claim in specified(scope)}
@@ -194,7 +194,7 @@ def _from_catalogue(request: Request) -> Plan:
             engines = tuple(e for e in engines if e != "stateful")
             if not engines:
                 continue
-        questions.append((case.kind, case.property))
+        questions.append((case.kind, case.kind, case.property))
         for engine in engines:
             method = method_of(case.kind, engine, case.method, request.proof)
             expected = expectation(case.kind, engine, method, case.expected)
@@ -230,19 +230,22 @@ def method_of(kind: str, engine: str, method: str, proof: str | None = None) -> 
     return method if method or kind in PROVABLE else f"bounded:{DEPTH}"
 
 
-def _not_by(engine: str | None, questions: list[tuple[str, str]], never: str = "") -> list[str]:
-    """What the engine that was asked for does not decide, or some of all: a line for each kind of property. `never`: one that has none."""
-    by_kind: dict[str, dict[str, None]] = {}
-    for kind, id_ in questions:
-        by_kind.setdefault(kind, {})[id_] = None
+def _not_by(engine: str | None, questions: list[tuple[str, str, str]], never: str = "") -> list[str]:
+    """What the engine that was asked for does not decide, or some of all: a line for each kind of property.
+
+    A question is a kind, the name under which the property is declared, and its id. `never` is an engine that decides none.
+    """
+    by_kind: dict[tuple[str, str], dict[str, None]] = {}
+    for kind, name, id_ in questions:
+        by_kind.setdefault((kind, name), {})[id_] = None
     engines = () if engine is None else (engine,) if engine != ALL else tuple(e for e in ENGINES if e not in ("spark", never))
     lines = []
-    for kind, ids in by_kind.items():
+    for (kind, name), ids in by_kind.items():
         silent = [e for e in engines if kind not in APPLICABLE[e] or e == never]
         if silent:
             use = f"; use --engine {_DECIDES.get(kind, 'explicit')}" if engine != ALL else ""
             verb = "do" if len(silent) > 1 else "does"
-            lines.append(f"{_listed(silent, len(silent))} {verb} not decide {_listed(list(ids), NAMED)} ({kind}){use}")
+            lines.append(f"{_listed(silent, len(silent))} {verb} not decide {_listed(list(ids), NAMED)} ({name}){use}")
     return lines
 
 

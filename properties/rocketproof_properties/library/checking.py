@@ -125,7 +125,7 @@ def check(
         raise InputError(f"workers={workers} is not positive; give 1 or more, or leave it out")
     for claim in claims:
         if claim.kind != LEMMA and claim.kind not in APPLICABLE[engine]:
-            raise InputError(f"{engine} does not decide {claim.id} ({claim.kind}); use engine='explicit'")
+            raise InputError(f"{engine} does not decide {claim.id} ({claim.declared}); use engine='explicit'")
     budget = Budget(limits, workers or cores(), seed, symmetry=symmetry)
     found: dict[tuple[str, str], Outcome] = {}
     vacuous: set[str] = set()

@@ -51,7 +51,7 @@ export interface ModelView {
 export interface Property {
   id: string;
   sentence: string;
-  kind: "always" | "reachable" | "step" | "deadlock_free" | "leads_to" | "eventually_always" | "until" | "weak_until" | "within" | "lemma";
+  kind: "always" | "reachable" | "step" | "deadlock_free" | "leads_to" | "eventually" | "eventually_always" | "until" | "within" | "lemma";
   formula: string;
   goal: string | null;
 }

@@ -91,10 +91,10 @@ def _action(action: Action, indices: Indices) -> dict[str, Any]:
 
 def property_view(claim: Property) -> dict[str, Any]:
     """A property in words and as a formula."""
-    formula, goal = (
-        (show(claim.formula), None if claim.goal is None else show(claim.goal)) if claim.kind == "leads_to" else (told(claim), None)
-    )
-    return {"id": claim.id, "sentence": claim.sentence, "kind": claim.kind, "formula": formula, "goal": goal}
+    formula, goal = told(claim), None
+    if claim.declared == "leads_to" and claim.goal is not None:
+        formula, goal = show(claim.formula), show(claim.goal)
+    return {"id": claim.id, "sentence": claim.sentence, "kind": claim.declared, "formula": formula, "goal": goal}
 
 
 __all__ = ["Indices", "model_view", "property_view"]

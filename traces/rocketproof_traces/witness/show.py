@@ -121,7 +121,7 @@ def story(witness: Witness) -> Story:
     """Everything that `render` and the picture show."""
     views = steps(witness)
     claim = witness.property
-    title = f"{claim.id} ({claim.kind.replace('_', ' ')})"
+    title = f"{claim.id} ({claim.declared.replace('_', ' ')})"
     lanes = tuple(lanes_of(witness, views))
     return Story(
         title, claim.sentence, lanes, tuple(views), _loop(witness), _end(witness, views), witness.note, tuple(_names(witness, views))

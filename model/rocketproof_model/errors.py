@@ -6,8 +6,13 @@ the innermost frame that is not part of this package.
 
 from __future__ import annotations
 
+import ast
+import itertools
+import linecache
 import os
 import sys
+from collections.abc import Iterator
+from types import FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _LANGUAGE = (_HERE, os.path.join(_HERE, "language"))
@@ -41,13 +46,110 @@ class LimitReached(RocketproofError):
 
 def caller() -> str:
     """Return `file:line` of the innermost frame outside the modelling language (the specification counts as a caller)."""
-    depth = 1
-    while True:
-        try:
-            frame = sys._getframe(depth)
-        except ValueError:
-            return "<unknown>"
+    frame = _outside()
+    return "<unknown>" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _outside() -> FrameType | None:
+    """The innermost frame outside the modelling language."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
         name = frame.f_code.co_filename
         if os.path.dirname(os.path.abspath(name)) not in _LANGUAGE and not name.startswith("<"):
-            return f"{name}:{frame.f_lineno}"
-        depth += 1
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def instead() -> str:
+    """What to write in place of Python's words where the caller's expression asks a term for its truth value."""
+    return next(filter(None, map(_instead_of, _expressions())), "use & | ~ and ite(), not and, or, not, if")
+
+
+def parentheses() -> str:
+    """The caller's comparison with parentheses where they are missing, as in `x == 1 & y == 2`; "" where they are not."""
+    return next(filter(None, map(_in_parentheses, _expressions())), "")
+
+
+def _expressions() -> Iterator[ast.expr]:
+    """What the caller is evaluating: the innermost expression, and those around it. Nothing where the source is not known."""
+    frame = _outside()
+    if frame is None:
+        return
+    first, last, left, right = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    if first is None or last is None or left is None or right is None:
+        return
+    try:
+        tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename)))
+    except SyntaxError:
+        return
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr)
+        and (node.lineno, node.col_offset) <= (first, left)
+        and (node.end_lineno or 0, node.end_col_offset or 0) >= (last, right)
+    ]
+    yield from reversed(around)  # `walk` comes to the outer ones first
+
+
+_FUNCTIONS = {
+    "all": "write forall(Broker, lambda b: ...), or all_of(...) for a list of conditions",
+    "any": "write exists(Broker, lambda b: ...), or any_of(...) for a list of conditions",
+    "min": "write minimum(x, y)",
+    "max": "write maximum(x, y)",
+}
+
+
+def _instead_of(node: ast.expr) -> str:
+    """What says in a model what this expression says in Python; "" for others."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _FUNCTIONS.get(node.func.id, "")
+    if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+        return f"write any_of({ast.unparse(node.left)} == each for each in {ast.unparse(node.comparators[0])})"
+    if regrouped := _in_parentheses(node):
+        return f"write {regrouped}"
+    if isinstance(node, ast.Compare) and len(node.ops) > 1:
+        sides = [node.left, *node.comparators]
+        parts = [ast.Compare(sides[k], [op], [sides[k + 1]]) for k, op in enumerate(node.ops)]
+        return "write two comparisons: " + " & ".join(f"({ast.unparse(part)})" for part in parts)
+    if isinstance(node, ast.BoolOp):
+        sign = " & " if isinstance(node.op, ast.And) else " | "
+        return "write " + sign.join(f"({ast.unparse(value)})" for value in node.values)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return f"write ~({ast.unparse(node.operand)})"
+    if isinstance(node, ast.IfExp):
+        return f"write ite({ast.unparse(node.test)}, {ast.unparse(node.body)}, {ast.unparse(node.orelse)})"
+    return ""
+
+
+def _in_parentheses(node: ast.expr) -> str:
+    """The comparison as it was meant, if & or | joins values in it that belong to two comparisons; "" otherwise."""
+    if not isinstance(node, ast.Compare):
+        return ""
+    parts: list[str] = []
+    left: ast.expr | None = None
+    sides = [node.left, *node.comparators]
+    for number, side in enumerate(sides):
+        operands = _joined(side)
+        if len(operands) == 1 and 0 < number < len(sides) - 1:
+            return ""  # a chain of comparisons
+        for at, (sign, operand) in enumerate(operands):
+            if at == 0 and left is not None:
+                text = f"({ast.unparse(ast.Compare(left, [node.ops[number - 1]], [operand]))})"
+            else:
+                text = f"({ast.unparse(operand)})" if isinstance(operand, ast.Compare) else ast.unparse(operand)
+            last = at == len(operands) - 1
+            left = operand if last else None
+            if not last or number == len(sides) - 1:
+                parts += [sign, text]
+            elif at:
+                parts.append(sign)
+    return "" if len(parts) < 3 else " ".join(filter(None, parts))
+
+
+def _joined(side: ast.expr) -> list[tuple[str, ast.expr]]:
+    """What & and | join, each operand after its sign; the first has none."""
+    if not isinstance(side, ast.BinOp) or not isinstance(side.op, ast.BitAnd | ast.BitOr):
+        return [("", side)]
+    return [*_joined(side.left), ("&" if isinstance(side.op, ast.BitAnd) else "|", side.right)]

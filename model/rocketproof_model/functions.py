@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 from .errors import EvaluationError
-from .interpreter import Scope, State, slot_of
+from .interpreter import Scope, State, beyond, nothing, slot_of
 from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, children, fold32, held, java_rem, show, walk
 from .language.actions import TRUE
 
@@ -138,14 +138,14 @@ def _rem(x: int, y: int) -> int:
 
 def _get(x: int, text: str) -> int:
     if x == 0:
-        raise EvaluationError(f"{text} is None where its element is asked")
+        raise EvaluationError(text)
     return x
 
 
 def _index(k: int, lo: int, hi: int, text: str) -> int:
     if lo <= k <= hi:
         return k
-    raise EvaluationError(f"{text}: index {k} is outside {lo}..{hi}")
+    raise EvaluationError(text.replace("index ?", f"index {k}", 1))
 
 
 def _outside(code: int, text: str) -> NoReturn:
@@ -311,19 +311,19 @@ class _Writer:
         if e.op == "some":
             return _less(parts[0], held(e.type).lo - 1)
         if e.op == "get":
-            return _less(f"get({parts[0]}, {self._text(show(e.args[0]))})", 1 - held(e.args[0].type).lo)
+            return _less(f"get({parts[0]}, {self._text(nothing(e.args[0]))})", 1 - held(e.args[0].type).lo)
         raise EvaluationError(f"{show(e)} has no meaning in a function")
 
     def _slot(self, ref: Expr, lines: list[str]) -> _Written:
         variable: Variable = ref.args[0]
         first, texts, step = variable.first, [], variable.size
-        for k, axis in zip(ref.args[1:], variable.over, strict=True):
+        for number, (k, axis) in enumerate(zip(ref.args[1:], variable.over, strict=True)):
             step //= axis.size
             written = self._term(k, lines)
             if written.value is not None and axis.lo <= written.value <= axis.hi:
                 first += step * (written.value - axis.lo)
                 continue
-            text = written.text if _within(k, axis) else f"index({written.text}, {axis.lo}, {axis.hi}, {self._text(show(ref))})"
+            text = written.text if _within(k, axis) else f"index({written.text}, {axis.lo}, {axis.hi}, {self._text(beyond(ref, number))})"
             first -= step * axis.lo
             texts.append(text if step == 1 else f"{step} * {text}")
         if not texts:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import EvaluationError, ModelError
-from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, fold32, held, java_rem, show, walk
+from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, element_name, fold32, held, java_rem, show, walk
 
 State = tuple[int, ...]
 
@@ -83,11 +83,20 @@ def _operation(e: Expr, scope: Scope) -> int:
         return fold32(x)
     if op == "get":
         if x == 0:
-            raise EvaluationError(f"{show(a[0])} is None where its element is asked")
+            raise EvaluationError(nothing(a[0]))
         return x - 1 + held(a[0].type).lo
     if op == "has":
         return x >> evaluate(a[1], scope) - held(a[0].type).lo & 1
     return _BINARY[op](x, evaluate(a[1], scope))
+
+
+def nothing(maybe: Expr) -> str:
+    """The error of a Maybe that is asked for its element and has none."""
+    if maybe.op == "const":
+        return f"a number is no value of {held(maybe.type)} where it is put in a {maybe.type}; guard it"
+    if maybe.op == "ite" and maybe.args[1].op == "some" and maybe.args[2].op == "const":
+        return f"an item is asked where there is none; guard it with {show(maybe.args[0])}"
+    return f"{show(maybe)} is None where its element is asked"
 
 
 def slot_of(ref: Expr, scope: Scope) -> int:
@@ -96,13 +105,26 @@ def slot_of(ref: Expr, scope: Scope) -> int:
         return ref.slot
     variable: Variable = ref.args[0]
     at = tuple(evaluate(i, scope) for i in ref.args[1:])
-    for k, axis in zip(at, variable.over, strict=True):
+    for number, (k, axis) in enumerate(zip(at, variable.over, strict=True)):
         if not axis.lo <= k <= axis.hi:
-            raise EvaluationError(f"{show(ref)}: index {k} is outside {axis}")
+            raise EvaluationError(beyond(ref, number).replace("index ?", f"index {k}", 1))
     slot = variable.slot(at)
     if all(i.op == "const" for i in ref.args[1:]):
         ref.slot = slot
     return slot
+
+
+def beyond(ref: Expr, number: int) -> str:
+    """The error of a reference whose index of this number is out of range: `index ?`, or for a sequence which item is missing."""
+    variable, *at = ref.args
+    index, axis = at[number], variable.over[number]
+    if index.op == "ite" and index.args[0].op == "lt" and index.args[0].args[0] is index.args[1]:
+        length = index.args[0].args[1]
+        base, dot, _ = length.args[0].name.rpartition(".length") if length.op == "ref" else ("", "", "")
+        if dot and (variable.name == base or variable.name.startswith(f"{base}.")):
+            name = element_name(base, [show(i) for i in at[:number]])
+            return f"{name}[{show(index.args[1])}] is asked where {name} has no such item; guard it with {show(index.args[0])}"
+    return f"{show(ref)}: index ? is outside {axis}"
 
 
 MOST_INITIAL = 2**22
@@ -132,7 +154,8 @@ def initials(instance: Instance) -> Iterator[State]:
         if fits and len(state) == len(ways):
             found += 1
             if found > MOST_INITIAL:
-                raise ModelError(f"model {model.name} has more than {MOST_INITIAL:,} initial states", "let a first action choose")
+                words = f"model {model.name} has more than {MOST_INITIAL:,} initial states"
+                raise ModelError(words, "let a first action choose", model.variables[0].place)
             yield tuple(state)
         elif fits:
             trying.append(iter(ways[len(state)]))
@@ -147,7 +170,13 @@ def initials(instance: Instance) -> Iterator[State]:
         seen = Scope(state, {}, instance.constants)
         fits = all(evaluate(condition, seen) for condition in asked[len(state)])
     if not found:
-        raise ModelError(f"model {model.name} has no initial state", "relax what m.initially(...) asks for")
+        asked_for = " and ".join(map(show, model.starts))
+        place = next((model.start_places[e] for e in model.starts if e in model.start_places), model.variables[0].place)
+        raise ModelError(
+            f"model {model.name} has no initial state: the variables' init= allows none in which {asked_for}",
+            "relax what m.initially(...) asks for, or let more variables start with one_of(...) or init=ANY",
+            place,
+        )
 
 
 def first_codes(instance: Instance) -> list[list[int]]:
@@ -180,6 +209,18 @@ def _fit(variable: Variable, code: int, what: str) -> int:
     return code
 
 
+def _unfit(instance: Instance, variable: Variable, code: int, what: str) -> None:
+    """Raise EvaluationError for a code that an action gives a variable and that is none of its type."""
+    for container in instance.model.containers:
+        if variable is container.variables[0] and variable.name == f"{container.name}.length":
+            if code < 0:
+                words = f"{container.name} loses an item by {what} where it has none; guard it with ~{container.name}.is_empty"
+            else:
+                words = f"{container.name} gets {code} items by {what} and has room for {variable.type.hi}; guard its length"
+            raise EvaluationError(words)
+    _fit(variable, code, what)
+
+
 def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Guard | None:
     """The first guard that refuses this action instance, or None if it is enabled."""
     scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
@@ -199,7 +240,7 @@ def effect(instance: Instance, state: State, action: Action, args: Sequence[int]
         code = evaluate(update.assigned, scope)
         variable = update.target.args[0]
         if not variable.type.lo <= code <= variable.type.hi:
-            _fit(variable, code, action.label(args))
+            _unfit(instance, variable, code, action.label(args))
         slot = slot_of(update.target, scope)
         first, earlier = written.setdefault(slot, (code, update))
         if first != code:

@@ -37,14 +37,17 @@ from rocketproof_model import (
     all_of,
     count,
     exists,
+    first,
     forall,
     free,
+    full,
     implies,
     ite,
     java_abs,
     maximum,
     minimum,
     one_of,
+    only,
     owner,
     rem,
     single,
@@ -53,12 +56,12 @@ from rocketproof_model import (
     wrap32,
 )
 from rocketproof_model.interpreter import holds, initials
-from rocketproof_model.language import Body, MaybeValue, Seq, Variable, coerce, const, rewrite
+from rocketproof_model.language import Body, HoldingType, MaybeType, MaybeValue, Seq, Variable, coerce, const, rewrite
 from rocketproof_model.language.actions import same_place
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.records import parts_in
 from rocketproof_model.language.shapes import codes_of
-from rocketproof_model.language.types import set_of
+from rocketproof_model.language.types import held, named, set_of
 
 MOST_STATES = 250
 _EXTREMES = (2**31 - 1, -(2**31), 2**31, 65537, -65536, 2**40)
@@ -242,6 +245,8 @@ class Maker:
         if kind == 9:
             of = self.held()
             x, y = self.set_(set_of(of), depth - 1), self.element(of, depth - 1)
+            if self.often(1, 3):
+                return self.pick((x.size <= 1, x.is_empty, x == full(of), x.size == self.draw(st.integers(0, 3))))
             return x <= x.including(y) if self.often(1, 8) else x.has(y)
         if kind == 10:
             m = self.maybe(Maybe(self.held()), depth - 1)
@@ -274,10 +279,21 @@ class Maker:
         one = self.value_of(shape, depth - 1)
         if isinstance(of, Seq):
             at = of.length > 0
+            if self.often(1, 2):
+                return self.made_of_sequences(of, one, self.value_of(shape, 0))
             first = of.has(one) if isinstance(shape, Record) else (of.head == one) if self.faulty else at & (of.head == one)
             return self.pick((of.has(one), of.is_empty, of.is_full, first, of == of.tail.append(one) if self.faulty else of == (one,)[:0]))
         holes = forall(of, lambda *_: self.parameters[0] == self.parameters[0]) if self.parameters else of.is_empty
         return self.pick((of.has(one), of.size <= 1, of.has(one), of <= of, of == (), of.times(one) == 1, holes))
+
+    def made_of_sequences(self, of: Any, one: Any, two: Any) -> Expr:
+        """A question about a slice, a concatenation or a choice of sequences, which has a value."""
+        k = minimum(maximum(self.number(0), 0), 3)
+        pair = (one, two)
+        made = self.pick((of[1:], of[:k], of[k:], of + pair, of + of, of[1:] + pair[1:], of.append(one).append(two)[1:3]))
+        made = ite(self.atom(), made, self.pick((of, (one,), made.append(two)))) if self.often(1, 2) else made
+        asked = (made.has(one), made.length <= k, made == of, made.is_empty, made.is_empty | (made.head == two))
+        return self.pick((*asked, exists(made, lambda *_: self.parameters[0] == self.parameters[0])) if self.parameters else asked)
 
     def value_of(self, shape: Any, depth: int) -> Any:
         """A value of a type or a record of few values."""
@@ -363,11 +379,16 @@ class Maker:
         return m.get if self.faulty else ite(m.is_some, m.get, const(self.draw(st.integers(0, of.hi)), of))
 
     def maybe(self, type_: Any, depth: int) -> Expr:
-        kind = self.draw(st.integers(0, 4)) if depth > 0 else 0
+        kind = self.draw(st.integers(0, 5)) if depth > 0 else 0
         if kind <= 2:
             return self.leaf(type_, depth)
         if kind == 3:
             return ite(self.boolean(depth - 1), self.maybe(type_, depth - 1), self.maybe(type_, depth - 1))
+        if kind == 4 and not isinstance(type_.of, HoldingType):
+            chosen = only if named(type_.of) or self.often(1, 2) else first
+            if self.often(1, 2):
+                return chosen(self.set_(set_of(type_.of), depth - 1))
+            return chosen(type_.of, self.body(type_.of, lambda: self.boolean(depth - 1)))
         return coerce(self.element(type_.of, depth - 1), type_)
 
     def choice(self, type_: Type, depth: int) -> Expr:
@@ -549,10 +570,13 @@ class Maker:
             return
         one, two = self.value_of(of.shape, 1), self.value_of(of.shape, 0)
         if isinstance(of, Seq):
+            pair = (one, two)
             if self.faulty:
-                a.set(of, self.pick((of.tail, of.append(one), of.tail.append(one))))
+                a.set(of, self.pick((of.tail, of.append(one), of.tail.append(one), of + pair[:1], (of + of)[1:])))
             elif self.often(1, 3):
                 a.set(of, (), when=self.atom())
+            elif self.often(1, 3):
+                a.set(of, self.pick(((of + pair)[:2], of[1:] + pair[1:], ite(self.atom(), of[:1], (one,)), pair)))
             else:
                 a.set(of, *self.pick(((of.append(one), ~of.is_full), (of.tail, ~of.is_empty), (of.tail.append(one), ~of.is_empty))))
             return
@@ -595,11 +619,14 @@ class Maker:
                 at.append(index)
                 needed += conditions
             target = variable[tuple(at)]
+            counts = isinstance(variable.type, MaybeType) and type(variable.type.of) is Type
+            if counts:  # one more, where that fits
+                needed += [target.is_some] if self.faulty else [target.is_some, target.get < variable.type.of.hi]
             if not self.faulty:
                 needed += [~(when & same_place(target, other)) for other, when in made]
             when = all_of([*needed, self.boolean(1)])
             if when.op != "const":
-                a.set(target, self.assigned(target), when=when)
+                a.set(target, target.get + 1 if counts else self.assigned(target), when=when)
                 made.append((target, when))
 
     def risky(self, axis: Type) -> tuple[Expr, list[Expr]]:
@@ -634,6 +661,9 @@ class Maker:
             ats = ats[:1]
         for at in ats:
             target = variable[at]
+            if variable.type.sort == "set" and self.often(1, 4):
+                a.set(target, self.body(held(variable.type), lambda: self.boolean(1)))
+                continue
             a.set(target, self.assigned(target), **({"when": self.boolean(1)} if self.often(1, 4) else {}))
 
     def begin(self, model: Model) -> None:

@@ -30,12 +30,15 @@ from rocketproof_model import (
     Record,
     SeqOf,
     SetOf,
+    first,
     forall,
+    full,
     ite,
     language,
     liveness,
     observing,
     one_of,
+    only,
     search,
     tla,
 )
@@ -222,6 +225,35 @@ def queues() -> Instance:
     return m.given()
 
 
+def pieces() -> Instance:
+    """Slices, concatenations and choices of sequences, sets that a function gives, chosen elements, and a number in a Maybe."""
+    m = Model("pieces")
+    P = m.index("P", 2)
+    q, p = m.var("q", SeqOf(Bool, 2), init=()), m.var("p", SeqOf(Bool, 2), init=(True,))
+    s, n = m.var("s", SetOf(P), init=()), m.var("n", Maybe(Int(0, 2)), init=0)
+    k, one = m.var("k", Int(0, 2), init=0), m.var("one", Maybe(P), init=None)
+
+    @m.action(b=Bool)
+    def mix(a: Any, b: Any) -> None:
+        """Both sequences change."""
+        a.set(q, (q + p)[k:][:2])
+        a.set(p, ite(b, p[:k], q[1:]) + (b,), when=(k < 2) & (q.length < 2) & (p.length < 2))  # noqa: RUF005
+        a.set(s, lambda i: s.has(i) == (q.length > i), when=b)
+        a.set(one, ite(b, only(s), first(P, lambda i: ~s.has(i))))
+
+    @m.action()
+    def count(a: Any) -> None:
+        """The numbers change."""
+        a.guard("few", (s.size < 2) | s.is_empty | (s == full(P)), "always")
+        a.set(k, k + 1, when=k < 2)
+        a.set(k, 0, when=k == 2)
+        a.set(n, n.get + 1, when=n.is_some & (n.get < 2))
+        a.set(n, None, when=n == 2)
+
+    m.always("short", q.length <= 2, "true")
+    return m.given()
+
+
 def perhaps() -> Instance:
     """Maybes of several parts, one of them a Maybe, in a variable, a sequence and a parameter."""
     m = Model("perhaps")
@@ -249,7 +281,7 @@ def perhaps() -> Instance:
     return m.given()
 
 
-@pytest.mark.parametrize("make", [odd, perhaps, guarded, queues])
+@pytest.mark.parametrize("make", [odd, perhaps, guarded, queues, pieces])
 def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
     made = make()
     found = search.explore(made, [], symmetry=False)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from nonempty import nonempty
 from rocketproof_model import (
     BagOf,
     Bool,
@@ -23,11 +26,16 @@ from rocketproof_model import (
     SetOf,
     count,
     exists,
+    first,
     forall,
+    full,
+    minimum,
+    only,
     search,
+    symbolic,
 )
-from rocketproof_model.interpreter import State, effect, holds, initial, labelled, readable, refusing, successors
-from rocketproof_model.language import show
+from rocketproof_model.interpreter import Scope, State, effect, evaluate, holds, initial, labelled, readable, refusing, successors
+from rocketproof_model.language import const, ite, show
 from rocketproof_model.language.reading import read
 
 SHAPE = (Enum("x", "y"), Int(-1, 1))
@@ -156,7 +164,14 @@ def step(instance: Instance, state: State, label: str) -> State:
     return next(s.state for s in successors(instance, state) if s.label == label)
 
 
-@pytest.mark.parametrize("wrong", ["append", "tail", "head"])
+MISFITS = {
+    "append": r"q gets 2 items by act\(\) and has room for 1; guard its length",
+    "tail": r"q loses an item by act\(\) where it has none; guard it with ~q.is_empty",
+    "head": r"q\[0\] is asked where q has no such item; guard it with \(0 < q.length\)",
+}
+
+
+@pytest.mark.parametrize("wrong", MISFITS)
 def test_what_does_not_fit_is_an_error_of_the_model(wrong: str) -> None:
     m = Model("overflow")
     q = m.var("q", SeqOf(Int(0, 1), 1), init=(1,) if wrong == "append" else ())
@@ -170,7 +185,7 @@ def test_what_does_not_fit_is_an_error_of_the_model(wrong: str) -> None:
         else:
             a.set(q, q.append(0) if wrong == "append" else q.tail)
 
-    with pytest.raises(EvaluationError, match=r"q\.length|q\["):
+    with pytest.raises(EvaluationError, match=MISFITS[wrong]):
         search.explore(m.given(), [])
     with pytest.raises(EvaluationError):
         effect(m.given(), initial(m.given()), m.actions[0], ())
@@ -253,3 +268,92 @@ def test_a_cell_is_read_by_its_member() -> None:
     m = of_pairs("bag")
     cell = next(v for v in m.variables if v.name == "held")[("y", -1)]
     assert read("held[y, -1] == 2", m) is (cell == 2)
+
+
+# -- sequences made of sequences ------------------------------------------------------------------------------------------------
+
+
+def test_slices_concatenations_and_choices_are_those_of_lists() -> None:
+    m = Model("lists")
+    q, p = m.var("q", SeqOf(Int(0, 2), 3), init=()), m.var("p", SeqOf(Int(0, 2), 2), init=())
+    i, j = m.var("i", Int(0, 4), init=0), m.var("j", Int(0, 4), init=0)
+    made: dict[str, tuple[Any, Callable[[list[int], list[int], int, int], list[int]]]] = {
+        "from": (q[i:], lambda q, p, i, j: q[i:]),
+        "up to": (q[:j], lambda q, p, i, j: q[:j]),
+        "between": (q[i:j], lambda q, p, i, j: q[i:j]),
+        "known": (q[1:2], lambda q, p, i, j: q[1:2]),
+        "both": (q + p, lambda q, p, i, j: q + p),
+        "known first": ([1] + q, lambda q, p, i, j: [1, *q]),  # noqa: RUF005
+        "known last": (p + (2, 0), lambda q, p, i, j: [*p, 2, 0]),  # noqa: RUF005
+        "either": (ite(i < j, q[1:], p), lambda q, p, i, j: q[1:] if i < j else p),
+        "some or none": (ite(i < j, p, ()), lambda q, p, i, j: p if i < j else []),
+        "appended": (q.append(minimum(i, 2)).append(1)[2:], lambda q, p, i, j: [*q, min(i, 2), 1][2:]),
+    }
+    lists = [[*items] for n in range(4) for items in itertools.product(range(3), repeat=n)]
+    rng = random.Random(5)
+    for _ in range(300):
+        ql, pl, at, to = rng.choice(lists), rng.choice([each for each in lists if len(each) < 3]), rng.randint(0, 4), rng.randint(0, 4)
+        state = (len(ql), *ql, *[0] * (3 - len(ql)), len(pl), *pl, *[0] * (2 - len(pl)), at, to)
+        for name, (term, expected) in nonempty(made.items()):
+            items = expected(ql, pl, at, to)
+            scope = Scope(state, {}, {})
+            assert evaluate(term.length, scope) == len(items), name
+            assert [evaluate(term[k], scope) for k in range(len(items))] == items, name
+            assert all(evaluate(term.has(v), scope) == (v in items) for v in range(3)), name
+            with pytest.raises(EvaluationError):
+                evaluate(term.item(const(len(items), Int(len(items), len(items)))), scope)
+
+
+# -- small sets, which are values ------------------------------------------------------------------------------------------------
+
+
+def test_small_sets_are_asked_and_made_as_in_python() -> None:
+    m = Model("sets")
+    P = m.index("P", 3)
+    s, t = m.var("s", SetOf(P), init=()), m.var("t", SetOf(Int(-1, 1)), init=())
+    asked: dict[str, tuple[Any, Callable[[set[int], set[int]], Any]]] = {
+        "size": (s.size + t.size, lambda s, t: len(s) + len(t)),
+        "is_empty": (s.is_empty & ~t.is_empty, lambda s, t: not s and bool(t)),
+        "full": ((s == full(P)) | (full(Int(-1, 1)) <= t), lambda s, t: len(s) == 3 or len(t) == 3),
+        "only": (only(s), lambda s, t: min(s) + 1 if len(s) == 1 else 0),
+        "only of some": (only(t, lambda k: k >= 0), lambda s, t: min(t - {-1}) + 2 if len(t - {-1}) == 1 else 0),
+        "only one that": (only(P, lambda i: ~s.has(i)), lambda s, t: min({0, 1, 2} - s) + 1 if len(s) == 2 else 0),
+        "first": (first(t), lambda s, t: min(t) + 2 if t else 0),
+        "first of some": (first(s, lambda i: i > 0), lambda s, t: min(s - {0}) + 1 if s - {0} else 0),
+        "first one that": (first(P, lambda i: ~s.has(i)), lambda s, t: min({0, 1, 2} - s) + 1 if len(s) < 3 else 0),
+    }
+
+    @m.action()
+    def act(a: Any) -> None:
+        """Both sets become others."""
+        a.set(s, lambda i: t.has(i - 1))
+        a.set(t, lambda k: ~s.has(k + 1))
+
+    subsets = [{k for k in range(3) if bits >> k & 1} for bits in range(8)]
+    for one, other in nonempty(itertools.product(subsets, [{k - 1 for k in each} for each in subsets])):
+        state = s.type.encode(one), t.type.encode(other)
+        for name, (term, expected) in nonempty(asked.items()):
+            assert evaluate(term, Scope(state, {}, {})) == expected(one, other), name
+        turned = {k + 1 for k in other}, {k - 1 for k in range(3) if k not in one}
+        assert effect(m.given(), state, m.actions[0], ()) == (s.type.encode(turned[0]), t.type.encode(turned[1]))
+
+
+@pytest.mark.parametrize("guarded", ["guard", "when"])
+def test_number_in_a_maybe_is_bounded_by_its_guard(guarded: str) -> None:
+    m = Model("acks")
+    written, acked = m.var("written", Int(0, 3), init=0), m.var("acked", Maybe(Int(0, 3)), init=None)
+
+    @m.action()
+    def write(a: Any) -> None:
+        """One more is written."""
+        more = written < 3
+        if guarded == "guard":
+            a.guard("room", more, "there is room")
+        a.set(written, written + 1, **({} if guarded == "guard" else {"when": more}))
+        a.set(acked, written + 1, **({} if guarded == "guard" else {"when": more}))
+
+    claim = m.always("acked", (acked == None) | (acked == written), "what is written is acknowledged")  # noqa: E711
+    instance = m.given()
+    assert search.explore(instance).states == 4
+    assert symbolic.bounded(instance, [claim], depth=5)[0].verdict != "violated"
+    assert symbolic.induction(instance, claim).verdict == "holds"

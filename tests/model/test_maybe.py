@@ -231,7 +231,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "a Maybe as a condition": (lambda m, v: v & True, "no meaning in a model"),
     "a Maybe tested by Python": (lambda m, v: 1 if v else 0, "has no truth value"),
     "a number that may not fit": (
-        lambda m, v: v == Vote(term=m.var("n", Int(0, 9), init=0), sure=True, why=None),
+        lambda m, v: v == Vote(term=m.var("n", Int(8, 9), init=8), sure=True, why=None),
         "may be no element of Int",
     ),
     "a Maybe of nothing": (lambda m, v: Maybe(()), "is no type"),

@@ -28,11 +28,13 @@ from rocketproof_model import (
     any_of,
     count,
     exists,
+    first,
     forall,
     ite,
     liveness,
     maximum,
     minimum,
+    only,
     owner,
     rem,
     single,
@@ -70,6 +72,9 @@ def workers(size: int = 3) -> tuple[Model, Any, Any, Any]:
         (lambda w, done, lock: done[w.size - 1] < 2, "is about single elements of Worker"),
         (lambda w, done, lock: lock == maximum(done[0], done[1]), "takes a number for an element of Worker"),
         (lambda w, done, lock: const(0, SetOf(w)).including(done[0]) == (), "takes a number for an element of Worker"),
+        (lambda w, done, lock: only(w, lambda i: (done[i] == 2) & (i != 0)) == lock, "is about single elements of Worker"),
+        (lambda w, done, lock: ite(lock == 0, done[0], ite(lock == 1, done[1], 0)) == 0, "is about single elements of Worker"),
+        (lambda w, done, lock: ite(done[0] == 0, lock == 0, ite(done[1] == 0, lock == 1, lock == 2)), "is about single elements of Worker"),
     ],
 )
 def test_a_property_that_tells_elements_apart_is_refused(formula: Callable[..., Any], words: str) -> None:
@@ -91,6 +96,8 @@ def test_a_property_that_tells_elements_apart_is_refused(formula: Callable[..., 
         lambda w, done, lock: maximum(maximum(done[2], done[1]), done[0]) == 2,
         lambda w, done, lock: lock.is_some & (done[lock.get] == 1),
         lambda w, done, lock: (done[1] == done[0]) & (done[2] == done[1]) & (done[0] == done[2]),
+        lambda w, done, lock: only(w, lambda i: done[i] == 2) == lock,
+        lambda w, done, lock: forall(w, lambda j: only(w, lambda i: done[i] == done[j]) == lock),  # a constant for i == j
     ],
 )
 def test_a_property_that_treats_them_alike_is_taken(formula: Callable[..., Any]) -> None:
@@ -472,6 +479,38 @@ def test_an_error_of_the_model_has_a_path_of_the_model() -> None:
         state = effect(path.instance, state, m.named(move.action), move.args)
         assert state == after_it
     assert len(path.moves) == 2
+
+
+def test_element_is_chosen_where_no_order_is_needed() -> None:
+    """A leader is elected if one server stands for election, and else by a parameter: the reduction keeps working."""
+    m = Model("election")
+    server = m.index("Server", 3, symmetric=True)
+    stands, leader = m.var("stands", SetOf(server), init=()), m.var("leader", Maybe(server), init=None)
+
+    @m.action(s=server)
+    def stand(a: Any, s: Any) -> None:
+        """A server stands for election."""
+        a.set(stands, stands.including(s))
+
+    @m.action()
+    def elect(a: Any) -> None:
+        """The only candidate is elected."""
+        a.set(leader, only(stands))
+
+    @m.action(s=stands)
+    def vote(a: Any, s: Any) -> None:
+        """One of several candidates is elected."""
+        a.set(leader, s)
+        a.set(stands, lambda other: stands.has(other) & (other == s))
+
+    m.always("candidate", leader.is_none | stands.has(leader.get), "the leader stood for election")
+    instance = m.given()
+    reduced, whole = explore(instance), explore(instance, symmetry=False)
+    assert reduced.symmetric == ("Server",) and reduced.states < whole.states == reduced.represented()
+    assert [o.verdict for o in reduced.outcomes] == [o.verdict for o in whole.outcomes] == ["holds"]
+    with pytest.raises(ModelError, match="the elements of a symmetric index have no order") as refused:
+        first(server, stands.has)
+    assert "write only(...)" in refused.value.remedy
 
 
 def test_sequences_of_symmetric_elements_are_reduced() -> None:

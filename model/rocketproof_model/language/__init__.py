@@ -10,6 +10,7 @@ from .observers import LASTING, OBSERVED, Observer, observed
 from .operations import (
     all_of,
     any_of,
+    full,
     implies,
     java_abs,
     maximum,
@@ -21,7 +22,7 @@ from .operations import (
     wrap32,
 )
 from .properties import Kind, Property, told
-from .quantifiers import count, exists, forall, total
+from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .shown import Container, Shown
 from .traverse import children, generalise, rewrite, walk
@@ -81,9 +82,11 @@ __all__ = [
     "count",
     "element_name",
     "exists",
+    "first",
     "fold32",
     "forall",
     "free",
+    "full",
     "generalise",
     "held",
     "history",
@@ -97,6 +100,7 @@ __all__ = [
     "minimum",
     "observed",
     "one_of",
+    "only",
     "owner",
     "rem",
     "rewrite",

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .containers import Many
-from .expr import Expr, coerce, const
-from .operations import all_of, any_of
+from .containers import Items, Many
+from .expr import Expr, Whole, coerce, const
+from .operations import all_of, any_of, set_where
 from .quantifiers import Members
 from .records import MaybeValue, Row, ite, parts_in
-from .types import Bool, IndexType, Int, MaybeType, Type
+from .types import Bool, IndexType, Int, MaybeType, SetType, Type
 from .variables import Variable, moved
 
 Fairness = Literal["weak", "strong"]
@@ -207,13 +207,15 @@ class Body:
             for part, becomes in zip(target.parts, parts_in(target.shape, value), strict=True):
                 self.set(part, becomes, when)
             return
-        if isinstance(target, Members):
+        if isinstance(target, Members) and not isinstance(target, Items):
             for part, becomes in target.parts(value):
                 self.set(part, becomes, when)
             return
         if not isinstance(target, Expr) or target.op != "ref":
             raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
         type_ = target.args[0].type
+        if isinstance(type_, SetType) and callable(value) and not isinstance(value, Expr | Whole):
+            value = set_where(type_, value)
         condition, assigned = coerce(when, Bool), coerce(value, type_)
         new = ite(condition, assigned, target)
         if new.type.sort == "int" and (new.type.hi < type_.lo or new.type.lo > type_.hi):

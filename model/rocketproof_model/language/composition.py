@@ -43,6 +43,7 @@ def include(model: Model, other: Model, prefix: str, share: Mapping[str, str] | 
             held = tuple(to[v] for v in container.variables)
             model.containers.append(replace(container, name=f"{prefix}_{container.name}", variables=held))
     model.starts += [here(condition) for condition in other.starts]
+    model.start_places |= {here(condition): place for condition, place in other.start_places.items()}
     for action in other.actions:
         model.actions.append(replace(moved_action(action, to), name=_free(model, f"{prefix}_{action.name}")))
     for claim in other.properties:

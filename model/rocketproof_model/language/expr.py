@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..errors import ModelError
+from ..errors import ModelError, instead, parentheses
 from .numbers import BINARY
 from .types import Bool, EnumType, IndexType, Int, MaybeType, SetType, Type
 
@@ -41,11 +41,20 @@ _ELEMENT = re.compile(r"[^\s()\[\]{},:='\"]([^()\[\]{},:='\"\n\r\t]*[^\s()\[\]{}
 """What an element of an index may be called, so that labels such as `send(p=producer 0)` and `config[broker-a, orders]` can be read."""
 
 
-def _refuses(remedy: str | None = None) -> Any:
+def refuses(remedy: str | None = None, problem: str = "'{}' is used in a way that has no meaning in a model") -> Any:
+    """A method that raises ModelError; `{}` in the problem stands for the object."""
+
     def refuse(self: Any, *others: Any) -> Any:
-        raise ModelError(f"'{self}' is used in a way that has no meaning in a model", remedy or self._remedy)
+        raise ModelError(problem.format(self), remedy or self._remedy)
 
     return refuse
+
+
+def unknown(self: Any, name: str) -> Any:
+    """`__getattr__` of what a model is made of: names that Python itself looks up are left to it."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise ModelError(f"'{self}' has no {name}", self._remedy)
 
 
 class Compared:
@@ -71,11 +80,11 @@ class Whole:
     __slots__ = ()
     __hash__ = object.__hash__
     _remedy = "to read an element, index an array or a record over indices: name[i]"
-    __eq__ = _refuses()
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuses()
-    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __mod__ = __truediv__ = __floordiv__ = __iter__ = __len__ = _refuses()
-    __contains__ = _refuses()
-    __setitem__ = _refuses("assign with a.set(name[i], value) inside an action")
+    __eq__ = refuses()
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuses()
+    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __mod__ = __truediv__ = __floordiv__ = __iter__ = __len__ = refuses()
+    __contains__ = refuses()
+    __setitem__ = refuses("assign with a.set(name[i], value) inside an action")
 
 
 class Choice(Compared, Whole):
@@ -95,7 +104,7 @@ class Choice(Compared, Whole):
     def same_as(self, other: Any) -> Expr:
         return equal(self, other)
 
-    __bool__ = __getitem__ = __call__ = _refuses()
+    __bool__ = __getitem__ = __call__ = refuses()
 
     def __repr__(self) -> str:
         return f"({self.then!r} if {self.test} else {self.otherwise!r})"
@@ -108,6 +117,7 @@ class Expr(Compared):
     op: str
     args: tuple[Any, ...]
     type: Type
+    _remedy = "a set has has, including, excluding, size and is_empty; a Maybe has is_none, is_some and get"
     slot: int  # of a reference with constant indices, once it was asked for; -1 otherwise
 
     def __new__(cls, op: str, args: tuple[Any, ...], type_: Type) -> Expr:
@@ -123,7 +133,7 @@ class Expr(Compared):
         return (Expr, (self.op, self.args, self.type))
 
     def __bool__(self) -> bool:
-        raise ModelError(f"'{self}' has no truth value while the model is built", "use & | ~ and ite(), not and, or, not, if")
+        raise ModelError(f"'{self}' has no truth value while the model is built", instead())
 
     def __repr__(self) -> str:
         return show(self)
@@ -210,17 +220,39 @@ class Expr(Compared):
             raise ModelError(f"'{self}' is {self.type}, not a set", "including() and excluding() change a SetOf(...)")
         return singleton(of_type(element, self.type.of), self.type)
 
-    __mod__ = __rmod__ = _refuses("write rem(x, y), Java's remainder with the sign of x")
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _refuses("there is +, -, * and rem(x, y)")
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuses("multiply, or use rem(x, y)")
-    __xor__ = __rxor__ = _refuses("of Bools write p != q; of numbers and sets (x | y) - (x & y)")
-    __abs__ = _refuses("write java_abs(x), which has Java's trap, or maximum(x, -x)")
-    __iter__ = _refuses("iterate over the index: for i in Broker: ... s.has(i)")
-    __len__ = _refuses("count(Broker, lambda i: s.has(i)) is the size of a set")
-    __contains__ = _refuses("write s.has(i)")
-    __getitem__ = _refuses("only a variable declared with over= can be indexed")
-    __int__ = __index__ = __float__ = _refuses("a term has no value while the model is built")
-    __call__ = _refuses("leave out the parentheses: is_none, is_some and get are attributes")
+    __mod__ = __rmod__ = refuses("write rem(x, y), Java's remainder with the sign of x")
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = refuses("there is +, -, * and rem(x, y)")
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = refuses("multiply, or use rem(x, y)")
+    __xor__ = __rxor__ = refuses("of Bools write p != q; of numbers and sets (x | y) - (x & y)")
+    __abs__ = refuses("write java_abs(x), which has Java's trap, or maximum(x, -x)")
+    __iter__ = refuses(
+        "write forall(s, lambda i: ...) or a loop over the index: for i in Broker: ... s.has(i)",
+        "a loop over '{}' needs its value while the model is built",
+    )
+    __len__ = refuses("write s.size, the number of members of a set", "len() of '{}', which has no value while the model is built")
+    __contains__ = refuses("write s.has(i)", "'in' asks whether '{}' has a member, which is a term")
+    __getitem__ = refuses("only a variable declared with over= can be indexed")
+    __int__ = __index__ = __float__ = refuses("a term has no value while the model is built")
+    __call__ = refuses("leave out the parentheses: is_none, is_some and get are attributes")
+
+    @property
+    def size(self) -> Expr:
+        """How many members a set has."""
+        return sum((choose(self.has(const(k, of)), 1, 0) for of in [self._members("size")] for k in of.codes()), start=number(0))
+
+    @property
+    def is_empty(self) -> Expr:
+        """Whether a set has no member."""
+        self._members("is_empty")
+        return self == ()
+
+    def _members(self, asked: str) -> Type:
+        if not isinstance(self.type, SetType):
+            raise ModelError(f"{asked} of '{self}', which is {self.type}", f"{asked} asks a SetOf(...)")
+        return self.type.of
+
+    def __getattr__(self, name: str) -> Any:
+        return unknown(self, name)
 
     @property
     def is_none(self) -> Expr:
@@ -283,6 +315,8 @@ def coerce(value: Any, type_: Type) -> Expr:
     """Make a term of `type_`: readable constants are encoded, an element becomes a Maybe; other sorts are refused."""
     if isinstance(value, Choice):
         return value.of(type_)
+    if isinstance(value, Type):
+        raise ModelError(f"the type {value} stands where a value of {type_} is needed", "full(Broker) is the set of all brokers")
     if not isinstance(value, Expr):
         return const(type_.encode(value), type_)
     have = value.type
@@ -298,8 +332,14 @@ def coerce(value: Any, type_: Type) -> Expr:
 
 
 def some(value: Any, type_: MaybeType) -> Expr:
-    """The Maybe that holds a value of what it is of."""
-    held = of_type(value, type_.of)
+    """The Maybe that holds a value of what it is of; a number that may be out of range has no value where it is."""
+    of = type_.of
+    if isinstance(value, Expr) and type(of) is Type and value.type.sort == "int" and not isinstance(value.type, IndexType):
+        if value.op != "const" and value.type.lo <= of.hi and value.type.hi >= of.lo and (value.type.lo < of.lo or value.type.hi > of.hi):
+            inside = [value >= of.lo] * (value.type.lo < of.lo) + [value <= of.hi] * (value.type.hi > of.hi)
+            held = Expr("ite", (inside[0] if len(inside) == 1 else inside[0] & inside[1], value, const(0, type_).get), of)
+            return Expr("some", (held,), type_)
+    held = of_type(value, of)
     return const(held.args[0] - type_.of.lo + 1, type_) if held.op == "const" else Expr("some", (held,), type_)
 
 
@@ -326,7 +366,10 @@ def number(value: Any) -> Expr:
     if isinstance(value, int):
         return const(value, Int(value, value))
     if value.type.sort != "int":
-        raise ModelError(f"'{value}' is {value.type}, not a number", "arithmetic needs Int or index terms")
+        words = "count(Broker, lambda i: ...) counts where a condition holds, ite(c, 1, 0) makes a number of one"
+        raise ModelError(
+            f"'{value}' is {value.type}, not a number", words if value.type.sort == "bool" else "arithmetic needs Int or index terms"
+        )
     return value
 
 
@@ -380,6 +423,10 @@ def of_sets(op: str, left: Any, right: Any) -> Expr:
 
 def logical(logic: str, bits: str, left: Any, right: Any) -> Expr:
     sort = left.type.sort if isinstance(left, Expr) else right.type.sort
+    kinds = {value.type.sort if isinstance(value, Expr) else "bool" if isinstance(value, bool) else "int" for value in (left, right)}
+    if (len(kinds) > 1 or isinstance(left, str) or isinstance(right, str) or sort == "enum") and (meant := parentheses()):
+        sign = "&" if logic == "and" else "|"
+        raise ModelError(f"'{left}' {sign} '{right}' joins values, not conditions: {sign} binds more tightly than ==", f"write {meant}")
     if sort == "set":
         return of_sets(bits, left, right)
     if sort == "int":

@@ -38,8 +38,8 @@ class Model:
     """A model under construction and, once its functions have run, complete: nothing needs to be closed.
 
     `former` gives the present name of a variable by the one that it had before: files of that time are still read. `sentences` say what a
-    constant is. `starts` are what holds in all initial states. `parts` are who acts, in the order of their lanes: indices and names;
-    `roles` gives the part that acts for an actor.
+    constant is. `starts` are what holds in all initial states, and `start_places` the lines that declare them.
+    `parts` are who acts, in the order of their lanes: indices and names; `roles` gives the part that acts for an actor.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Model:
     roles: dict[str, str] = field(default_factory=dict)
     containers: list[Container] = field(default_factory=list)
     starts: list[Expr] = field(default_factory=list)
+    start_places: dict[Expr, str] = field(default_factory=dict)
 
     def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False, of: IndexType | None = None) -> Index:
         """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`.
@@ -219,6 +220,7 @@ class Model:
         if told := symmetry.asymmetry(term):
             raise ModelError(f"the condition on initial states: {told}", symmetry.REMEDY)
         self.starts.append(term)
+        self.start_places.setdefault(term, caller())
 
     def action(
         self,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..errors import ModelError
 from .expr import Expr, arithmetic, bitwise, choose, coerce, const, number, of_type, singleton
 from .numbers import fold32
-from .types import JAVA_INT, LARGEST_SET, Bool, IndexType, Type, set_of
+from .types import JAVA_INT, LARGEST_SET, Bool, IndexType, SetType, Type, set_of
 
 
 def rem(dividend: Any, divisor: Any) -> Expr:
@@ -63,6 +65,21 @@ def single(element: Any) -> Expr:
     if not isinstance(element, Expr) or element.type.size > LARGEST_SET:
         raise ModelError(f"'{element}' is not an element of an index", "single() takes an element; a set of numbers has s.including(x)")
     return singleton(of_type(element, element.type), set_of(element.type))
+
+
+def full(of: Type) -> Expr:
+    """The set of all values of a type: `full(Broker)`."""
+    if not isinstance(of, Type):
+        raise ModelError(f"full() of '{of}'", "give an index or another type of at most 32 values: full(Broker)")
+    type_ = set_of(of)
+    return const(type_.hi, type_)
+
+
+def set_where(type_: SetType, member: Callable[[Expr], Any]) -> Expr:
+    """The set of the values of which a function says that they are members."""
+    bits = ((const(code, type_.of), const(1 << code - type_.of.lo, type_)) for code in type_.of.codes())
+    parts: Iterator[Expr] = (choose(member(value), alone, const(0, type_)) for value, alone in bits)
+    return functools.reduce(operator.or_, parts)
 
 
 def owner(element: Any) -> Expr:

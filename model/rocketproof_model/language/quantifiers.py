@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Compared, Expr, Whole, choose, const, number
-from .operations import all_of, any_of, implies
+from .expr import Compared, Expr, Whole, choose, const, number, some, unknown
+from .operations import all_of, any_of, full, implies, set_where
 from .records import MaybeShape, Record, Shape
 from .shapes import constants_of, values_of
-from .types import Bool, Type, held
+from .types import LARGEST_SET, Bool, MaybeType, SetType, Type, held, maybe_of, named, set_of
 
 LARGEST_RANGE = 1 << 16
 """Choices that a quantifier may unfold into."""
@@ -24,6 +24,9 @@ class Members(Compared, Whole):
     """Something with members that a quantifier can range over, and an action choose from."""
 
     __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return unknown(self, name)
 
     @property
     @abstractmethod
@@ -94,3 +97,43 @@ def total(over: Any, body: Callable[..., Any]) -> Expr:
 def count(over: Any, body: Callable[..., Any]) -> Expr:
     """For how many elements `body` holds."""
     return total(over, lambda *chosen: choose(body(*chosen), 1, 0))
+
+
+def first(over: Any, body: Callable[[Expr], Any] | None = None) -> Expr:
+    """Return a Maybe of the first element of a type, an index or a small set for which `body` holds, in the order of the type.
+
+    It is None if there is no such element. Raises ModelError for a symmetric index, whose elements have no order.
+    """
+    of = _chosen_from("first", over)
+    if index := named(of):
+        remedy = "write only(...), the element if there is exactly one, or choose by a parameter of the action"
+        raise ModelError(f"first() of {index.name}: the elements of a symmetric index have no order", remedy)
+    found = const(0, maybe_of(of))
+    for condition, (element,) in reversed([*ways(over)]):
+        found = choose(condition if body is None else condition & body(element), some(element, maybe_of(of)), found)
+    return found
+
+
+def only(over: Any, body: Callable[[Expr], Any] | None = None) -> Expr:
+    """Return a Maybe of the element of a type, an index or a small set for which `body` holds, if it is exactly one.
+
+    It is None if there is no such element, or more than one. The index may be symmetric. The type has at most 32 values.
+    """
+    of = _chosen_from("only", over)
+    if of.size > LARGEST_SET:
+        raise ModelError(f"only() of {of}, which has {of.size} values", f"use a type of at most {LARGEST_SET} values, or first(...)")
+    them = full(of) if body is None else set_where(set_of(of), body)
+    if isinstance(over, Expr):
+        them = over if body is None else over & them
+    found = const(0, maybe_of(of))
+    for code in reversed(of.codes()):
+        found = choose(them == const(1 << code - of.lo, them.type), const(code - of.lo + 1, maybe_of(of)), found)
+    return found
+
+
+def _chosen_from(what: str, over: Any) -> Type:
+    """The type of what `first` and `only` choose."""
+    of = over.type.of if isinstance(over, Expr) and isinstance(over.type, SetType) else over
+    if not isinstance(of, Type) or isinstance(of, MaybeType):
+        raise ModelError(f"{what}() of {over}", f"give an index, a type or a set of at most 32 values: {what}(Broker, lambda b: ...)")
+    return of

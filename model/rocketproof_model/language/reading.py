@@ -237,9 +237,10 @@ class _Reader:
             raise self.wrong(node, f"{self.text(node.value)} has no field {attr!r}", f"its fields are {', '.join(base)}")
         if isinstance(base, Row):
             return getattr(base, attr)
-        if isinstance(base, Expr) and attr in ("is_none", "is_some", "get"):
+        if isinstance(base, Expr) and attr in ("is_none", "is_some", "get", "size", "is_empty"):
             return getattr(base, attr)
-        raise self.wrong(node, f"{self.text(node.value)} has no field {attr!r}", "a Maybe has is_none, is_some and get")
+        remedy = "a Maybe has is_none, is_some and get, a set has size and is_empty"
+        raise self.wrong(node, f"{self.text(node.value)} has no field {attr!r}", remedy)
 
     # Operators
 

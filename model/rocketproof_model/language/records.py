@@ -6,6 +6,7 @@ index, and what a None is asked for has no value in any engine, without an opera
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
@@ -254,9 +255,22 @@ def _parts_in_maybe(shape: MaybeShape, value: Any) -> list[Expr]:
     return [some(part, type_) for part, type_ in zip(parts_in(shape.of, value), types, strict=True)]
 
 
+class Merged:
+    """Something of several parts of which `ite` chooses: a sequence."""
+
+    @abstractmethod
+    def merged(self, condition: Any, then: Any, otherwise: Any) -> Any:
+        """`then` where the condition holds, else `otherwise`, of which this is one."""
+
+
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where the condition holds, else `otherwise`; terms, constants, rows of one record, Maybes of one, or one of these and None."""
+    """`then` where the condition holds, else `otherwise`.
+
+    Both are terms, constants, rows of one record, Maybes of one, sequences of one type, or one of these and None.
+    """
     for arm in (then, otherwise):
+        if isinstance(arm, Merged):
+            return arm.merged(condition, then, otherwise)
         if isinstance(arm, MaybeValue):
             return made_of(arm.shape, iter(parts_in(arm.shape, Choice(coerce(condition, Bool), then, otherwise))))
     if isinstance(then, Row) and isinstance(otherwise, Row):

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .actions import Action, Update
-from .expr import Expr, show
+from .expr import Expr, const, show
+from .numbers import BINARY
 from .traverse import children, walk
 from .types import IndexType, MaybeType, SetType, Type, held, moving, named
 from .variables import Variable
@@ -193,6 +194,9 @@ class _Forms:
             if e.op in ("ref", "after", "has"):
                 first = of(e.args[0]) if e.op == "has" else e.args[0]
                 return (e.op, first, *(place(at, axis) for at, axis in _subscripts(e)))
+            if e.op == "ite" and (cases := _cases(e)):
+                compared, ways, rest = cases
+                return ("cases", of(compared), *sorted((of(each), of(value)) for each, value in ways), of(rest))
             op, operands = _operation(e)
             if op == "add":
                 terms = list(_flat(op, operands))
@@ -202,7 +206,7 @@ class _Forms:
                     return others[0]
                 return (op, fixed, *others) if others else ("const", fixed, None)
             if op in _COMMUTATIVE:
-                numbers = map(of, _flat(op, operands))
+                numbers = map(of, _joined(op, _flat(op, operands)))
                 return (op, *sorted(set(numbers) if op in _ONCE else numbers))
             numbers = map(of, operands)
             return (op, *(sorted(numbers) if op == "eq" else numbers))
@@ -213,6 +217,22 @@ class _Forms:
         return self.numbers.setdefault(form, len(self.numbers))
 
 
+def _cases(e: Expr) -> tuple[Expr, list[tuple[Expr, Expr]], Expr] | None:
+    """A chain of choices by what one term equals, as the term, the constants with their values, and the rest; None for other choices.
+
+    The constants differ, so that at most one case applies, whatever the order of the cases.
+    """
+    compared: Expr | None = None
+    ways: dict[Expr, Expr] = {}
+    while e.op == "ite" and e.args[0].op == "eq":
+        term, constant = e.args[0].args if e.args[0].args[1].op == "const" else reversed(e.args[0].args)
+        alike = compared is None or (term is compared and constant.type == next(iter(ways)).type)
+        if constant.op != "const" or not alike or constant in ways:
+            break
+        compared, ways[constant], e = term, e.args[1], e.args[2]
+    return None if compared is None else (compared, list(ways.items()), e)
+
+
 def _operation(e: Expr) -> tuple[str, tuple[Expr, ...]]:
     """The operation and its operands, with minimum and maximum told from other choices."""
     if e.op == "ite" and e.args[0].op == "lt":
@@ -221,6 +241,18 @@ def _operation(e: Expr) -> tuple[str, tuple[Expr, ...]]:
             if all(x is y for x, y in zip(compared, arms, strict=True)):
                 return name, compared
     return e.op, children(e)
+
+
+def _joined(op: str, operands: Iterable[Expr]) -> Iterator[Expr]:
+    """The operands, with the constants of a union or an intersection as one: their order decides which of them are joined already."""
+    fixed: Expr | None = None
+    for e in operands:
+        if op not in _SETS or e.op != "const":
+            yield e
+        else:
+            fixed = e if fixed is None else const(BINARY[op](fixed.args[0], e.args[0]), e.type)
+    if fixed is not None:
+        yield fixed
 
 
 def _flat(op: str, operands: Iterable[Expr]) -> Iterator[Expr]:

@@ -14,8 +14,9 @@ from .errors import EvaluationError
 from .formulas.solver import EnginesDisagree, Solver
 from .interpreter import State
 from .language import Expr, Instance, Property, show
-from .obligations import BEGINS, SOUND, WAITS, Case, Obligation, Obligations, z3
+from .obligations import BEGINS, SOUND, WAITS, Case, Obligation, Obligations
 from .result import Limits, Move, Watch
+from .smt import z3
 
 INVARIANT = "; invariant: "
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from . import certificate
 from .formulas.relation import Relation, code_of
 from .formulas.solver import Solver
-from .formulas.values import Value, z3
+from .formulas.values import Value
 from .language import Expr, Instance, Property, walk
 from .result import Watch
+from .smt import z3
 
 FEW = 3
 """Terms that a reader can take in as they are; to look for fewer can take long where numbers are wide."""

@@ -1,28 +1,124 @@
-"""Work that must not be left half done: what Ctrl-C, or another signal, asks for waits until it is over."""
+"""Whether this process was interrupted by Ctrl-C or SIGTERM, and blocks that an interrupt must not split."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+SLICE = 0.05
+"""Seconds after which a wait in a thread looks at the flag: a signal wakes only the main thread."""
+_interrupted = False  # no threading.Event: a handler that interrupts the thread holding its lock would wait for ever
+_watched = False
+_cancels: list[Callable[[], object]] = []
+_heard = False
+_dropped: Callable[[], object] | None = None
+
+
+class Interrupted(KeyboardInterrupt):
+    """The exception that a signal raises. Python frees it without a call of `heard` where a callback, a finalizer or a C library dropped
+    it; `on_drop` then hears of that."""
+
+    def __del__(self) -> None:
+        if not _heard and _dropped is not None:
+            _dropped()
+
+
+def on_drop(raise_again: Callable[[], object]) -> None:
+    """Register what raises a dropped interrupt again."""
+    global _dropped
+    _dropped = raise_again
+
+
+def heard() -> None:
+    """Declare that the caller caught the interrupt and ends its work. Every handler that does not raise it again calls this first."""
+    global _heard
+    _heard = True
+
+
+def watch() -> None:
+    """Declare that a thread of this process calls `cancel` as soon as a signal arrives, also while the main thread is inside C code."""
+    global _watched
+    _watched = True
+
+
+def cancelled_by(cancel: Callable[[], object]) -> bool:
+    """Register what ends a library's work in C. Return False, and do nothing, where no thread would call it."""
+    if _watched:
+        _cancels.append(cancel)
+    return _watched
+
+
+def cancel() -> None:
+    """End what libraries compute in C. Not for a handler, which may run inside a library's callback."""
+    for registered in _cancels:
+        registered()
+
+
+def note() -> None:
+    """Remember that this process was interrupted: it begins no further work."""
+    global _interrupted
+    _interrupted = True
+
+
+def came() -> bool:
+    """Return whether this process was interrupted, whatever became of the exception."""
+    return _interrupted
+
+
+def stop_if_interrupted() -> None:
+    """Raise KeyboardInterrupt if this process was interrupted: Python and libraries may have dropped the exception."""
+    if _interrupted:
+        raise KeyboardInterrupt
+
+
+def stop_thread_if_interrupted() -> None:
+    """Raise KeyboardInterrupt in any thread but the main one, which a signal interrupts itself, and which then has to tidy up."""
+    if _interrupted and threading.current_thread() is not threading.main_thread():
+        raise KeyboardInterrupt
+
+
+def pause(seconds: float) -> None:
+    """Sleep. Raises KeyboardInterrupt soon after this process was interrupted, in threads too."""
+    if threading.current_thread() is threading.main_thread():
+        time.sleep(seconds)
+        return
+    end = time.monotonic() + seconds
+    while True:
+        stop_thread_if_interrupted()
+        left = end - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(left, SLICE))
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Raise KeyboardInterrupt where a library makes another exception of it."""
+    try:
+        yield
+    except Exception:
+        stop_if_interrupted()
+        raise
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Handlers of signals run behind the block instead of inside it. Only the main thread runs handlers; in others this does nothing."""
+    """Run handlers of signals after the block instead of inside it. Only the main thread runs handlers; in others this does nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: dict[int, FrameType | None] = {}
+    arrived: dict[int, FrameType | None] = {}
     handlers = {int(number): handler for number in signal.valid_signals() if callable(handler := signal.getsignal(number))}
     try:
         for number in handlers:
-            signal.signal(number, came.__setitem__)
+            signal.signal(number, arrived.__setitem__)
         yield
     finally:
         for number in handlers:
             signal.signal(number, handlers[number])
-    for signaled, frame in came.items():
+    for signaled, frame in arrived.items():
         handlers[signaled](signaled, frame)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import interpreter
+from . import interpreter, interrupts
 from .errors import EvaluationError, LimitReached
 from .formulas.relation import code_of
 from .formulas.solver import EnginesDisagree, Solver
@@ -34,6 +34,7 @@ def prove(target: Instance | Model, lemma: Property, *, limits: Limits | None = 
     except LimitReached as stop:
         reason = stop.reason
     except KeyboardInterrupt:
+        interrupts.heard()
         reason = INTERRUPTED
     return Outcome(lemma, "symbolic", "unknown", reason, seconds=watch.seconds)
 

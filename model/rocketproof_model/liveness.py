@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from . import interrupts
 from .errors import EvaluationError, LimitReached
 from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes
 from .explicit.exploration import Exploration
@@ -129,6 +130,7 @@ def check(
         except MemoryError:
             reason = MEMORY
         except KeyboardInterrupt:
+            interrupts.heard()
             reason = INTERRUPTED
     rest = claims[len(outcomes) :]
     size: dict[str, Any] = {"states": found.states, "transitions": found.transitions, "depth": found.depth}

@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import z3 as _z3
-
 from . import interpreter
 from .errors import RocketproofError
 from .language import Action, Expr, Instance, Property, Type, Variable, held, walk
 from .result import Move
+from .smt import z3
 
-z3: Any = _z3
 _Term = Any
 
 KINDS = ("always", "reachable", "step", "deadlock_free")

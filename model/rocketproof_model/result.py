@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from . import interrupts
 from .interpreter import State
 from .language import Instance, Property
 
@@ -162,7 +163,8 @@ Report = Callable[[Progress], None]
 
 
 class Watch:
-    """Seconds since it was made, and whether a limit of time has passed."""
+    """Seconds since it was made, and whether a limit of time has passed. Asked for its limit, it raises KeyboardInterrupt in a process that
+    was interrupted: engines ask it before each piece of their work."""
 
     def __init__(self, limits: Limits) -> None:
         self.start = time.monotonic()
@@ -174,8 +176,10 @@ class Watch:
 
     @property
     def expired(self) -> bool:
+        interrupts.stop_if_interrupted()
         return self.limits.seconds is not None and self.seconds > self.limits.seconds
 
     @property
     def left(self) -> float | None:
+        interrupts.stop_if_interrupted()
         return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)

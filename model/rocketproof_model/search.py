@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from . import interrupts
 from .checkpoint import Checkpoint, Record
 from .errors import RocketproofError
 from .explicit import loops
@@ -113,6 +114,7 @@ def _ended(instance: Instance, task: Task, search: _Search | External, compile_s
     try:
         witnesses = account.witnesses(search.predecessors)
     except KeyboardInterrupt:
+        interrupts.heard()
         task.reason, witnesses = INTERRUPTED, {}
         search.keep()
     found, seconds = search.found(), task.watch.seconds
@@ -178,6 +180,7 @@ class _Search:
         try:
             self._levels()
         except KeyboardInterrupt:
+            interrupts.heard()
             self.task.reason = INTERRUPTED
             self.crew.halt()
             self._merge(len(self.sizes))

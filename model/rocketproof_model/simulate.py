@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from . import interrupts
 from .errors import EvaluationError, ModelError
 from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
@@ -217,6 +218,7 @@ class _Walks:
                     walked = int(sum(part.sum() for part in self.length))
                     report(Progress("simulate", self.steps, walked, runs - self.done, watch.seconds))
         except KeyboardInterrupt:
+            interrupts.heard()
             return INTERRUPTED
         return ""
 

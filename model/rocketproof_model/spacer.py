@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import certificate, interpreter
+from . import certificate, interpreter, interrupts
 from .errors import LimitReached, RocketproofError
 from .faults import fault_at_end
 from .formulas.bits import Bits
 from .formulas.relation import Relation
 from .formulas.solver import EnginesDisagree
-from .formulas.values import Value, conjunction, formula, z3
+from .formulas.values import Value, conjunction, formula
 from .inductive import Step
 from .interpreter import State
 from .language import Expr, Instance, Property
 from .obligations import KINDS
 from .result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Verdict, Watch, Witness
+from .smt import z3
 
 PROOF = "spacer"
 
@@ -42,6 +43,7 @@ def prove(instance: Instance, claim: Property, *, limits: Limits | None = None) 
     except LimitReached as stop:
         reason = stop.reason
     except KeyboardInterrupt:
+        interrupts.heard()
         reason = INTERRUPTED
     return Outcome(claim, "symbolic", "unknown", reason, seconds=watch.seconds)
 

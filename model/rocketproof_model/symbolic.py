@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import interpreter
+from . import interpreter, interrupts
 from .errors import EvaluationError, LimitReached, RocketproofError
 from .faults import fault_at_end
 from .formulas.relation import Relation, code_of
 from .formulas.solver import EnginesDisagree, Solver
-from .formulas.values import Value, conjunction, negation, z3
+from .formulas.values import Value, conjunction, negation
 from .interpreter import State
 from .language import Expr, Instance, Property, show
 from .result import BOUND, INTERRUPTED, MODEL_ERROR, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
+from .smt import z3
 
 BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
 
@@ -84,6 +85,7 @@ def bounded(
     except LimitReached as stop:
         reason = stop.reason
     except KeyboardInterrupt:
+        interrupts.heard()
         reason = INTERRUPTED
     return [search.outcome(claim, reason) for claim in properties]
 
@@ -227,6 +229,7 @@ def induction(
     except LimitReached as stop:
         reason = stop.reason
     except KeyboardInterrupt:
+        interrupts.heard()
         reason = INTERRUPTED
     return Outcome(claim, "symbolic", "unknown", reason, seconds=watch.seconds)
 

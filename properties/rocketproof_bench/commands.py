@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple, Protocol
 
 from cyclopts import App
 
+from rocketproof_model import interrupts
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli.common import Count, Gibibytes, Json, Many, Profile, Seconds, write
 from rocketproof_properties.exitcode import DIFFERS, OK, STOPPED
@@ -44,6 +45,7 @@ def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Pat
     try:
         measure(tell=tell, into=rows)
     except KeyboardInterrupt:
+        interrupts.heard()
         code = STOPPED
         tell("stopped by Ctrl-C; what was measured follows")
     if rows:

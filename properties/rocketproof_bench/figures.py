@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rocketproof_model import RocketproofError
+from rocketproof_properties.deployments.children import completed
 
 Bench = dict[str, Any]
 """One row: a figure, or None, under each key of its benchmark."""
@@ -43,7 +44,7 @@ def child(command: Sequence[str], text: str = "", places: Mapping[str, str] | No
     fails."""
     path = os.pathsep.join(place for place in sys.path if place and Path(place).is_dir())
     env = {**os.environ, "PYTHONPATH": path, **(places or {})}
-    done = subprocess.run(command, input=text, env=env, capture_output=True, text=True, check=False)
+    done = completed(command, text=text, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise RocketproofError(f"measuring with {' '.join(command)} failed: {last}; run it by hand to see why")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import RocketproofError
+from rocketproof_properties.deployments.children import started
 
 from .figures import Bench
 
@@ -74,7 +75,7 @@ def spend(command: Sequence[str], folder: Path, places: Mapping[str, str] | None
     before, start = _children(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as output:
         env = {**os.environ, **(places or {})}
-        with subprocess.Popen(command, cwd=folder, env=env, stdout=output, stderr=subprocess.STDOUT, text=True) as process:
+        with started(command, cwd=folder, env=env, stdout=output, stderr=subprocess.STDOUT) as process:
             if hasattr(os, "wait4"):
                 _, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)

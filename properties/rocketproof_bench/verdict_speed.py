@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rocketproof_properties.deployments.children import completed
 from rocketproof_traces import history
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, event_line, header_line
@@ -94,7 +95,7 @@ def _built(folder: Path) -> Path:
         shutil.copytree(MODELS / "porcupine", source)
     except OSError:
         raise PeerError("its source is not installed; run this in a checkout of the project") from None
-    done = subprocess.run(["go", "build", "-o", "peer", "."], cwd=source, capture_output=True, text=True, check=False)
+    done = completed(["go", "build", "-o", "peer", "."], cwd=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         raise PeerError(f"it does not build ({(done.stderr.strip().splitlines() or ['no word'])[-1]})")
     return source / "peer"

@@ -19,7 +19,8 @@ from cyclopts import App
 
 from nonempty import nonempty
 from rocketproof_bench.fabricate import Plan, fabricate
-from rocketproof_properties.cli import STREAMS, app, run
+from rocketproof_properties.cli import run
+from rocketproof_properties.cli.program import STREAMS, app
 
 MODEL = """
 from rocketproof_model import Int, Model

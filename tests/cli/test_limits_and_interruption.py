@@ -15,7 +15,7 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_properties import interruption
+from rocketproof_model import interrupts
 from rocketproof_properties.checks.decide import Work
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
@@ -150,7 +150,7 @@ def test_a_library_that_makes_another_exception_of_ctrl_c_costs_nothing(
     def broken(*_: object) -> None:
         raise ImportError("the library could not be loaded")
 
-    monkeypatch.setattr(interruption, "came", lambda: came)
+    monkeypatch.setattr(interrupts, "came", lambda: came)
     monkeypatch.setattr(Work, "symbolic", broken)
     Path("small.py").write_text(SMALL)
     done = rocketproof("check", "small.py", "--engine", "symbolic", "--workers", "1", "--json", "out.json")
@@ -218,8 +218,7 @@ def test_an_interrupt_in_a_finalizer_is_not_lost(number: str, dropped: str) -> N
     code = f"""
 import signal, threading
 from rocketproof_properties import interruption
-signal.signal(signal.{number}, interruption.interrupt)
-interruption.keep(signal.{number})
+interruption.hear(signal.{number})
 class Held:
     def __del__(self):
         {"signal.raise_signal(signal." + number + ")" if dropped == "interrupt" else "raise ValueError"}

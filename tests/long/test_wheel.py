@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from counter import COUNTER
-from rocketproof_properties.cli import app
+from rocketproof_properties.cli.program import app
 from rocketproof_properties.documents import SECTIONS
 
 HOUSE = Path(__file__).resolve().parents[2]

@@ -8,16 +8,20 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol, TypeVar
+from multiprocessing import connection
+from typing import Final, Protocol, TypeVar
 
 from .errors import TraceError
 
 A = TypeVar("A")
 B = TypeVar("B")
+TIDY: Final = 0.5
+"""Seconds that a pool's processes have to end after they were told to."""
 
 
 class Spread(Protocol):
@@ -39,7 +43,8 @@ def on_processes(workers: int) -> Spread:
 
 def on_threads(workers: int) -> Spread:
     """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
-    one worker, are done in this thread. Where this one stops early, what the others have begun is done to its end first."""
+    one worker, are done in this thread. Where this one stops early, what the others have begun is done first, to its end or to where the
+    function looks for an interrupt."""
     return _over(_threads, workers)
 
 
@@ -65,13 +70,21 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 @contextmanager
 def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that leave Ctrl-C to this one. Where this one stops early they end their tasks at once, and tidy up."""
+    """A pool of processes that leave Ctrl-C to this one. Where this one stops early they end their tasks at once, and tidy up. Those that
+    have not ended `TIDY` seconds later, because they still load modules or are inside C code, are killed."""
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _listen)
     try:
         yield pool
     except BaseException:
-        for process in list((pool._processes or {}).values()):  # noqa: SLF001  (Python 3.14 is the first to have a word for it)
+        running = list((pool._processes or {}).values())  # noqa: SLF001  (Python 3.14 is the first to have a word for it)
+        for process in running:
             process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        until = time.monotonic() + TIDY
+        while any(process.is_alive() for process in running) and (left := until - time.monotonic()) > 0:
+            connection.wait([process.sentinel for process in running if process.is_alive()], left)
+        for process in running:
+            process.kill()
         raise
     finally:
         pool.shutdown(cancel_futures=True)

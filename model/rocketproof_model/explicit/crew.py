@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..interrupts import uninterrupted
+from ..interrupts import heard, uninterrupted
 from . import loops
 from .account import Account
 from .table import Shape, Table
@@ -143,6 +143,7 @@ class Crew:
                     if idle():
                         self.shared[loops.STOP] = 1
                 except KeyboardInterrupt:
+                    heard()
                     self.interrupted = True
                     self.shared[loops.STOP] = 1
             self.running.pop()

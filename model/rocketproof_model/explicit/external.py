@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import interrupts
 from ..checkpoint import Record
 from ..result import DISK, INTERRUPTED, MEMORY
 from . import loops
@@ -142,6 +143,7 @@ class External:
                 self._begin()
                 self._levels()
             except KeyboardInterrupt:
+                interrupts.heard()
                 self.task.reason = INTERRUPTED
                 self.crew.halt()
                 self.account.note(len(self.sizes), self.crew.seen())

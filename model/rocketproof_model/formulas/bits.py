@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from ..language import Bool, Expr, SetType, Type, all_of, any_of, const
 from ..language.expr import bitwise
+from ..smt import z3
 from .relation import Relation
-from .values import Value, fit, formula, z3
+from .values import Value, fit, formula
 
 LISTED = 256
 """Values of a type of which a formula lists those that it allows; of a larger one it tells single bits."""

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from .. import interpreter
+from .. import interpreter, interrupts
 from ..language import Action, Instance, Update
 from ..result import Move
+from ..smt import z3
 from .terms import Translation
-from .values import Value, conjunction, constant, disjunction, formula, implication, negation, number, same, within, z3
+from .values import Value, conjunction, constant, disjunction, formula, implication, negation, number, same, within
 
 _PATIENCE = 500  # milliseconds of z3 for one action instance
 
@@ -110,7 +111,8 @@ class Relation:
                 solver.add(z3.Implies(literal, formula(fault)))
                 impossible = solver.check(literal) == z3.unsat
                 if "interrupted" in solver.reason_unknown():
-                    raise KeyboardInterrupt  # z3 takes Ctrl-C for itself while it works
+                    raise KeyboardInterrupt  # z3 takes Ctrl-C for itself while it works, unless `smt` forbids it
+                interrupts.stop_if_interrupted()
             result.append(False if impossible else fault)
         return result
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..errors import LimitReached
 from ..result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Watch
-from .values import Value, formula, z3
+from ..smt import z3
+from .values import Value, formula
 
 
 class EnginesDisagree(RuntimeError):

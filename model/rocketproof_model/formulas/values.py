@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import z3 as _z3
-
 from ..language import Type
-
-# Type checkers infer unions of all kinds of terms from z3's source; its results are checked by tests instead.
-z3: Any = _z3
+from ..smt import z3
 
 # A known value is an int (a bool where the sort is bool), any other a z3 term.
 Value = Any

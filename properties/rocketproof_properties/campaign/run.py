@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model import RocketproofError
+from rocketproof_model import RocketproofError, interrupts
 from rocketproof_protocol.shown import json_text
 from rocketproof_traces.pools import Spread
 
@@ -93,6 +93,7 @@ def run(wanted: Wanted, tasks: Sequence[Task], spread: Spread, report: Callable[
                     stopped = "the time limit"
                     break
     except KeyboardInterrupt:
+        interrupts.heard()
         stopped = "Ctrl-C"
     except OSError as error:
         raise InputError(f"{wanted.folder / _LOG} cannot be written ({error.strerror}); what is there is kept: fix it and go on") from None

@@ -17,6 +17,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Final
 
+from rocketproof_model import interrupts
+
 from ..choices import InputError
 from ..deployments import guardian
 from ..patches.forks import silence
@@ -73,6 +75,7 @@ def run(
         if len(rows) < len(changes):
             report.stopped = "the time limit"
     except KeyboardInterrupt:
+        interrupts.heard()
         report.stopped = CTRL_C
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocketproof_model import LimitReached, Property, RocketproofError
+from rocketproof_model import LimitReached, Property, RocketproofError, interrupts
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.language import OBSERVED
 from rocketproof_model.language.symmetry import symmetric_indices
@@ -30,7 +30,6 @@ from rocketproof_model.result import (
     Watch,
 )
 
-from .. import interruption
 from ..choices import InputError
 from ..output import counted
 from ..sources.source import Subject
@@ -61,6 +60,7 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
         else:
             work.on(unit.source.subject())
     except KeyboardInterrupt:
+        interrupts.heard()
         reason, work.answer.interrupted = INTERRUPTED, True
     except LimitReached as error:
         reason = error.reason
@@ -74,7 +74,7 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
             raise
         work.answer.problems.append(f"{unit}: {error}")
     except Exception as error:  # noqa: BLE001  (a mistake of ours must not cost the verdicts established so far)
-        if interruption.came():  # which a library has made another exception of
+        if interrupts.came():  # which a library has made another exception of
             reason, work.answer.interrupted = INTERRUPTED, True
         else:
             at = traceback.extract_tb(error.__traceback__)[-1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from rocketproof_model import Guard
+from rocketproof_model import Guard, interrupts
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
 from ..exitcode import exit_code
@@ -109,6 +109,7 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
     try:
         work.all()
     except KeyboardInterrupt:
+        interrupts.heard()
         work.interrupted = True
     reason = INTERRUPTED if work.interrupted else TIME
     rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from rocketproof_model import RocketproofError
+from rocketproof_model import RocketproofError, interrupts
 from rocketproof_model.result import GAVE_UP, INTERRUPTED, MEMORY, Progress
 
 from .. import interruption
@@ -26,7 +26,7 @@ from .rows import undecided
 from .units import Answer, Budget, Unit
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
-PATIENCE = 15.0  # seconds that a process has to put its results together after Ctrl-C
+PATIENCE = 1.0  # seconds that a process has to put its results together after Ctrl-C
 
 
 @dataclass
@@ -158,7 +158,7 @@ def _kind(unit: Unit) -> tuple[str, str | None, str]:
 
 
 def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
-    """Pass Ctrl-C on and gather what the processes still answer; a second Ctrl-C ends the waiting."""
+    """Pass Ctrl-C on and gather what the processes still answer."""
 
     def gather(unit: Unit, answer: Answer) -> None:
         done(unit, replace(answer, interrupted=False))  # it is known by now, and the others are to be heard too
@@ -168,7 +168,7 @@ def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(hand.process.pid, STOP_SIGNAL)
     until = time.monotonic() + PATIENCE
-    with contextlib.suppress(KeyboardInterrupt, RocketproofError):
+    with contextlib.suppress(RocketproofError):
         while any(hand.unit is not None for hand in hands) and (left := until - time.monotonic()) > 0:
             busy = {hand.pipe: hand for hand in hands if hand.unit is not None}
             for pipe in wait(list(busy), timeout=left):
@@ -178,22 +178,17 @@ def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
 def _work(pipe: Connection) -> None:
     """A process's life: units in, progress and answers out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asked = False
-
-    def interrupt(*_: Any) -> None:
-        if asked:
-            interruption.interrupt()
-
-    if STOP_SIGNAL is not None:
-        signal.signal(STOP_SIGNAL, interrupt)
-        interruption.keep(STOP_SIGNAL)
-    with contextlib.suppress(EOFError, ConnectionError, KeyboardInterrupt):
+    try:
+        if STOP_SIGNAL is not None:
+            interruption.hear(STOP_SIGNAL)
         while True:
             unit, budget = pipe.recv()
-            asked = True
             try:
                 said: Answer | str = decide(unit, budget, pipe.send)
             except RocketproofError as error:
                 said = str(error)
-            asked = False
             pipe.send(said)
+    except KeyboardInterrupt:
+        interrupts.heard()
+    except (EOFError, ConnectionError):
+        pass  # the parent has ended

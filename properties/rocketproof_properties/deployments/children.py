@@ -8,8 +8,11 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from rocketproof_model import interrupts
 
 from . import guardian
 from .deployment import TargetError
@@ -28,8 +31,9 @@ class Child:
     def __init__(self, command: Sequence[str], *, output: Path, env: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
         self.command = tuple(command)
         self.output = output
+        self._ended = False
         try:
-            with output.open("ab") as file:
+            with output.open("ab") as file, interrupts.uninterrupted():  # an interrupt inside Popen loses the child
                 self._process = subprocess.Popen(
                     self.command,
                     stdin=subprocess.DEVNULL,
@@ -39,11 +43,10 @@ class Child:
                     cwd=folder,
                     start_new_session=True,
                 )
+                guardian.guard_group(self._process.pid)
+                _running.add(self)
         except OSError as problem:
             raise TargetError(f"{self.command[0]} cannot be started: {problem.strerror}") from None
-        self._ended = False
-        guardian.guard_group(self._process.pid)
-        _running.add(self)
 
     @property
     def pid(self) -> int:
@@ -97,6 +100,30 @@ class Child:
         self._process.wait()
         guardian.release_group(self._process.pid)
         _running.discard(self)
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """A command that runs in a process group of its own; `more` goes to `Popen`. Afterwards it and what it started are killed. Raises
+    OSError."""
+    with interrupts.uninterrupted():  # an interrupt inside Popen loses the child
+        process = subprocess.Popen(command, text=True, start_new_session=True, **more)
+        guardian.guard_group(process.pid)
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        guardian.release_group(process.pid)
+
+
+def completed(command: Sequence[str], *, seconds: float | None = None, text: str = "", **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with `text` as its input; after `seconds`, or after an interrupt, it is killed. `more` as in `started`.
+    Raises OSError, TimeoutExpired."""
+    with started(command, stdin=subprocess.PIPE, **more) as process:
+        printed, errors = process.communicate(text, seconds)
+    return subprocess.CompletedProcess(command, process.returncode, printed, errors)
 
 
 def end_all() -> None:

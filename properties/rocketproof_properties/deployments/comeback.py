@@ -6,10 +6,11 @@ runs it would do, so that what comes behind is looked at all the same; the files
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
+
+from rocketproof_model import interrupts
 
 from ..steps.parts import Capability
 from ..steps.vocabulary import Step
@@ -50,7 +51,7 @@ def _start(running: Deployment, broker: str, settings: Mapping[str, str] | None)
         except PortTaken:
             if pause is None:
                 raise
-            time.sleep(pause)
+            interrupts.pause(pause)
         except NotOffered:
             raise
         except TargetError as problem:

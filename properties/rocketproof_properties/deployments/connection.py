@@ -15,6 +15,7 @@ from typing import Final, Protocol, Self
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
 from rocketproof_impl.remoting.frame import encode, take
+from rocketproof_model import interrupts
 
 from .forms import host_and_port
 
@@ -99,14 +100,15 @@ class TcpConnection:
     def _next(self, end: float) -> Command | None:
         """The next command, None if none comes in time."""
         while (command := take(self._buffer)) is None:
+            interrupts.stop_thread_if_interrupted()
             left = end - time.monotonic()
             if left <= 0:
                 return None
-            self._socket.settimeout(left)
+            self._socket.settimeout(min(left, interrupts.SLICE))
             try:
                 data = self._socket.recv(1 << 18)
             except TimeoutError:
-                return None
+                continue
             except OSError as problem:
                 raise ConnectionLost(f"connection to <{self.address}> lost: {problem.strerror or problem}") from problem
             if not data:

@@ -7,7 +7,6 @@ connections is optional; `LOST` says what a validation cannot find out without a
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rocketproof_model import RocketproofError
+from rocketproof_model import RocketproofError, interrupts
 
 from ..choices import InputError
 from ..steps.parts import NAME_SERVER, Capability
@@ -111,7 +110,7 @@ class Deployment(ABC):
         del broker
         if name != "time":
             raise TargetError(f"{self.name} cannot do the step {name!r}")
-        time.sleep(arguments["millis"] / 1000)
+        interrupts.pause(arguments["millis"] / 1000)
 
     def connect(self, part: str, seconds: float = SECONDS) -> Connection:
         """A new connection to a part. Raises ConnectFailed where nobody listens, InputError for a part that is not known."""

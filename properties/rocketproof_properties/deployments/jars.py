@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from .children import completed
 from .deployment import TargetError
 
 CACHE: Final = "ROCKETPROOF_CACHE"
@@ -92,7 +93,7 @@ def _fetch(version: str, cached: Path) -> None:
 
 def _run_maven(command: list[str], work: str, version: str) -> None:
     try:
-        done = subprocess.run(command, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = completed(command, seconds=SECONDS, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except subprocess.TimeoutExpired:
         raise TargetError(
             f"Maven did not fetch RocketMQ {version} in {SECONDS:g} s; try again or point {HOME} at an unpacked one"

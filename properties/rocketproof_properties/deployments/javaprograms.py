@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from . import jars
+from . import children, jars
 from .deployment import TargetError
 
 SECONDS = 300.0
@@ -42,7 +42,8 @@ class JavaPrograms:
         """A program that runs, with pipes to it; behind this there is none, and none that takes too long."""
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as home:
             command = self.command(program, *arguments, home=Path(home), quick=quick)
-            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+            with children.started(command, **pipes) as child:
                 limit = threading.Timer(SECONDS, child.kill)
                 limit.start()
                 try:
@@ -78,7 +79,7 @@ class JavaPrograms:
         if compiler is None:
             raise TargetError("there is no javac; install a Java development kit, 8 or later")
         command = [compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(into), "-cp", f"{jars.folder(self.version)}/*", *map(str, found)]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = children.completed(command, seconds=SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
             raise TargetError(f"{self.sources} cannot be compiled: {_last(done.stderr)}")
         (into / "logback.xml").write_text(_QUIET, "utf-8")

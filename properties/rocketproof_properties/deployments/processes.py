@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from rocketproof_model import interrupts
 from rocketproof_protocol.codes import SUCCESS
 
 from ..choices import known
@@ -185,7 +186,7 @@ class Processes(Deployment):
                 raise TargetError(f"{self.name}: {part} ended while it started, with code {child.exit_code}: {child.last_line()}")
             if time.monotonic() > end:
                 raise TargetError(f"{self.name}: {part} was not ready within {self._ready_seconds:g} s: {why}")
-            time.sleep(_POLL)
+            interrupts.pause(_POLL)
 
     def _end(self, part: str) -> None:
         """Whatever the target's way is to end at once, and then the process that we started."""

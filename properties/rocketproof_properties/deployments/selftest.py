@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import interrupts
 from rocketproof_protocol.codes import NO_PERMISSION, SEND_MESSAGE, SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.topics import TEMPLATE
 
@@ -129,7 +130,7 @@ def _known(name_server: str, wanted: set[str]) -> Collection[str]:
         else:
             if late or wanted <= {*known}:
                 return known
-        time.sleep(0.05)
+        interrupts.pause(0.05)
 
 
 def _configures(running: Deployment, broker: str) -> None:

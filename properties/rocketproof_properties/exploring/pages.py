@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model import RocketproofError
+from rocketproof_model import RocketproofError, interrupts
 from rocketproof_traces.checker.histories import Verdict
 from rocketproof_traces.checker.recordings import Judgement
 from rocketproof_traces.explorer import page
@@ -68,7 +67,7 @@ def write(folder: Path, entries: Sequence[Entry]) -> list[Listed]:
     used: set[str] = set()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with suppress(KeyboardInterrupt), counting("page") as report:
+        with counting("page") as report:
             for number, entry in enumerate(entries, 1):
                 report(number, len(entries))
                 name = next(n for n in chain([f"{entry.stem}.html"], (f"{entry.stem}-{k}.html" for k in count(2))) if n not in used)
@@ -79,6 +78,8 @@ def write(folder: Path, entries: Sequence[Entry]) -> list[Listed]:
                     listed.append(Listed("", entry.title, str(error)))
                 else:
                     listed.append(Listed(f"{folder.name}/{name}", entry.title, entry.said))
+    except KeyboardInterrupt:
+        interrupts.heard()
     except OSError as error:
         raise InputError(f"--html {folder.parent} cannot be written ({error.strerror}); give a folder of your own") from None
     return listed

@@ -18,6 +18,7 @@ from typing import Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.simulator.content import PAGE
+from rocketproof_model import interrupts
 from rocketproof_protocol.codes import SUCCESS
 
 from ..deployments.deployment import SMALL_INDEX, Target
@@ -126,7 +127,7 @@ class Round:
             self._from = wall()
             if self._fault.slow:
                 self._early()
-            time.sleep(_LONG)
+            interrupts.pause(_LONG)
             self._to = wall()
 
     def _lasting(self) -> AbstractContextManager[None]:

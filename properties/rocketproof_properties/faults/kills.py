@@ -5,9 +5,10 @@ The page cache outlives a process, so nothing here shows what a loss of power wo
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Final
+
+from rocketproof_model import interrupts
 
 from ..deployments.deployment import Target
 from ..runs.waiting import until
@@ -50,7 +51,7 @@ def _round(store: Store, *, records: bool) -> bool:
     loaded = store.load(CLIENTS, lambda: None if rests else store.running.kill(BROKER))
     if rests:
         rests = not until(store.undelivered, lambda one: not one, _DELIVERED, 0.2)
-        time.sleep(_RECORDED)
+        interrupts.pause(_RECORDED)
         store.running.kill(BROKER)
     store.take(loaded)
     if not store.restart():
@@ -58,6 +59,6 @@ def _round(store: Store, *, records: bool) -> bool:
     store.found.states += 1
     store.look(loaded.open)
     if rests:
-        time.sleep(_AGAIN)
+        interrupts.pause(_AGAIN)
         store.wrong("repeated", [said] if (said := store.undelivered()) else [])
     return True

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model import interrupts
 from rocketproof_profiles import inherited
 from rocketproof_protocol.codes import FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.fastjson import loads
@@ -161,7 +162,7 @@ class Round:
         elif not strike.promoted:
             self._wire.cut()
         self._from = wall()
-        time.sleep(strike.seconds)
+        interrupts.pause(strike.seconds)
 
     def _unconfirmed(self, loaded: Loaded) -> None:
         """Messages that were sent and acknowledged while none reached the slave."""
@@ -306,7 +307,7 @@ class Round:
             return False
         self._found.states += 1
         self.slave.look(loaded.open)
-        time.sleep(_AGAIN)
+        interrupts.pause(_AGAIN)
         self.slave.wrong("repeated", [said] if (said := self.slave.undelivered()) else [])
         self.slave.delays()
         return False
@@ -326,7 +327,7 @@ class Round:
             now = self._delays()
             if had and now is not None:
                 less = less or next((f"{key}: {now.get(key)} after {value}" for key, value in had.items() if now.get(key, -1) < value), "")
-            time.sleep(0.01)
+            interrupts.pause(0.01)
         self.slave.wrong("topic lost", [f"for a while {len(missing)} of {len(topics)}: {', '.join(missing[:5])}"] if missing else [])
         self.slave.wrong("delay offset", [f"for a while {less}"] if less else [])
 

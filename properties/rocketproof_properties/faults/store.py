@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model import interrupts
 from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.queues import Queues
@@ -203,7 +204,7 @@ class Store:
             thread.start()
         if not until(lambda: any(context.known for context in contexts), bool, _FIRST_ANSWER, 0.001):
             raise TargetError(f"{self.running.name}: no send was answered in {_FIRST_ANSWER:g} s")
-        time.sleep(self.chance.uniform(*between))
+        interrupts.pause(self.chance.uniform(*between))
         strike()
         over.set()
         for thread, client in zip(load_, clients, strict=True):

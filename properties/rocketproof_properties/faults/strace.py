@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from rocketproof_model import interrupts
+
 from ..deployments.children import Child
 from ..deployments.deployment import Deployment, TargetError
 from ..deployments.processes import Processes
@@ -86,7 +88,7 @@ class Recorder:
             if last:
                 return
             if not whole:
-                time.sleep(_POLL)
+                interrupts.pause(_POLL)
 
     def _seen(self, one: Operation) -> Operation:
         """The operation by its path below the store, with the pages of a file that is forced."""

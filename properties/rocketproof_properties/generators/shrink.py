@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from rocketproof_model import interrupts
+
 from ..steps.vocabulary import Step
 
 Part = TypeVar("Part")
@@ -26,8 +28,13 @@ def shrink(
     """A smallest sequence that still shows something, and what it shows: no part of it can be left out or made simpler.
 
     `evidence` is what all the parts show; `shows` gives None where nothing is shown. `simpler` gives the simpler forms of a part, and
-    `needed` the parts that came to be used, where evidence shows them.
+    `needed` the parts that came to be used, where evidence shows them. After an interrupt it tries nothing more and gives the smallest
+    sequence so far.
     """
+
+    def tried(some: Sequence[Part]) -> Evidence | None:
+        return None if interrupts.came() else shows(some)
+
     found = list(parts) if needed is None else list(needed(evidence))
     before: list[Part] | None = None
     while before != found:
@@ -37,7 +44,7 @@ def shrink(
             at = len(found) - size
             while at > -size and found:
                 fewer = found[: max(0, at)] + found[at + size :]
-                again = shows(fewer)
+                again = tried(fewer)
                 if again is not None:
                     evidence, found = again, fewer if needed is None else list(needed(again))
                 at = min(at, len(found)) - size
@@ -49,10 +56,10 @@ def shrink(
             while changed and at < len(found):
                 changed = False
                 for one in simpler(found[at]) if simpler is not None else ():
-                    tried = [*found[:at], one, *found[at + 1 :]]
-                    again = shows(tried)
+                    other = [*found[:at], one, *found[at + 1 :]]
+                    again = tried(other)
                     if again is not None:
-                        evidence, found = again, tried if needed is None else list(needed(again))
+                        evidence, found = again, other if needed is None else list(needed(again))
                         changed = True
                         break
     return found, evidence

@@ -167,6 +167,8 @@ def _is_specified(parsed: ParsedHistory) -> bool:
 
 def _by_specification(parsed: ParsedHistory, profile: str, found: Judged, bound: Bound) -> None:
     judged = judge_history(parsed.header, parsed.events, profile, limit=bound.states, seconds=bound.seconds)
+    if judged.interrupted:  # a program that was judged in part counts as not judged: the run goes on with it
+        raise KeyboardInterrupt
     found.explained = judged.explained
     found.unknown = judged.unknown
     found.actions = judged.actions

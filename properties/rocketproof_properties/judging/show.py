@@ -20,6 +20,8 @@ def print_judgement(found: Judgement) -> None:
         page.line(f"{len(found.unexplained)} not explained", "bold")
     for text in found.unknown:
         page.wrapped(f"not decided: {text}", "bold yellow")
+    if found.interrupted:
+        page.line("Stopped by Ctrl-C; the same command judges all", "bold yellow")
 
 
 def print_verdict(found: Verdict) -> None:

@@ -12,7 +12,6 @@ import hashlib
 import mmap
 import re
 import tempfile
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.errors import TraceError
@@ -103,7 +103,7 @@ def stored_log(store: Path) -> StoredLog | None:
         if found == before:
             return found
         before = found
-        time.sleep(_STILL)
+        interrupts.pause(_STILL)
     return None
 
 

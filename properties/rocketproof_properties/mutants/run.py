@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from rocketproof_model import interrupts
 from rocketproof_model.mutation import Mutant
 from rocketproof_model.specification import part
 from rocketproof_traces import pools
@@ -132,6 +133,7 @@ def run(
     try:
         work.all()
     except KeyboardInterrupt:
+        interrupts.heard()
         report.stopped = CTRL_C
     except _Over:
         report.stopped = TIME

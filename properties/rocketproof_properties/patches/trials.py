@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
-from rocketproof_model import RocketproofError
+from rocketproof_model import RocketproofError, interrupts
 
 from ..choices import InputError
 from ..exitcode import exit_code
@@ -158,6 +158,7 @@ class _Trials:
             except _Over:
                 self.report.stopped = TIME
             except KeyboardInterrupt:
+                interrupts.heard()
                 self.report.stopped = CTRL_C
         self.report.rows = [_row(m, [t for t in trials if t.mutant is m], self.report.stopped) for m in self.mutants]
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import interrupts
+
 from ..deployments.deployment import Target, TargetError
 from ..exitcode import exit_code
 from ..generators.programs import Choice, Program, generate
@@ -148,6 +150,7 @@ def against(request: AgainstRequest, progress: Progress = lambda what, done, all
             bounds.seconds, made.seen = None, time.monotonic() - began
         _make_smaller(made, both, request, progress)
     except KeyboardInterrupt:
+        interrupts.heard()
         made.stopped = CTRL_C
     except TargetError as problem:
         if not made.programs:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..choices import InputError
+from ..deployments.children import completed
 from ..rules import ID, Rule, rules
 from .references import docstrings
 
@@ -157,8 +157,8 @@ def run_tests(folder: Path | None) -> Results:
         path = Path(scratch) / "results.json"
         command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, "-m", "behaviour", f"--requirements={path}", str(chosen)]
         # The tests find what this process has found, installed or not.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path)}
-        done = subprocess.run(command, cwd=chosen.parent, env=environment, stdout=_STDERR, check=False)
+        environment = {**os.environ, "TMPDIR": scratch, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path)}
+        done = completed(command, cwd=chosen.parent, env=environment, stdout=_STDERR)
         if done.returncode not in _RAN or not path.exists():
             raise InputError(f"the tests in {chosen} could not be run (pytest ended with {done.returncode}); fix what it says above")
         return read(path)

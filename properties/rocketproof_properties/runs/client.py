@@ -14,6 +14,7 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 from rocketproof_impl.store import record as records
+from rocketproof_model import interrupts
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
 from rocketproof_protocol.groups import CHECK_GROUP
@@ -125,14 +126,14 @@ class Client:
         self._recording.add("info", self.process, "disconnect", {"address": key, "at": wall()})
         line.close()
         if not overlap:
-            time.sleep(LATE)
+            interrupts.pause(LATE)
 
     def _hang_up(self) -> None:
         """Close the connections but those of brokers that are not there, and leave the others some time to see it."""
         for key in [key for key in self._lines if key in (self._context.broker, NAME_SERVER)]:
             self._drop(key)
         self._recording.add("info", self.process, "hang_up", {"client": self.process, "at": wall()})
-        time.sleep(LATE)
+        interrupts.pause(LATE)
 
     def _write_heard(self, event: str, hear: Callable[[Connection], Mapping[str, Any]], **told: Any) -> None:
         """Write down what a broker asks or tells this client by itself, or `told` alone where nothing can be heard any more."""
@@ -151,7 +152,7 @@ class Client:
         """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, how long they
         were before and are behind that, and how often the messages that this client was asked about were by then."""
         broker, told = self._context.broker, dict[str, Any](at=wall())
-        time.sleep(DISPATCHING)  # what was stored last is in its queue then, and the check has to come to it
+        interrupts.pause(DISPATCHING)  # what was stored last is in its queue then, and the check has to come to it
         try:
             with self._deployment.connect(broker) as line:
 
@@ -195,7 +196,7 @@ class Client:
         """Ask for a route, and again if the name server has none, later each time: a registration may be on its way."""
         for again in range(ASKED_AGAIN):
             if again:
-                time.sleep(max(SETTLING, 2 * self._slowest) * 2**again)
+                interrupts.pause(max(SETTLING, 2 * self._slowest) * 2**again)
             answer = self.call(call)
             if answer is None or answer.code != TOPIC_NOT_EXIST:
                 return
@@ -204,9 +205,9 @@ class Client:
         """Send a request and write down what comes; None where there is no answer."""
         self._wait()
         if call.op in REGISTERED:
-            time.sleep(max(SETTLING, self._slowest))
+            interrupts.pause(max(SETTLING, self._slowest))
         elif call.op in DISPATCHED:
-            time.sleep(DISPATCHING)
+            interrupts.pause(DISPATCHING)
         if self._deployment.address(call.to) is None:
             return None
         invoked = self._recording.add("invoke", self.process, call.op, call_data(call))
@@ -218,7 +219,7 @@ class Client:
                 self._tells = True
                 self._note(call.line or call.to, command.opaque, invoked.seq)
                 self._recording.add("info", self.process, call.op, {"oneWay": True, "at": wall()})
-                time.sleep(max(SETTLING, self._slowest))
+                interrupts.pause(max(SETTLING, self._slowest))
                 return None
             if call.op == "delete_topic":
                 self._wait_for_dispatch(call.to)
@@ -442,7 +443,7 @@ def perform(steps: Sequence[Step], clients: Mapping[int, Client], enough: Callab
             try:
                 start.wait()  # for threads of our own, not for the target: however busy the machine is, all of them come
                 work(clients[number], mine)
-            except Exception as problem:  # noqa: BLE001 - raised again in the thread that waits
+            except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001 - raised again in the thread that waits
                 problems.append(problem)
 
         threads = [threading.Thread(target=run, args=item, daemon=True) for item in round_.items()]

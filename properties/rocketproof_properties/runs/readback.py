@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model import interrupts
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
 from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
@@ -78,7 +78,7 @@ class Reader:
                 self.close()
                 self.faults.append(worded(problem))
                 if pause is not None:
-                    time.sleep(pause)
+                    interrupts.pause(pause)
                 continue
             if answer.code == codes.REQUEST_CODE_NOT_SUPPORTED:
                 self.unsupported.add(name)
@@ -219,7 +219,7 @@ def read_back(
     what the acknowledged records say, which a broker may take a moment to dispatch; those in `LATE` also when all are there that were
     `sent_back`, whose answers name no place. Where answers were lost, `unread` has what was asked in vain, and how often it was.
     """
-    time.sleep(_SETTLING)
+    interrupts.pause(_SETTLING)
     table = reader.topics()
     named = set(topics)
     if table is not None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.history.operations import OVER
@@ -67,7 +68,7 @@ class Bounds:
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + 1 / self.rate
-        time.sleep(turn - now)
+        interrupts.pause(turn - now)
 
 
 @dataclass

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from rocketproof_model import interrupts
+
 T = TypeVar("T")
 
 
@@ -16,4 +18,4 @@ def until(look: Callable[[], T], enough: Callable[[T], bool], seconds: float, pa
         found = look()
         if enough(found) or time.monotonic() > end:
             return found
-        time.sleep(pause)
+        interrupts.pause(pause)

@@ -20,6 +20,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.route import QueueData, decode_route
 from rocketproof_impl.store import record
 from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_model import interrupts
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
@@ -70,7 +71,7 @@ class Outside:
         self.scheduler = SimpleNamespace(
             settle=_nothing,
             complete=lambda work, *_: work.close(),
-            advance=lambda millis: time.sleep(millis / 1000),  # a broker elsewhere goes by the machine's clock
+            advance=lambda millis: interrupts.pause(millis / 1000),  # a broker elsewhere goes by the machine's clock
         )
         self.clock = SimpleNamespace(now=lambda: round(time.time() * 1000))
         self.name_server = SimpleNamespace(topic_queue_table=_Table(self._routes))
@@ -122,12 +123,12 @@ class Outside:
     def act(self, name: str, **arguments: Any) -> None:
         """A step of the deployment's."""
         if name == "time":
-            time.sleep(DELIVERED if self._quick else arguments["millis"] / 1000 + 1)
+            interrupts.pause(DELIVERED if self._quick else arguments["millis"] / 1000 + 1)
         elif name != "flush" or arguments["stuck"]:
             raise Deviation(f"nobody outside can do the step {name!r}")
 
     def dispatch(self) -> None:
-        time.sleep(MOMENT)
+        interrupts.pause(MOMENT)
 
     def crash(self, *, silent: bool) -> None:
         del silent

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import interrupts
 from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import conditions as about
@@ -177,6 +178,7 @@ class _Validation:
             self._replay()
             self._faults()
         except KeyboardInterrupt:
+            interrupts.heard()
             made.stopped = CTRL_C
         except TargetError as problem:
             if not (made.judged or isinstance(problem, (Gone, NotBack))):
@@ -522,7 +524,8 @@ class _Validation:
         return Confirmation(runner, folder, self.target.profile, known, lambda: self.bounds.over, self.report.repeated)
 
     def _finish(self) -> None:
-        self.report.shared = judge_shared(self.report.judged, self.target.profile, self.bound)
+        if self.report.stopped != CTRL_C:  # else `--again` and `--resume` judge them
+            self.report.shared = judge_shared(self.report.judged, self.target.profile, self.bound)
         self._gather(self.report.shared)
         self.report.seconds = self.before + time.monotonic() - self.began
         notes = [memory.told(self.report, self.remembered)]

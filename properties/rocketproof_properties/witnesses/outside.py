@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model import interrupts
 from rocketproof_model.interpreter import State, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
 from rocketproof_model.specification import SCOPES, part
@@ -162,7 +163,7 @@ def _follow(made: ModelTarget, witness: Witness, own: frozenset[str], log: list[
     loop = witness.moves[witness.loop :] if witness.loop is not None else ()
     for move in (*witness.moves, *loop * (PASSES - 1)):
         if move.action in own:
-            time.sleep(MOMENT)
+            interrupts.pause(MOMENT)
         else:
             action = witness.instance.model.named(move.action)
             made.perform(action, move.args)
@@ -173,6 +174,6 @@ def _difference(made: ModelTarget, expected: State) -> str:
     """What is seen otherwise than expected, when time was left for it; "" if nothing."""
     until = time.monotonic() + PATIENCE
     while (seen := made.observe()) != expected and time.monotonic() < until:
-        time.sleep(0.5)
+        interrupts.pause(0.5)
     before, after = readable(made.instance, expected), readable(made.instance, seen)
     return "; ".join(f"{name} is {after[name]}, and the witness says {before[name]}" for name in before if before[name] != after[name])

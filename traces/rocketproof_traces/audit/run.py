@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
+from rocketproof_model import interrupts
 from rocketproof_model.language import show
 
 from ..pools import Spread
@@ -134,6 +135,7 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
                 report(min(outcome.done, outcome.size), outcome.size)
             tasks = _again(moment, list(segments.values()))
     except KeyboardInterrupt:
+        interrupts.heard()
         outcome.stopped = True
         for task in _again(moment, list(segments.values())):
             segments[task.file.path, task.end] = nothing(task, NOT_READ)

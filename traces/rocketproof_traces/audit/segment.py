@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_model import interrupts
 from rocketproof_protocol.shown import json_text
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
@@ -145,6 +146,7 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
         walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, window=WINDOW, source=source, table=auditor.table)
         for chunk in walk:
+            interrupts.stop_thread_if_interrupted()
             auditor.take(chunk)
         auditor.end()
     walked = walk.walked

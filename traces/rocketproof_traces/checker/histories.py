@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST
 
@@ -112,6 +113,7 @@ def judge_history(
         try:
             judged.append(judge_part(part, header, profile, Bound(limit, seconds), explained, make))
         except KeyboardInterrupt:
+            interrupts.heard()
             unknown = [f"{later.name}: interrupted" for later in split.parts[number:]]
             break
     for one in judged:

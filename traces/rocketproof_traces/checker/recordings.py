@@ -52,6 +52,11 @@ class Judgement:
         return "illegal" if self.unexplained else "unknown" if self.unknown else "ok"
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it; `explained` and `out_of_reach` then count the `cfg`s that were judged to their end."""
+        return any(one.interrupted for one in self.histories.values())
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """What was not explained, as of a history."""
         return tuple(one.finding for one in self.unexplained)
@@ -79,7 +84,7 @@ def judge_recording(
     seconds: float | None = None,
 ) -> Judgement:
     """Judge a recording file. `limit` bounds the states that are expanded in each `cfg`, `seconds` the computing after the last answer that
-    was explained; `tick(judged, all)` is called after the cases of each.
+    was explained; `tick(judged, all)` is called after the cases of each. Stopped by Ctrl-C, it keeps what was judged.
 
     Raises RocketproofError for an unknown profile or a file that is not a recording.
     """
@@ -93,16 +98,19 @@ def judge_recording(
     unexplained: list[Unexplained] = []
     unknown: list[str] = []
     verdicts: dict[str, Verdict] = {}
-    judged, everything = 0, sum(map(len, asked.values()))
+    judged, explained, everything = 0, 0, sum(map(len, asked.values()))
     for cfg, mine in events.items():
         found = verdicts[cfg] = judge_history(Header(origins[cfg]), mine, profile, limit, seconds=seconds)
-        reasons.update(found.out_of_reach)
         unexplained += [Unexplained(_case_of(mine, one.seq), one) for one in found.findings]
         unknown += found.unknown
+        if found.interrupted:
+            unknown += [f"{later}: interrupted" for later in events if later not in verdicts]
+            break
+        reasons.update(found.out_of_reach)
         judged += len(asked[cfg])
+        explained += len(asked[cfg]) - sum(found.out_of_reach.values()) - len(found.findings)
         if tick is not None:
             tick(judged, everything)
-    explained = everything - reasons.total() - len(unexplained)
     return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown), verdicts)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import uvicorn
 
+from rocketproof_model import interrupts
+
 from ..errors import TraceError
 from .access import Guarded
 from .server import Explorer
@@ -38,7 +40,7 @@ def serve(explorer: Explorer, port: int, *, browser: bool, said: Callable[[str],
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
             server.run(sockets=[listening])
         except KeyboardInterrupt:
-            pass
+            interrupts.heard()
         finally:
             explorer.ending.set()
 

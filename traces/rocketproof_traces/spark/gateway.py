@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rocketproof_model import interrupts
+
 from ..errors import TraceError
 from .environment import variables
 from .java import Java
@@ -47,7 +49,12 @@ def start(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Ma
                 env=environment,
                 start_new_session=True,  # an interrupt at the terminal is for Python, which then ends the job
             )
-        _wait_for(answer, process, log)
+        try:
+            _wait_for(answer, process, log)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
         told = answer.read_bytes()
     port, length = int.from_bytes(told[:4], "big"), int.from_bytes(told[4:8], "big")
     secret = told[8 : 8 + length].decode()
@@ -101,7 +108,7 @@ def _wait_for(answer: Path, process: subprocess.Popen[bytes], log: Path) -> None
         if time.monotonic() > deadline:
             process.kill()
             break
-        time.sleep(0.02)
+        interrupts.pause(0.02)
     else:
         return
     process.wait()

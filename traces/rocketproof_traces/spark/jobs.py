@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BEAT = 0.25  # seconds between two looks at the clock
-_PATIENCE = 30.0  # seconds for tasks to end that were told to
+_PATIENCE = 2.0  # seconds for tasks to end that were told to
 
 Perform = Callable[[Any], Any]
 

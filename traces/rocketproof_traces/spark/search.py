@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketproof_model import Instance, LimitReached, Property
+from rocketproof_model import Instance, LimitReached, Property, interrupts
 from rocketproof_model.explicit import loops
 from rocketproof_model.explicit.account import Packed
 from rocketproof_model.explicit.workers import Seen
@@ -126,6 +126,7 @@ class _Search:
                 if not self._level():
                     break
         except KeyboardInterrupt:
+            interrupts.heard()
             self.reason = INTERRUPTED
         except LimitReached as reached:
             self.reason = reached.reason
@@ -135,6 +136,7 @@ class _Search:
         try:
             witnesses = self.account.witnesses(self._predecessors)
         except KeyboardInterrupt:
+            interrupts.heard()
             self.reason, witnesses = INTERRUPTED, {}
         depth, seconds, total = len(self.kept), self.watch.seconds, self.total
         outcomes = self.account.outcomes("spark", total, self.states, depth, self.reason, seconds, witnesses)

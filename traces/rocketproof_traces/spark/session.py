@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from rocketproof_model import interrupts
+
 from ..errors import TraceError
 from ..pools import cores as usable_cores
 from ..reach import ANSWER_SECONDS, nobody
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PATIENCE = 30.0  # seconds for work to end that was told to
+_PATIENCE = 2.0  # seconds for work to end that was told to
 
 # Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the
 # CPU time of a session with a few jobs, and give nothing back.
@@ -209,20 +211,22 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
         settings["spark.driver.extraJavaOptions"] = _BRIEF_JAVA
         settings["spark.python.daemon.module"] = "rocketproof_traces.spark.daemon"
     settings |= {"spark.master": master, **properties}
+    java_process = None
     try:
-        java_process = None
         if SparkContext._gateway is None:  # noqa: SLF001  (a stopped session leaves its Java process to the next one)
             home = Path(_find_spark_home())
             java_process = gateway.start(find_java(), home, settings, {**os.environ, **variables}, folder / "spark.log")
         with environment.variables(**variables):
             context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
             spark = SparkSession(context)
-    except TraceError:
+    except BaseException as error:
+        if java_process is not None:
+            gateway.end(java_process.proc, 1)
         shutil.rmtree(folder, ignore_errors=True)
+        interrupts.stop_if_interrupted()  # py4j makes another exception of an interrupt
+        if isinstance(error, (Py4JError, PySparkException, OSError, RuntimeError, ValueError)) and not isinstance(error, TraceError):
+            raise TraceError(f"Spark on {master}", f"gives no session: {_first_line(error)}", "check the URL and the properties") from None
         raise
-    except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise TraceError(f"Spark on {master}", f"gives no session: {_first_line(error)}", "check the URL and the properties") from None
     atexit.register(_close, spark, folder)
     return spark
 

@@ -11,15 +11,23 @@ from .tasks import Future, Wait
 
 
 class Link:
-    """`remote` names the other side. `transmit` sends bytes and `hang_up` closes the connection, both without waiting."""
+    """`remote` names the other side. `transmit` sends bytes and `hang_up` closes the connection, both without waiting. `taken` is called
+    whenever the bytes that have come were read."""
 
-    __slots__ = ("_arrived", "_free", "_hang_up", "_received", "_transmit", "closed", "remote")
+    __slots__ = ("_arrived", "_free", "_hang_up", "_received", "_taken", "_transmit", "closed", "remote")
 
-    def __init__(self, remote: str, transmit: Callable[[bytes], None], hang_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        remote: str,
+        transmit: Callable[[bytes], None],
+        hang_up: Callable[[], None],
+        taken: Callable[[], None] | None = None,
+    ) -> None:
         self.remote = remote
         self.closed = False
         self._transmit = transmit
         self._hang_up = hang_up
+        self._taken = taken
         self._received = bytearray()
         self._arrived: Future[None] = Future()
         self._free: Future[None] = Future()
@@ -40,7 +48,14 @@ class Link:
         self._received.clear()
         if not self.closed:
             self._arrived = Future()
+            if self._taken is not None:
+                self._taken()
         return data
+
+    @property
+    def unread(self) -> int:
+        """How many bytes have come and were not read."""
+        return len(self._received)
 
     def close(self) -> None:
         """Close the connection: whoever reads or writes here learns of it."""

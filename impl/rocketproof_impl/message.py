@@ -11,6 +11,9 @@ from rocketproof_protocol.properties import NAME_END, PROPERTY_END, WAIT
 from .copies import copier
 from .java import string_hash
 
+CACHED_NAMES = 512
+"""Characters of property names whose order is cached: clients choose the names, and 4096 orders are kept."""
+
 Host = tuple[str, int]  # IPv4 address as text, port
 
 
@@ -67,13 +70,19 @@ class Message:
 _copied = copier(Message)
 
 
-@lru_cache(maxsize=4096)
 def hash_map_order(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names in the order of Java's HashMap: by slot, and those of one slot as they came. A quarter of the slots stays empty."""
+    return _short_order(names) if sum(map(len, names)) <= CACHED_NAMES else _order(names)
+
+
+def _order(names: tuple[str, ...]) -> tuple[str, ...]:
     slots = 16
     while len(names) * 4 > slots * 3:
         slots *= 2
     return tuple(sorted(names, key=lambda name: _spread(name) & slots - 1))
+
+
+_short_order = lru_cache(maxsize=4096)(_order)
 
 
 def _spread(name: str) -> int:

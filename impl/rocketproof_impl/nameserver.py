@@ -6,7 +6,7 @@ topic only with its broker (HAZ-36). The described lock over all tables has no c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeAlias
@@ -32,6 +32,7 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 
+from .bounds import MAX_BROKERS, MAX_FRAME, MAX_TOPICS, limited
 from .java import JavaError, boolean_text, parse_boolean, parse_long
 from .periodic import Periodic
 from .ports import Clock
@@ -127,7 +128,12 @@ class NameServer:
         Topics are looked at only if a master speaks (NS-05) whose version differs (NS-03) or whose id had no address, in later
         profiles also those that are not known of it. These take one topic alone for news of a broker that is known, and refuse it,
         with None, of any other; where it was under another id, it is not there any more.
+
+        Raises JavaError, and changes nothing, for more than MAX_BROKERS names, registrants or ids of a name, and more than MAX_TOPICS
+        entries.
         """
+        self._check_room(cluster_name, broker_addr, broker_name, broker_id)
+        self._check_topics((broker_name, topic) for topic in table)
         who = self._registrant(cluster_name, broker_addr)
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
         broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
@@ -147,6 +153,19 @@ class NameServer:
         elif filter_servers is not None:
             self.filter_server_table.pop(who, None)
         return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(cluster_name, broker_name)
+
+    def _check_room(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
+        """Raise JavaError if one more broker is too many."""
+        brokers, broker, who = self.broker_addr_table, self.broker_addr_table.get(broker_name), self._registrant(cluster_name, broker_addr)
+        ids = {} if broker is None else broker.broker_addrs
+        limited(len(brokers) + (broker is None), MAX_BROKERS)
+        limited(len(ids) + (broker_id not in ids), MAX_BROKERS)
+        limited(len(self.broker_live_table) + (who not in self.broker_live_table), MAX_BROKERS)
+
+    def _check_topics(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Raise JavaError if these entries, of a broker's name and a topic, are too many together with those that are there."""
+        more = sum(not self._knows(broker_name, topic) for broker_name, topic in entries)
+        limited(sum(map(len, self.topic_queue_table.values())) + more if more else 0, MAX_TOPICS)
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
         """The broker of this name, made where missing, in most profiles without the address under any other id (NS-02)."""
@@ -190,6 +209,7 @@ class NameServer:
         known = list(takewhile(lambda entry: entry.broker_name in self.broker_addr_table, queue_datas))
         if topic not in self.topic_queue_table and len(known) < len(queue_datas):
             return
+        self._check_topics((entry.broker_name, topic) for entry in known)
         for entry in known:
             self._update_queue_data(topic, entry)
 
@@ -440,7 +460,11 @@ def _delete_topic(server: NameServer, _: Channel, request: Command, __: Command)
 
 
 def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    server.kv_config.setdefault(_field(request, "namespace"), {})[_field(request, "key")] = _field(request, "value")
+    """Request 100. Raises JavaError if all values with their names would take more than MAX_FRAME characters."""
+    namespace, key, value = (_field(request, name) for name in ("namespace", "key", "value"))
+    kept = sum(len(space) + len(name) + len(text) for space, table in server.kv_config.items() for name, text in table.items())
+    limited(kept + len(namespace) + len(key) + len(value), MAX_FRAME)
+    server.kv_config.setdefault(namespace, {})[key] = value
 
 
 def _get_kv_list(server: NameServer, _: Channel, request: Command, response: Command) -> None:

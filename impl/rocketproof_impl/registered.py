@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from rocketproof_protocol.fastjson import loads
 
+from .bounds import MAX_TOPICS, inflate
+
 _INT: Final = Struct(">i")
 _WORDS: Final = ("topicName", "readQueueNums", "writeQueueNums", "perm", "topicFilterType")
 
@@ -27,43 +29,54 @@ def compressed(body: Mapping[str, Any]) -> bytes:
 
 
 def decompressed(data: bytes, *, mappings: bool = False) -> dict[str, Any]:
-    """The JSON values of a compressed body. Raises ValueError for one that is none, or that ends too early, `mappings`: without a number of
-    queue mappings."""
-    try:
-        rest = zlib.decompress(data)
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
-    version, rest = _part(rest)
-    count, rest = _number(rest)
+    """Read a compressed body as JSON values. `mappings`: a number of queue mappings has to follow.
+
+    Raises ValueError for a body that is none or ends too early, for more than MAX_INFLATED bytes, and for more than MAX_TOPICS topics.
+    """
+    reader = _Reader(inflate(data))
+    version = reader.part()
+    count = reader.number()
+    if count > MAX_TOPICS:
+        raise ValueError(f"{count} topics are more than {MAX_TOPICS}")
     table = {}
     for _ in range(count):
-        text, rest = _part(rest)
-        name, read, write, perm, kind = text.decode().split(" ")[: len(_WORDS)]
+        name, read, write, perm, kind = reader.part().decode().split(" ", len(_WORDS))[: len(_WORDS)]
         values = (name, int(read), int(write), int(perm), kind)
         table[name] = dict(zip(_WORDS, values, strict=True))
-    filters, rest = _part(rest)
+    filters = reader.part()
     if mappings:
-        _number(rest)
+        reader.number()
     return {
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": loads(version)},
         "filterServerList": loads(filters),
     }
 
 
+class _Reader:
+    """Numbers and parts behind their lengths, one after the other. Raises ValueError where the data end too early."""
+
+    __slots__ = ("_at", "_data")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def number(self) -> int:
+        at = self._at
+        if len(self._data) - at < _INT.size:
+            raise ValueError("the compressed registration ends too early")
+        self._at = at + _INT.size
+        (number,) = _INT.unpack_from(self._data, at)
+        return int(number)
+
+    def part(self) -> bytes:
+        length, at = self.number(), self._at
+        if not 0 <= length <= len(self._data) - at:
+            raise ValueError("the compressed registration ends too early")
+        self._at = at + length
+        return self._data[at : self._at]
+
+
 def _sized(text: str) -> bytes:
     data = text.encode()
     return _INT.pack(len(data)) + data
-
-
-def _number(data: bytes) -> tuple[int, bytes]:
-    if len(data) < _INT.size:
-        raise ValueError("the compressed registration ends too early")
-    (number,) = _INT.unpack_from(data)
-    return number, data[_INT.size :]
-
-
-def _part(data: bytes) -> tuple[bytes, bytes]:
-    length, rest = _number(data)
-    if not 0 <= length <= len(rest):
-        raise ValueError("the compressed registration ends too early")
-    return rest[:length], rest[length:]

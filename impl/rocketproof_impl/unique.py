@@ -14,7 +14,7 @@ class UniqueIds:
 
     def __init__(self, clock: Clock, host: str, port: int) -> None:
         self._clock = clock
-        self._prefix = f"{int(ipaddress.IPv4Address(host)):08X}{port & 0xFFFF:04X}{0:08X}"
+        self._prefix = f"{ipaddress.ip_address(host).packed.hex().upper()}{port & 0xFFFF:04X}{0:08X}"
         self._started = clock.now()
         self._count = 0
 

@@ -13,22 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.system.connection import UNREAD
+from rocketproof_impl.system.listening import resolved
 from rocketproof_impl.system.narrator import Narrator
-from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
+from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded, bracketed
 from rocketproof_impl.system.server import Limits
 from rocketproof_protocol.shown import printable
 
 from . import output, store
 from .brokersettings import change
 from .choices import InputError, split
+from .deployments.forms import host_and_port
 
+IPV4 = 4
 STEP = 10  # between the ports of two brokers: each listens around its port too
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to serve. A port of 0 is any free one; `name_server_port` None: no name server here. `settings` are texts name=value."""
+    """What to serve. A port of 0 is any free one; `name_server_port` None: no name server here. `settings` are texts name=value. `unread`:
+    bytes of answers that a connection may leave unread."""
 
     folder: Path
     brokers: int = 1
@@ -40,6 +45,7 @@ class Wanted:
     settings: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     connections: int = 1024
+    unread: int = UNREAD
 
 
 def command(wanted: Wanted, *, quiet: bool, beyond: bool, json: Path | None) -> None:
@@ -58,12 +64,15 @@ def allow_files() -> None:
 
 
 def check_host(host: str, *, beyond: bool) -> None:
-    """Whoever reaches a port may change everything there, so more than this machine has to be asked for. Raises InputError."""
+    """Check an address to listen at.
+
+    Whoever reaches a port may change everything there, so more than this machine has to be asked for. Raises InputError.
+    """
     try:
-        local = ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         raise InputError(f"--listen {host}: is no IP address; give one of this machine's, such as 127.0.0.1") from None
-    if not local and not beyond:
+    if not address.is_loopback and not beyond:
         raise InputError(f"--listen {host} lets other machines in, and who comes in may do anything; confirm with --beyond-this-machine")
 
 
@@ -71,6 +80,13 @@ def settings_of(wanted: Wanted) -> list[BrokerSettings]:
     """The settings of each broker. One has the folder to itself, several have one each below it. Raises InputError."""
     if not 0 <= wanted.brokers <= len(LETTERS):
         raise InputError(f"--brokers {wanted.brokers}: give a number up to {len(LETTERS)}")
+    for address in wanted.name_servers:
+        try:
+            host_and_port(address)
+        except ValueError as problem:
+            raise InputError(f"--nameserver: {problem}") from None
+    if not wanted.cluster.strip() or not wanted.cluster.isprintable():
+        raise InputError(f"--cluster {wanted.cluster!r}: give a name, such as DefaultCluster")
     if not wanted.brokers and wanted.name_server_port is None:
         raise InputError("--brokers 0 with --no-nameserver leaves nothing to serve; leave out one of them")
     made = []
@@ -79,13 +95,14 @@ def settings_of(wanted: Wanted) -> list[BrokerSettings]:
         settings = BrokerSettings(
             broker_name=name,
             broker_cluster_name=wanted.cluster,
-            broker_ip1="127.0.0.1" if ipaddress.ip_address(wanted.host).is_unspecified else wanted.host,
+            broker_ip1=bracketed(_reached_at(wanted.host)),
             listen_port=wanted.port + STEP * number if wanted.port else 0,
             name_servers=wanted.name_servers,
             store_path_root_dir=str(wanted.folder if wanted.brokers == 1 else wanted.folder / name),
         )
         for text in wanted.settings:
             change(settings, *split(text))
+        _check_resolved(settings.broker_ip1)
         made.append(settings)
     if len(made) > 1:
         for name in ("brokerName", "listenPort", "storePathRootDir"):
@@ -94,13 +111,29 @@ def settings_of(wanted: Wanted) -> list[BrokerSettings]:
     return made
 
 
+def _reached_at(host: str) -> str:
+    """The address at which programs of this machine reach a broker that listens at another one."""
+    address = ipaddress.ip_address(host)
+    if not address.is_unspecified:
+        return host
+    return "127.0.0.1" if address.version == IPV4 else "::1"
+
+
+def _check_resolved(host: str) -> None:
+    """Raise InputError for a broker's host without an address: each record holds it."""
+    try:
+        resolved(host)
+    except OSError:
+        raise InputError(f"--set brokerIP1={host}: no address is known of this host; give one, such as 127.0.0.1") from None
+
+
 async def _serve(wanted: Wanted, brokers: list[BrokerSettings], *, quiet: bool, json: Path | None) -> None:
     """Start everything in order, say so, wait for the end, and stop in the other order."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    limits = Limits(connections=wanted.connections)
+    limits = Limits(connections=wanted.connections, unread=wanted.unread, unread_total=max(Limits().unread_total, wanted.unread))
     async with AsyncExitStack() as stack:
         ready: dict[str, Any] = {"name_server": None, "brokers": {}}
         name_servers = wanted.name_servers

@@ -41,6 +41,8 @@ class Simulated:
 class FakeChannel:
     """A connection that remembers what was written on it; `broken` makes a write fail."""
 
+    closing = False
+
     def __init__(self) -> None:
         self.remote = ("127.0.0.1", 50001)
         self.written: list[Command] = []

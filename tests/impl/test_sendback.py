@@ -53,7 +53,7 @@ def test_the_message_is_stored_again_beside_the_old_record(profile: str) -> None
 @behaviour("BACK-14")
 def test_later_brokers_keep_the_store_host(profile: str, kept: bool) -> None:
     stand = stand_with(profile)
-    stand.settings.broker_ip1 = "10.0.0.2"
+    stand.broker.store_host = ("10.0.0.2", 10911)
     back(stand)
     assert stand.last().store_host[0] == ("127.0.0.1" if kept else "10.0.0.2")
 

@@ -17,9 +17,12 @@ from serving import PATIENCE, send_command
 
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.headers import CreateTopicRequestHeader, encode, layout
+from rocketproof_impl.store.record import decode, host_bytes
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.listening import listening_socket
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.cli import run
+from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol.codes import (
     GET_MAX_OFFSET,
     GET_ROUTEINFO_BY_TOPIC,
@@ -200,6 +203,23 @@ WRONG = {
     "a name server's port that is none": (["--nameserver-port", "70000"], "--nameserver-port"),
     "no connections": (["--connections", "0"], "--connections"),
     "a result file in no folder": (["--json", "/nowhere/at/all.json"], "--json"),
+    "a host that nobody knows": (["--set", "brokerIP1=no.such.host.invalid"], "brokerIP1=no.such.host.invalid"),
+    "a host with a label that is too long": (["--set", f"brokerIP1={'x' * 70}.y"], "127.0.0.1"),
+    "a blank host": (["--set", "brokerIP1="], "127.0.0.1"),
+    "a blank name": (["--set", "brokerName= "], "brokerName=broker-a"),
+    "a blank folder": (["--set", "storePathRootDir="], "storePathRootDir"),
+    "a blank cluster": (["--cluster", ""], "--cluster"),
+    "a number with two signs": (["--set", "brokerPermission=--5"], "brokerPermission=6"),
+    "a number in other digits": (["--set", "brokerPermission=٣"], "brokerPermission=6"),
+    "a number of more than 64 bits": (["--set", "brokerId=99999999999999999999"], "brokerId=0"),
+    "a number with more digits than Python reads": (["--set", f"brokerId={'0' * 5000}"], "brokerId=0"),
+    "a size of more than 31 bits": (["--set", "maxMessageSize=2147483648"], "maxMessageSize=4194304"),
+    "a file of nothing": (["--set", "mappedFileSizeCommitLog=0"], "the smallest is 1"),
+    "a file of less than an entry": (["--set", "mappedFileSizeConsumeQueue=7"], "the smallest is 20"),
+    "no threads": (["--set", "sendMessageThreadPoolNums=0"], "the smallest is 1"),
+    "a name server without a port": (["--nameserver", "nohost"], "host:port"),
+    "a name server's port that is too large": (["--nameserver", "127.0.0.1:70000"], "host:port"),
+    "nothing unread": (["--unread", "0"], "--unread"),
     "nothing to serve": (["--brokers", "0", "--no-nameserver"], "--brokers"),
 }
 
@@ -227,6 +247,44 @@ def _one_line(capsys: pytest.CaptureFixture[str], hint: str) -> None:
     (line,) = err.splitlines()
     assert line.startswith("rocketproof: ")
     assert hint in line
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_host_of_a_broker_may_be_a_name(host: str, tmp_path: Path) -> None:
+    """As in a release, the broker registers the name, and its records have the address."""
+    with serve(tmp_path, "--quiet", "--set", f"brokerIP1={host}") as served, Client() as client:
+        assert served.broker().startswith(f"{host}:")
+        answer = client.call(served.broker(), send_command(), 20_000)
+        assert answer.code == SUCCESS
+        assert (answer.ext_fields or {})["msgId"].startswith("7F000001")
+
+
+def _records_hold_ipv6() -> bool:
+    try:
+        return len(host_bytes(("::1", 1))) > 8
+    except ValueError:
+        return False
+
+
+@pytest.mark.skipif(not _records_hold_ipv6(), reason="records hold IPv4 addresses only")
+@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+def test_ipv6_address_is_registered_and_stored(profile: str, tmp_path: Path) -> None:
+    try:
+        listening_socket("::1", 0).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serve(tmp_path, "--listen", "::1", "--quiet", "--profile", profile) as served, Client() as client:
+        assert served.name_server.startswith("[::1]:")
+        assert served.broker().startswith("[::1]:")
+        assert client.call(served.broker(), send_command(), 20_000).code == SUCCESS
+        route = client.call(served.name_server, Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), 20_000)
+        assert f'"0":"{served.broker()}"'.encode() in (route.body or b"").replace(b"0:", b'"0":')
+        end = time.monotonic() + 20
+        while (pulled := client.call(served.broker(), plain("pull", topic="T"), 20_000)).code != SUCCESS:
+            assert time.monotonic() < end, pulled  # the message is not dispatched yet
+        message = decode(pulled.body or b"", exact=True, hosts_by_flag=PROFILES[profile].hosts_by_flag)
+        assert message is not None
+        assert (message.body, message.store_host[1]) == (b"hello", int(served.broker().rpartition(":")[2]))
 
 
 @pytest.mark.parametrize("option", ["--port", "--nameserver-port"])

@@ -190,6 +190,12 @@ class Gone(asyncio.Transport):
     def close(self) -> None:
         pass
 
+    def abort(self) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
 

@@ -65,6 +65,6 @@ def batch_message(broker: BrokerParts, channel: Channel, request: Command, heade
         message.properties[CLUSTER] = settings.broker_cluster_name
     message.born_timestamp = header.born_timestamp
     message.born_host = channel.remote
-    message.store_host = (settings.broker_ip1, settings.listen_port)
+    message.store_host = broker.store_host
     message.reconsume_times = header.reconsume_times or 0
     return message

@@ -67,8 +67,9 @@ class Broker(BrokerParts):
         network: Network,
         random: Randomness,
         executors: dict[str, Executor],
+        host: str | None = None,
     ) -> None:
-        super().__init__(settings, profile, clock, disk, network, random)
+        super().__init__(settings, profile, clock, disk, network, random, host)
         self.transaction_check = TransactionalMessageCheckService(self)
         self.operations = GatheredOperations(self)
         self.fast_failure = BrokerFastFailure(settings, self.store, clock, executors)

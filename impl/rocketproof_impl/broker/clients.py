@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ..bounds import MAX_GROUPS, limited
 from ..ports import Clock
 from ..remoting.ports import Channel
 from .log import log
@@ -49,7 +50,8 @@ class ProducerManager:
         self.groups: dict[str, Channels] = {}
 
     def register(self, group: str, client: ClientChannelInfo) -> None:
-        """A heart beat; on a known connection only its time is new."""
+        """Register a heartbeat; on a known connection only its time is new. Raises JavaError for more than MAX_GROUPS."""
+        limited(len(self.groups) + (group not in self.groups), MAX_GROUPS)
         found = self.groups.setdefault(group, {}).setdefault(client.channel, client)
         found.last_update_timestamp = self._clock.now()
 
@@ -121,7 +123,11 @@ class ConsumerManager:
         message_model: str,
         subscriptions: Iterable[SubscriptionData],
     ) -> bool:
-        """A heart beat; whether the group has another member or another topic now."""
+        """Register a heartbeat; return whether the group has another member or another topic now.
+
+        Raises JavaError for more than MAX_GROUPS.
+        """
+        limited(len(self.groups) + (group not in self.groups), MAX_GROUPS)
         info = self.groups.setdefault(group, ConsumerGroupInfo())
         info.message_model = message_model
         came = info.update_channel(client)

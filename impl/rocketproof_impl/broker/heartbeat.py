@@ -10,6 +10,7 @@ from rocketproof_protocol.fastjson import loads, text_of
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.topics import RETRY_PREFIX
 
+from ..bounds import MAX_CLIENT_GROUPS, limited
 from ..java import null_pointer
 from ..remoting.command import ONE_WAY, Command, response_to
 from ..remoting.dispatch import write
@@ -45,14 +46,20 @@ class ClientManageProcessor:
         return response
 
     async def _heart_beat(self, channel: Channel, request: Command) -> None:
-        """The body has the client's id and the groups of its consumers and producers. Raises JavaError without a body."""
+        """The body has the client's id and the groups of its consumers and producers.
+
+        Raises JavaError without a body, and for more than MAX_CLIENT_GROUPS of either.
+        """
         if request.body is None:
             raise null_pointer()
         data = loads(request.body)
         client = ClientChannelInfo(channel, data.get("clientID") or "", request.language, request.version, self._broker.clock.now())
-        for consumer in data.get("consumerDataSet") or ():
+        consumers, producers = data.get("consumerDataSet") or (), data.get("producerDataSet") or ()
+        limited(len(consumers), MAX_CLIENT_GROUPS)
+        limited(len(producers), MAX_CLIENT_GROUPS)
+        for consumer in consumers:
             await self._consumer(client, consumer)
-        for producer in data.get("producerDataSet") or ():
+        for producer in producers:
             self._broker.producers.register(text_of(producer["groupName"]), client)
 
     async def _consumer(self, client: ClientChannelInfo, data: Any) -> None:

@@ -26,6 +26,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.fastjson import dumps, map_text
 
+from ..bounds import queue_ids
 from ..java import utf8
 from ..remoting.command import Command, response_to
 from ..remoting.headers import (
@@ -148,13 +149,15 @@ class InspectionProcessor:
         response.body = b"".join(found.records)
 
     async def _get_topic_stats(self, request: Command, response: Command) -> None:
-        """First and last offset of each queue that can be written to, and when its last message was stored (milliseconds)."""
+        """First and last offset of each queue that can be written to, and when its last message was stored (milliseconds).
+
+        Raises JavaError for more queues than MAX_QUEUES: an administrator can give a topic any number."""
         topic = read(TopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields).topic
         config = self._broker.topics.select(topic)
         if config is None:
             refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
             return
-        queues = [(self._queue(topic, queue_id), self._offsets(topic, queue_id)) for queue_id in range(config.write_queue_nums)]
+        queues = [(self._queue(topic, queue_id), self._offsets(topic, queue_id)) for queue_id in queue_ids(config.write_queue_nums)]
         response.body = f'{{"offsetTable":{map_text(queues)}}}'.encode()
 
     def _queue(self, topic: str, queue_id: int) -> dict[str, Any]:

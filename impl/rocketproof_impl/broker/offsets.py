@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.fastjson import loads
@@ -48,7 +49,7 @@ class ConsumerOffsetManager:
         """Add what a master tells to the table, in place of what groups of the same names have told, and write it. Raises ValueError,
         TypeError or AttributeError for what is no table."""
         mine = self.table
-        self._decode(text)
+        self._read(loads(text))
         self.table = mine | self.table
         self.persist()
 
@@ -61,7 +62,9 @@ class ConsumerOffsetManager:
         return persistence.load(self._disk, self.path, self._decode)
 
     def _decode(self, text: str) -> None:
-        data = loads(text)
+        self._read(loads(text, most=None))
+
+    def _read(self, data: Any) -> None:
         if data is not None:
             table = data.get("offsetTable") or {}
             self.table = {name: {int(queue): int(offset) for queue, offset in offsets.items()} for name, offsets in table.items()}

@@ -29,9 +29,8 @@ class GatheredOperations:
     async def write(self) -> None:
         """Put one record for each queue with news; what becomes of it changes nothing here."""
         broker = self._broker
-        host = (broker.settings.broker_ip1, broker.settings.listen_port)
         gathered, self._offsets = self._offsets, {}
         for queue_id, offsets in gathered.items():
             body = "".join(f"{offset}{SEPARATOR}" for offset in offsets)
             trailing = broker.profile.ends_properties
-            await broker.store.put_message(operation_record(queue_id, body, broker.clock.now(), host, trailing=trailing))
+            await broker.store.put_message(operation_record(queue_id, body, broker.clock.now(), broker.store_host, trailing=trailing))

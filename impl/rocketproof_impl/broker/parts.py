@@ -38,12 +38,25 @@ class BrokerParts:
         "slave",
         "statistics",
         "store",
+        "store_host",
         "topics",
         "unique_ids",
     )
 
-    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk, network: Network, random: Randomness) -> None:
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        profile: Profile,
+        clock: Clock,
+        disk: Disk,
+        network: Network,
+        random: Randomness,
+        host: str | None = None,
+    ) -> None:
+        """`host`: the IP address of brokerIP1, None if that is one. Records name it; as in the release, a later change of brokerIP1 changes
+        nothing here."""
         self.settings = settings
+        self.store_host = (host or settings.broker_ip1, settings.listen_port)
         self.profile = profile
         self.clock = clock
         self.random = random
@@ -59,7 +72,7 @@ class BrokerParts:
         follow, delays = self.store.ha_client.update_master_address, self.store.schedule
         self.slave = SlaveSynchronize(settings, self.topics, self.groups, self.offsets, delays, network, follow)
         self.registration = Registration(settings, profile, self.topics, network, self.slave.registered)
-        self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
+        self.unique_ids = UniqueIds(clock, *self.store_host)
 
     async def _register(self, config: TopicConfig) -> None:
         await self.registration.register_created(config)

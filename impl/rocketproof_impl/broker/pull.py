@@ -108,8 +108,7 @@ class PullMessageProcessor:
             if response.code == PULL_NOT_FOUND and may_wait and header.sys_flag & PULL_SUSPENDS:
                 until = broker.clock.now() + header.suspend_timeout_millis
                 held = HeldPull(channel, request, header.queue_offset, until, subscription)
-                self.hold.suspend(header.topic, header.queue_id, held)
-                is_held = True
+                is_held = self.hold.suspend(header.topic, header.queue_id, held)
             elif response.code == PULL_OFFSET_MOVED and slave:
                 response.code = PULL_RETRY_IMMEDIATELY
                 response.ext_fields["suggestWhichBrokerId"] = str(group.broker_id)
@@ -199,15 +198,14 @@ class PullMessageProcessor:
             "offsetRequest": header.queue_offset,
         }
         properties = {TAGS: header.consumer_group, DELAY: "0", KEYS: header.consumer_group}
-        host = (settings.broker_ip1, settings.listen_port)
         return Message(
             OFFSET_MOVED_TOPIC,
             body=encode_json(event),
             properties=properties,
             properties_text=properties_text(properties, trailing=self._broker.profile.ends_properties),
             born_timestamp=self._broker.clock.now(),
-            born_host=host,
-            store_host=host,
+            born_host=self._broker.store_host,
+            store_host=self._broker.store_host,
         )
 
 

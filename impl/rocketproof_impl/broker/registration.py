@@ -13,6 +13,7 @@ from typing import Any
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, REGISTER_TOPIC, SUCCESS, UNREGISTER_BROKER
+from rocketproof_protocol.fastjson import loads
 
 from ..java import utf8
 from ..periodic import Periodic
@@ -28,6 +29,8 @@ from .topics import TopicConfigManager
 
 WANTED = Pause("registration wanted")
 TIMEOUT_MILLIS = 6000
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+"""What reading the JSON of another process raises."""
 TOPIC_MILLIS = 3000
 LEAVE_MILLIS = 3000
 
@@ -168,8 +171,12 @@ class Registration:
         return needed
 
     def _differs(self, answer: Command) -> bool:
-        """What the name server answers, or what its version shows; "changed" where it does not answer."""
-        if answer.body and version_from_data(json.loads(answer.body)) != self._topics.data_version:
+        """What the name server answers, or what its version shows; "changed" where it does not answer, or has a body that is no version."""
+        try:
+            if answer.body and version_from_data(loads(answer.body)) != self._topics.data_version:
+                return True
+        except UNREADABLE as problem:
+            log.error("a name server's version cannot be read: %r", problem)
             return True
         return (answer.ext_fields or {}).get("changed") != "false"
 
@@ -222,9 +229,12 @@ class Registration:
 
     def _apply_order(self, answer: Command) -> None:
         """Make the table's order flags those of the answer, if it lists order topics at all (NS-12)."""
-        listed = json.loads(answer.body).get("table") if answer.body else None
-        if listed is not None:
-            self._topics.update_order(set(listed))
+        try:
+            listed = loads(answer.body).get("table") if answer.body else None
+            if listed is not None:
+                self._topics.update_order(set(listed))
+        except UNREADABLE as problem:
+            log.error("a name server's order topics cannot be read: %r", problem)
 
 
 def _json(data: Any) -> bytes:

@@ -120,7 +120,6 @@ def again(broker: BrokerParts, found: Message) -> Message:
 
     Its system flag comes along, so a prepared message is prepared again and never delivered (BACK-17).
     """
-    settings = broker.settings
     return Message(
         found.topic,
         body=found.body,
@@ -129,7 +128,7 @@ def again(broker: BrokerParts, found: Message) -> Message:
         sys_flag=found.sys_flag,
         born_timestamp=found.born_timestamp,
         born_host=found.born_host,
-        store_host=found.store_host if broker.profile.keeps_store_host else (settings.broker_ip1, settings.listen_port),
+        store_host=found.store_host if broker.profile.keeps_store_host else broker.store_host,
         reconsume_times=found.reconsume_times + 1,
     )
 

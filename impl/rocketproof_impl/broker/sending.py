@@ -165,7 +165,7 @@ def fill(broker: BrokerParts, message: Message, channel: Channel, request: Comma
     message.properties_text = stored_properties(message.properties, header, settings, profile)
     message.born_timestamp = header.born_timestamp
     message.born_host = channel.remote
-    message.store_host = (settings.broker_ip1, settings.listen_port)
+    message.store_host = broker.store_host
     message.reconsume_times = header.reconsume_times or 0
 
 

@@ -3,7 +3,6 @@ delayed messages are."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from rocketproof_protocol.codes import (
     GET_ALL_TOPIC_CONFIG,
     SUCCESS,
 )
+from rocketproof_protocol.fastjson import loads
 
 from ..periodic import Periodic
 from ..remoting.command import Command
@@ -70,10 +70,10 @@ class SlaveSynchronize:
         address = self.master_addr
         if self._settings.broker_role != "SLAVE" or address is None or address == self._settings.address:
             return
-        await self._sync("topics", address, GET_ALL_TOPIC_CONFIG, lambda text: self._take_topics(json.loads(text)))
+        await self._sync("topics", address, GET_ALL_TOPIC_CONFIG, lambda text: self._take_topics(loads(text)))
         await self._sync("consumer offsets", address, GET_ALL_CONSUMER_OFFSET, self._offsets.take)
         await self._sync("delay offsets", address, GET_ALL_DELAY_OFFSET, self._delays.take)
-        await self._sync("groups", address, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, lambda text: self._groups.take(json.loads(text)))
+        await self._sync("groups", address, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, lambda text: self._groups.take(loads(text)))
 
     async def _sync(self, what: str, address: str, code: int, take: Callable[[str], None]) -> None:
         """Ask for something and let `take` have it."""

@@ -118,8 +118,7 @@ class EndTransactionProcessor:
         if broker.profile.gathers_operations:
             self._note(half)
             return
-        host = (broker.settings.broker_ip1, broker.settings.listen_port)
-        await broker.store.put_message(operation(half, broker.clock.now(), host, trailing=broker.profile.ends_properties))
+        await broker.store.put_message(operation(half, broker.clock.now(), broker.store_host, trailing=broker.profile.ends_properties))
 
 
 def check_prepare_message(half: Message, header: EndTransactionRequestHeader) -> str | None:

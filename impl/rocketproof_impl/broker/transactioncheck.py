@@ -26,6 +26,7 @@ from rocketproof_protocol.properties import (
 )
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
+from ..bounds import queue_ids
 from ..java import JavaError, null_pointer, parse_int, parse_long
 from ..message import Message, properties_text
 from ..remoting.command import ONE_WAY, Command
@@ -66,7 +67,7 @@ class TransactionalMessageCheckService(Service):
         """One round over all half queues. What goes wrong ends the round, and is logged."""
         try:
             topic = await self._broker.topics.create_topic_in_send_message_back(HALF_TOPIC, 1, READ | WRITE, 0)
-            for queue_id in range(0 if topic is None else topic.read_queue_nums):
+            for queue_id in queue_ids(0 if topic is None else topic.read_queue_nums):
                 await HalfQueueRound(self._broker, queue_id).run()
         except Exception as error:  # noqa: BLE001 - the next round may be better
             log.error("check of half messages failed: %r", error)

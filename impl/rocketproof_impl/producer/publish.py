@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..bounds import queue_ids
 from ..java import parse_int
 from ..route import MASTER_ID, QueueData, TopicRouteData
 from ..topic import is_writeable
@@ -39,7 +40,7 @@ class PublishInfo:
 
 
 def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
-    """The queues of a route (CLI-20).
+    """The queues of a route (CLI-20). Raises JavaError for more queues of a broker than MAX_QUEUES.
 
     With an order configuration: what it lists, whoever is writable. Otherwise: by broker name, the writable queues of
     brokers that have a master.
@@ -50,7 +51,7 @@ def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
         MessageQueue(topic, entry.broker_name, queue_id)
         for entry in sorted(route.queue_datas, key=_broker_name)
         if is_writeable(entry.perm) and _has_master(route, entry.broker_name)
-        for queue_id in range(entry.write_queue_nums)
+        for queue_id in queue_ids(entry.write_queue_nums)
     ]
     return PublishInfo(queues, have_topic_router_info=True, route=route)
 
@@ -58,7 +59,7 @@ def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
 def _ordered(topic: str, conf: str) -> list[MessageQueue]:
     """The queues of "broker-a:4;broker-b:4". Semicolons at the end mean nothing. Raises JavaError for a count that is none."""
     shares = (share.partition(":") for share in conf.rstrip(";").split(";"))
-    return [MessageQueue(topic, broker_name, queue_id) for broker_name, _, nums in shares for queue_id in range(parse_int(nums))]
+    return [MessageQueue(topic, broker_name, queue_id) for broker_name, _, nums in shares for queue_id in queue_ids(parse_int(nums))]
 
 
 def _has_master(route: TopicRouteData, broker_name: str) -> bool:

@@ -11,6 +11,7 @@ import logging
 import os
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_BUSY, SYSTEM_ERROR
@@ -19,6 +20,7 @@ from ..java import JavaError
 from ..tasks import Future
 from .command import RESPONSE, Command, response_to
 from .ports import Channel, Executor, Rejected, RequestTask
+from .underway import PROCESSED, UnderWay
 
 log = logging.getLogger("rocketproof_impl.remoting")
 log.addHandler(logging.NullHandler())
@@ -53,15 +55,16 @@ class RPCHook(Protocol):
 
 class Dispatcher:
     """Processors by request code. `default` serves the codes that have none of their own. `heeds_one_way`: one that rejects looks at the
-    flag, too."""
+    flag, too. `under_way`: requests that were accepted and are not processed yet."""
 
-    __slots__ = ("default", "heeds_one_way", "hooks", "processors")
+    __slots__ = ("default", "heeds_one_way", "hooks", "processors", "under_way")
 
     def __init__(self, *, heeds_one_way: bool = False) -> None:
         self.heeds_one_way = heeds_one_way
         self.processors: dict[int, Processor] = {}
         self.default: Processor | None = None
         self.hooks: list[RPCHook] = []
+        self.under_way = UnderWay(PROCESSED)
 
     def receive(self, channel: Channel, command: Command) -> None:
         """A command has arrived (REM-05). Nothing is raised: an executor without a place is an answer (REM-07).
@@ -82,33 +85,51 @@ class Dispatcher:
             self._submit(found, channel, command)
 
     def _submit(self, processor: Processor, channel: Channel, request: Command) -> None:
-        """Only an overload leaves a one-way caller alone (REM-07); a processor that rejects may answer it (REM-06)."""
-        try:
-            processor.executor.submit(RequestTask(lambda: self._serve(processor, channel, request), channel, request))
-        except Rejected as full:
-            log.warning("too many requests and system thread pool busy, code %d: %s", request.code, full)
-            if not request.is_one_way:
-                write(channel, system_busy(request, f"[OVERLOAD]system busy, {FLOW_CONTROL}"))
+        """Only an overload leaves a one-way caller alone (REM-07); a processor that rejects may answer it (REM-06).
 
-    async def _serve(self, processor: Processor, channel: Channel, request: Command) -> None:
+        An overload is an executor whose queue is full, and requests under way whose bytes fill the room for them.
+        """
+        size = self.under_way.enter(channel, request)
+        if size is None:
+            self._overloaded(channel, request, f"requests under way take {self.under_way.total} bytes")
+            return
+        leave = partial(self.under_way.leave, channel, size)
+        try:
+            processor.executor.submit(RequestTask(lambda: self._serve(processor, channel, request, leave), channel, request, taken=leave))
+        except Rejected as full:
+            leave()
+            self._overloaded(channel, request, full)
+
+    @staticmethod
+    def _overloaded(channel: Channel, request: Command, reason: object) -> None:
+        log.warning("too many requests and system thread pool busy, code %d: %s", request.code, reason)
+        if not request.is_one_way:
+            write(channel, system_busy(request, f"[OVERLOAD]system busy, {FLOW_CONTROL}"))
+
+    async def _serve(self, processor: Processor, channel: Channel, request: Command, leave: Callable[[], None]) -> None:
         """The task (REM-08): hooks, processing, answer. Whatever is thrown is the answer, except to one-way callers."""
+        answer: Answer | Future[Answer] = None
         try:
             self._before(channel, request)
             answer = await processor.process(channel, request)
             if isinstance(answer, Future):
-                answer.then(lambda future: self._complete(processor.executor, channel, request, future))
+                answer.then(lambda future: self._complete(processor.executor, channel, request, future, leave))
             else:
                 self._callback(channel, request, answer)
         except Exception as error:  # noqa: BLE001 - the rule says: any throwable
             log.error("process request exception: %r", error)
             if not request.is_one_way:
                 write(channel, system_error(request, error))
+        finally:
+            if not isinstance(answer, Future):
+                leave()
 
-    def _complete(self, executor: Executor, channel: Channel, request: Command, future: Future[Answer]) -> None:
+    def _complete(self, executor: Executor, channel: Channel, request: Command, future: Future[Answer], leave: Callable[[], None]) -> None:
         """The future of an asynchronous processor is finished: its callback is a task of the executor (REM-09, SEND-07).
 
         If the executor is full the answer is lost (HAZ-25).
         """
+        leave()
         try:
             executor.submit(RequestTask(lambda: self._completed(channel, request, future), completes=(request, future)))
         except Rejected as error:

@@ -13,11 +13,10 @@ from typing import Any
 
 from rocketproof_protocol.fastjson import text_of
 
+from ..bounds import MAX_FRAME, MAX_HEADER
 from ..java import utf8
 from .command import JSON, ROCKETMQ, Command
 from .errors import RemotingError
-
-MAX_FRAME = 16 * 1024 * 1024
 
 _WORD = Struct(">I")
 _PREFIX = Struct(">II")
@@ -48,25 +47,28 @@ def take(buffer: bytearray) -> Command | None:
         raise FrameError(f"a frame of {length} bytes is longer than {MAX_FRAME}")
     if len(buffer) < 4 + length:
         return None
-    frame = bytes(buffer[4 : 4 + length])
+    with memoryview(buffer) as arrived, arrived[4 : 4 + length] as frame:
+        command = decode(frame)
     del buffer[: 4 + length]
-    return decode(frame)
+    return command
 
 
-def decode(frame: bytes) -> Command:
+def decode(frame: bytes | memoryview) -> Command:
     """The command of a frame without its length. A body without bytes is None (REM-01). Raises FrameError."""
     try:
         (word,) = _WORD.unpack_from(frame)
         behind = 4 + (word & 0xFFFFFF)
         if behind > len(frame):
             raise FrameError("the header is longer than its frame")
+        if behind > MAX_HEADER:
+            raise FrameError(f"a header of {behind - 4} bytes is longer than {MAX_HEADER}")
         read = _READERS.get(word >> 24)
         if read is None:
             raise FrameError(f"serialisation type {word >> 24} is unknown")
-        command = read(frame[4:behind])
+        command = read(bytes(frame[4:behind]))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError, struct.error) as problem:
         raise FrameError(f"the header cannot be read: {problem!r}") from problem
-    command.body = frame[behind:] or None
+    command.body = bytes(frame[behind:]) or None
     command.serialisation = word >> 24
     return command
 

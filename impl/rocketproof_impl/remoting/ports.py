@@ -30,6 +30,11 @@ class Channel(Protocol):
         """The caller's host and port."""
         ...
 
+    @property
+    def closing(self) -> bool:
+        """Whether the connection is closed, or is about to be: no write can succeed."""
+        ...
+
     def write(self, command: Command) -> None:
         """Send a command to the caller; a failure raises OSError."""
         ...
@@ -44,7 +49,7 @@ class RequestTask:
     """What a thread is to do, and for which request: None for what is done behind an answer (REM-09).
 
     `created` is when it came into the queue, in milliseconds. `completes`: the request whose asynchronous processing is over, and its
-    outcome (REM-09).
+    outcome (REM-09). `taken` is called when the task was taken from the queue and never runs.
     """
 
     work: Callable[[], Work[None]]
@@ -52,6 +57,7 @@ class RequestTask:
     request: Command | None = None
     created: int = 0
     completes: tuple[Command, Future[Any]] | None = None
+    taken: Callable[[], None] | None = None
 
 
 class Executor(Protocol):

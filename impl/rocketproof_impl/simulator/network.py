@@ -49,6 +49,10 @@ class SimulatedChannel:
         self.pending: dict[int, Future[Command]] = {}
         self.closed = False
 
+    @property
+    def closing(self) -> bool:
+        return self.closed
+
     def write(self, command: Command) -> None:
         if self.closed:
             raise OSError(f"the connection from {self.caller} is closed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from struct import Struct
 
+from ..bounds import MAX_BATCH, out_of_memory
 from ..java import JavaError, utf8
 from ..message import Message, properties_text
 from .record import PROPERTIES_LIMIT, Parts, body_crc, make_parts
@@ -33,7 +34,7 @@ def items(
     negative. A DELAY inside an item has no effect. Nobody looks at how long the properties are together: the record's length
     of them may not hold it (HAZ-50).
     Raises JavaError for a body that ends too early, where the batch's own properties are too long, also beside an item's where the short is
-    negative, and where all records together are larger than `limit` bytes, or the body is than `most`, if there is one.
+    negative, and where all records together are larger than `limit` or MAX_BATCH bytes, or the body is than `most`, if there is one.
     """
     data = batch.body or b""
     if most is not None and len(data) > most:
@@ -52,6 +53,8 @@ def items(
         total += parts.size
         if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")
+        if total > MAX_BATCH:
+            raise out_of_memory()
         message = batch.shallow_copy()
         message.flag, message.body, message.body_crc = flag, body, body_crc(body)
         found.append((message, parts))

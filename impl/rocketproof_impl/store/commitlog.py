@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, NOT, STORE_IPV6
 
+from ..bounds import MAX_RECORD
 from ..java import JavaError, wrap_long
 from ..message import Message
 from ..ports import Clock, Disk
@@ -336,7 +337,7 @@ class CommitLog:
         return mapped.region.read(position, min(limit, mapped.read_position - position)) if position < mapped.read_position else None
 
     def select(self, offset: int) -> bytes | None:
-        """The bytes at an offset, as many as the first four of them say; None outside the log."""
+        """The bytes at an offset, as many as the first four of them say; None as of `bytes_of`."""
         data = self.files.select(offset, 4)
         return None if data is None else self.bytes_of(offset, int.from_bytes(data, "big", signed=True))
 
@@ -399,12 +400,12 @@ class CommitLog:
             yield start, message
 
     def bytes_of(self, start: int, size: int) -> bytes | None:
-        """The bytes of a record that has or claims a size. Of a large one no more than its lengths come to, so that a damaged size does
-        not fill the memory; a release maps its files and needs no memory for them."""
+        """The bytes of a record that has or claims a size; None outside the log. Of a large one no more than its lengths come to, and
+        none where these are more than MAX_RECORD, so that a damaged size does not fill the memory: a release maps its files."""
         if size <= _LARGE:
             return self.files.select(start, size)
         length = self._extent(start, size) if size <= self.files.left(start) else None
-        return None if length is None else self.files.select(start, length)
+        return None if length is None or length > MAX_RECORD else self.files.select(start, length)
 
     def place(self, offset: int) -> str:
         """A place of the log in words, with its file."""

@@ -216,4 +216,4 @@ class ScheduleMessageService:
         table = re.search(r'"offsetTable"\s*:\s*\{([^{}]*)\}', text)
         if table is None:
             raise ValueError(f"no offsetTable in {self._path}")
-        self.offsets = {int(level): int(offset) for level, offset in re.findall(r'"?(\d+)"?\s*:\s*(\d+)', table[1])}
+        self.offsets = {int(level): int(offset) for level, offset in re.findall(r'(?<!\d)"?(\d++)"?\s*:\s*(\d+)', table[1])}

@@ -11,6 +11,7 @@ from rocketproof_protocol.flags import COMMIT, INNER_BATCH, NOT
 from rocketproof_protocol.properties import INNER_NUM
 from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
+from ..bounds import MAX_RECORD, out_of_memory
 from ..java import JavaError, length, null_pointer, utf8
 from ..link import Dial
 from ..message import Message
@@ -257,10 +258,16 @@ class MessageStore:
         return offset_at(queue, stored_at, time, bounds=self._profile.bounds_by_time, upper=upper)
 
     def query_message(self, topic: str, key: str, most: int, begin: int, end: int) -> QueryMessageResult:
-        """The records under a key that are still in the log, in its order. Raises JavaError."""
+        """The records under a key that are still in the log, in its order. Raises JavaError, also for more bytes than a client can read."""
         places = sorted(self.index.query(topic, key, most, begin, end))
-        selected = (self.commit_log.select(place) for place in places)
-        records = [data for data in selected if data is not None and self.commit_log.decode(data) is not None]
+        records, size = [], 0
+        for place in places:
+            data = self.commit_log.select(place)
+            if data is not None and self.commit_log.decode(data) is not None:
+                records.append(data)
+                size += len(data)
+            if size > MAX_RECORD:
+                raise out_of_memory()
         return QueryMessageResult(records, *self.index.reaches) if places else QueryMessageResult([])
 
     def pull(self, topic: str, queue_id: int, offset: int, most: int, matches: Callable[[int], bool]) -> GetMessageResult | None:

@@ -14,6 +14,8 @@ from .listening import Listener
 from .threads import Threads
 
 CONNECTIONS = 64
+UNREAD = 4 * 1024 * 1024
+"""Bytes that may have come and not be read yet: nothing more is taken from the system until they are."""
 
 
 class LinkProtocol(asyncio.Protocol):
@@ -34,12 +36,14 @@ class LinkProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         made = self._transport = cast(asyncio.Transport, transport)  # other loops have transports of their own
         host, port = made.get_extra_info("peername", ("", 0))[:2]
-        self.link = Link(f"{host}:{port}", made.write, made.close)
+        self.link = Link(f"{host}:{port}", made.write, made.close, made.resume_reading)
         if self._opened is not None:
             self._opened(self)
 
     def data_received(self, data: bytes) -> None:
         self.link.feed(data)
+        if self.link.unread > UNREAD:
+            self._transport.pause_reading()
 
     def pause_writing(self) -> None:
         self.link.hold(True)

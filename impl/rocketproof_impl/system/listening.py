@@ -11,6 +11,7 @@ import errno
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from operator import itemgetter
 
 from .threads import Threads, log
 
@@ -39,6 +40,16 @@ def listening_socket(host: str, port: int) -> socket.socket:
         made.close()
         raise
     return made
+
+
+def resolved(host: str) -> str:
+    """Return the IP address of a host's name, IPv4 if it has one, as Java does. An IPv6 address may have brackets. Raises OSError."""
+    try:
+        found = socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), None, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise OSError(errno.EINVAL, f"{host!r} is no name of a host") from None
+    addresses = [(family != socket.AF_INET, str(address[0])) for family, _, _, _, address in found]
+    return min(addresses, key=itemgetter(0))[1]
 
 
 class Listener:

@@ -138,6 +138,9 @@ class _LinkOwner:
     def buffered(self, connection: Connection, change: int) -> None:
         """A server that was chosen may send what it likes, one frame at a time."""
 
+    def measured(self, connection: Connection, change: int) -> None:
+        """Each connection has a bound of its own, and this side makes few."""
+
     def lost(self, connection: Connection) -> None:
         self._network.forget(self._link)
         if self._network.receiver is not None:

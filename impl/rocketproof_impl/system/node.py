@@ -25,7 +25,7 @@ from .chance import SystemRandomness
 from .connection import Connection
 from .disk import SystemDisk
 from .links import LinkServer, dial
-from .listening import listening_socket
+from .listening import listening_socket, resolved
 from .network import TcpNetwork
 from .server import Limits, TcpServer
 from .threads import Threads, log
@@ -51,14 +51,14 @@ class NameServerNode:
         self._wanted = (host, port)
         self.profile = profile_of(profile)
         self._limits = limits
-        self.address = f"{host}:{port}"
+        self.address = f"{bracketed(host)}:{port}"
         self.port = port
 
     async def start(self) -> None:
         """Listen. Raises OSError where that is not possible."""
         listening = listening_socket(*self._wanted)
         self.port = listening.getsockname()[1]
-        self.address = f"{self._wanted[0]}:{self.port}"
+        self.address = f"{bracketed(self._wanted[0])}:{self.port}"
         self.threads = Threads()
         self.server = NameServer(self.threads.clock, profile=self.profile)
         self._tcp = TcpServer(self.threads, self.server, self._limits)
@@ -105,7 +105,8 @@ class BrokerNode:
             settings.listen_port = listening[0].getsockname()[1]
             pools = sized_pools(self.threads, settings)
             random = SystemRandomness(self._seed)
-            self.broker = Broker(settings, self.profile, self.threads.clock, self.disk, self.network, random, dict(pools))
+            host = resolved(settings.broker_ip1)
+            self.broker = Broker(settings, self.profile, self.threads.clock, self.disk, self.network, random, dict(pools), host)
             if not self.broker.load():
                 raise NotLoaded(f"what is stored in {settings.store_path_root_dir} cannot be read")
             await self._begin(*listening)
@@ -120,10 +121,9 @@ class BrokerNode:
         broker, store = self.broker, self.broker.store
         self._run((*store.services(lambda address: dial(self.threads, address), self.threads.aside), *broker.services()))
         self._links = LinkServer(self.threads, lambda link: self._run(store.ha.accept(link)))
-        self._tcp = [TcpServer(self.threads, broker, self._limits) for _ in (for_clients, for_sends)]
+        self._tcp = TcpServer(self.threads, broker, self._limits)
         self._links.start(for_slaves)
-        for server, listening in zip(self._tcp, (for_clients, for_sends), strict=True):
-            server.start(listening)
+        self._tcp.start(for_clients, for_sends)
         await self._complete(broker.start())
         for thing in (broker, broker.registration, broker.slave):
             drive(self.threads, thing, thing.PERIODIC, close_all)
@@ -137,8 +137,7 @@ class BrokerNode:
 
     def _endings(self) -> Iterator[Step]:
         yield "broker", lambda: self._complete(self.broker.stop())
-        for server in self._tcp:
-            yield "server", server.stop
+        yield "server", self._tcp.stop
         for service in self.broker.services():
             yield service.name, partial(self._end, service)
         yield "store", lambda: self._complete(self.broker.store.stop())
@@ -162,6 +161,11 @@ class BrokerNode:
             self.threads.close()
         finally:
             self.disk.close()
+
+
+def bracketed(host: str) -> str:
+    """Return a host as it stands before a port: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def close_all(channels: Iterable[Channel]) -> None:

@@ -1,18 +1,19 @@
 """A TCP listener for a name server or a broker (REM-11).
 
-Whoever connects is a stranger: connections, the bytes of incomplete frames and the bytes of unread answers are bounded, and who
-is silent for two minutes is sent away, as is who needs so long for one frame.
+Whoever connects is a stranger: connections, the bytes of incomplete frames and the bytes of unread answers are bounded, for each
+connection and for all together, and who is silent for two minutes is sent away, as is who needs so long for one frame.
 """
 
 from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Protocol
 
 from ..remoting.command import Command
 from ..remoting.ports import Channel
-from .connection import Connection
+from .connection import UNREAD, Connection
 from .listening import Listener
 from .threads import Threads, log
 
@@ -29,11 +30,18 @@ class Receiver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections are served at a time, how many bytes of incomplete frames all of them together may leave here, and after
-    how many seconds of silence one is closed."""
+    """How many connections are served at a time, how many bytes of incomplete frames and of unread answers all of them together may
+    leave here, how many bytes of answers one may leave unread, and after how many seconds of silence one is closed.
+
+    By default both totals are 128 MiB, so that a process with a broker and a name server that are under attack still fits into 512 MiB: it
+    takes about 80 MiB itself. That is room for 32 of the largest messages (4 MiB) on their way in, and for 512 full answers to pulls (256
+    KiB) on their way out.
+    """
 
     connections: int = 1024
-    incomplete: int = 256 * 1024 * 1024
+    incomplete: int = 128 * 1024 * 1024
+    unread: int = UNREAD
+    unread_total: int = 128 * 1024 * 1024
     idle: float = 120.0
 
 
@@ -45,13 +53,16 @@ class TcpServer:
         self._receiver = receiver
         self._limits = limits or Limits()
         self._incomplete = 0
-        self._listener: Listener | None = None
+        self._unread = 0
+        self._listeners: list[Listener] = []
         self._ended = False
         self.connections: set[Connection] = set()
 
-    def start(self, listening: socket.socket) -> None:
-        """Serve whoever connects to this socket, which then belongs to the server."""
-        self._listener = Listener(self._threads, listening, lambda: Connection(self, self._threads.loop))
+    def start(self, *listening: socket.socket) -> None:
+        """Serve whoever connects to these sockets, which then belong to the server."""
+        self._listeners = [
+            Listener(self._threads, each, lambda: Connection(self, self._threads.loop, self._limits.unread)) for each in listening
+        ]
         self._threads.at_end(self._abort)
         self._threads.every(SWEEP_MILLIS, SWEEP_MILLIS, self.sweep)
 
@@ -69,8 +80,8 @@ class TcpServer:
 
     def _end(self) -> None:
         self._ended = True
-        if self._listener is not None:
-            self._listener.close()
+        for listener in self._listeners:
+            listener.close()
 
     def sweep(self) -> None:
         """Close what is idle, and what has not finished its frame for as long."""
@@ -95,10 +106,24 @@ class TcpServer:
         self._receiver.receive(connection, command)
 
     def buffered(self, connection: Connection, change: int) -> None:
+        """Close the connection that keeps most, if all together keep too much."""
         self._incomplete += change
         if change > 0 and self._incomplete > self._limits.incomplete:
-            log.warning("the connection to %s:%d is closed: %d bytes of incomplete frames", *connection.remote, self._incomplete)
-            connection.abort()
+            largest = max((connection, *self.connections), key=attrgetter("kept"))
+            log.warning("the connection to %s:%d is closed: %d bytes of an incomplete frame", *largest.remote, largest.kept)
+            largest.abort()
+
+    def measured(self, connection: Connection, change: int) -> None:
+        """Close the connections that leave most unread, if all together leave too much now."""
+        self._unread += change
+        if change <= 0 or self._unread <= self._limits.unread_total:
+            return
+        for each in list(self.connections):
+            each.measure()
+        for each in sorted({connection, *self.connections}, key=attrgetter("unread"), reverse=True):
+            if self._unread <= self._limits.unread_total:
+                break
+            each.overfill(each.unread)
 
     def lost(self, connection: Connection) -> None:
         if connection in self.connections:

@@ -37,6 +37,7 @@ def serve(
     listen: str = "127.0.0.1",
     beyond_this_machine: Flag = False,
     connections: Count = 1024,
+    unread: Count = 32,
     quiet: Flag = False,
     json: Json = None,
 ) -> int:
@@ -70,6 +71,9 @@ def serve(
         Confirm that --listen names an address that other machines can reach.
     connections
         How many connections each part serves at a time.
+    unread
+        How many MiB of answers a connection may leave unread; it is closed when more wait. All connections of a part together may leave
+        128 MiB, or this if it is more; the one that leaves most is closed then.
     quiet
         Tell nothing of requests, which is much quicker.
     json
@@ -88,6 +92,7 @@ def serve(
         settings=settings,
         host=listen,
         connections=connections,
+        unread=unread * 1024 * 1024,
     )
     serving.command(wanted, quiet=quiet, beyond=beyond_this_machine, json=json)
     return OK

@@ -100,6 +100,8 @@ class SimulatedConnection:
     """A connection to a part of a simulated cluster, from an address of its own. `begin` lets the caller go on; whatever the part writes
     that no `ask` waits for goes to `arrived`, or is kept in `strays`."""
 
+    closing = False
+
     def __init__(self, deployment: SimulatedDeployment, part: str, arrived: Callable[[Command], None] | None = None) -> None:
         self.remote: tuple[str, int] = ("127.0.0.1", 50_000)
         self.strays: list[Command] = []

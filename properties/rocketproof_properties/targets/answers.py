@@ -36,6 +36,8 @@ UNKNOWN_CODE = 9999
 class _Channel:
     """A connection that keeps what is written."""
 
+    closing = False
+
     def __init__(self) -> None:
         self.remote = ("127.0.0.1", 50_001)
         self.written: list[Command] = []

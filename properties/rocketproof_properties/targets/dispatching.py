@@ -60,6 +60,7 @@ class _Channel:
     """A connection that keeps the frames that are written."""
 
     remote = ("127.0.0.1", 50_001)
+    closing = False
 
     def __init__(self) -> None:
         self.written: list[Command] = []

@@ -32,6 +32,8 @@ LEVEL = 18
 class _Producer:
     """A connection that keeps what is written on it."""
 
+    closing = False
+
     def __init__(self) -> None:
         self.remote = ("127.0.0.1", 50001)
         self.written: list[Command] = []

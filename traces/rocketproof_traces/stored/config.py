@@ -61,7 +61,7 @@ def read_json(path: str) -> dict[str, Any]:
     """An object of a file. Raises StoredError for what is none."""
     try:
         text = read_whole(path).decode("utf-8")
-        found = loads(text)
+        found = loads(text, most=None)
     except UnicodeDecodeError as error:
         raise StoredError(path, f"is no text in UTF-8 (byte {error.start})", "give the broker's own file") from None
     except RecursionError:

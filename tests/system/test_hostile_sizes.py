@@ -1,0 +1,135 @@
+"""Sizes, counts and lengths that a sender chooses: they are validated before they are used."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from contextlib import suppress
+from struct import Struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sending import Stand
+from simulated import FakeChannel
+
+from hostileframes import HostileFrames
+from nonempty import nonempty
+from rocketproof_impl import bounds, nameserver, registered
+from rocketproof_impl.bounds import MAX_CLIENT_GROUPS, MAX_INFLATED, inflate
+from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.registered import decompressed
+from rocketproof_impl.remoting import frame
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.simulator.scheduler import SimulatedClock
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import HEART_BEAT, SUCCESS, SYSTEM_ERROR
+
+INT = Struct(">i")
+
+
+@pytest.mark.parametrize("size", [0, 1, MAX_INFLATED - 1, MAX_INFLATED, MAX_INFLATED + 1, 4 * MAX_INFLATED])
+def test_decompression_stops_at_its_bound(size: int) -> None:
+    packed = zlib.compress(bytes(size), 1)
+    if size <= MAX_INFLATED:
+        assert len(inflate(packed)) == size
+    else:
+        with pytest.raises(ValueError, match="become more than"):
+            inflate(packed)
+
+
+@given(cut=st.integers(0, 60), at=st.integers(0, 60), byte=st.integers(0, 255))
+def test_damaged_compressed_data_are_a_value_error(cut: int, at: int, byte: int) -> None:
+    packed = bytearray(zlib.compress(b"some data that are compressed, some data that are compressed"))
+    packed[at % len(packed)] = byte
+    with suppress(ValueError):
+        assert len(inflate(bytes(packed[:cut]))) < 100
+
+
+def body(topics: int, count: int) -> bytes:
+    """A registration of so many topics, which says that it has `count`."""
+    rows = b"".join(_sized(f"t{number} 4 4 6 SINGLE_TAG".encode()) for number in range(topics))
+    return zlib.compress(_sized(b'{"counter":1,"timestamp":1}') + INT.pack(count) + rows + _sized(b"[]"), 1)
+
+
+def _sized(data: bytes) -> bytes:
+    return INT.pack(len(data)) + data
+
+
+@given(topics=st.integers(0, 5), count=st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-1, 6)))
+def test_count_of_topics_is_checked_before_it_is_used(topics: int, count: int) -> None:
+    try:
+        found = decompressed(body(topics, count))
+    except ValueError:
+        assert max(count, 0) != topics
+    else:
+        assert max(count, 0) == topics  # as in a release, a negative count is none
+        assert len(found["topicConfigSerializeWrapper"]["topicConfigTable"]) == topics
+
+
+def test_large_registration_takes_time_in_proportion_to_its_size() -> None:
+    """Without a copy of the remaining bytes per topic, ten times as many topics take ten times as long, and not a hundred times."""
+    assert seconds(20_000) < 40 * seconds(2_000)
+
+
+def seconds(topics: int) -> float:
+    """The shortest of three times."""
+    packed, taken = body(topics, topics), []
+    for _ in range(3):
+        began = time.process_time()
+        decompressed(packed)
+        taken.append(time.process_time() - began)
+    return min(taken)
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 2**32), profile=st.sampled_from(["P40", "P494", "P533"]))
+@settings(max_examples=8)
+def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (bounds, nameserver, registered):
+            patch.setattr(module, "MAX_TOPICS", 210, raising=False)
+        patch.setattr(nameserver, "MAX_BROKERS", 4)
+        server, frames = NameServer(SimulatedClock(), profile=PROFILES[profile]), HostileFrames(seed, name_server=True)
+        for number in nonempty(range(40)):
+            receive(server, frames.draw().data)
+            if number % 10 == 0:
+                receive(server, frame.encode(registration(number % 7, 60)))
+            assert sum(map(len, server.topic_queue_table.values())) <= 210
+            assert max(len(server.broker_addr_table), len(server.broker_live_table)) <= 4
+        channel = FakeChannel()
+        server.receive(channel, plain("cluster"))
+        assert channel.written[0].code == SUCCESS
+
+
+def registration(number: int, topics: int) -> Command:
+    """A valid registration of topics that no other broker has."""
+    table = {f"of{number}-{each}": (4, 4, 6) for each in range(topics)}
+    return plain("register", name=f"name{number}", address=f"10.0.0.{number}:1", topics=table)
+
+
+def receive(server: NameServer, data: bytes) -> None:
+    """Let the server take what it can read of these bytes."""
+    try:
+        command = frame.take(bytearray(data))
+    except frame.FrameError:
+        return
+    if command is not None:
+        server.receive(FakeChannel(), command)
+
+
+@pytest.mark.parametrize("kind", ["producerDataSet", "consumerDataSet"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_groups_of_a_heartbeat_are_counted_before_any_is_made(kind: str, more: int) -> None:
+    stand = Stand("P494")
+    groups = [{"groupName": f"g{number}"} for number in range(MAX_CLIENT_GROUPS + more)]
+    if not more:
+        groups = groups[:3] + groups[:1] * (len(groups) - 3)  # the count is what matters
+    stand.broker.receive(stand.channel, Command(HEART_BEAT, {}, json.dumps({"clientID": "c", kind: groups}).encode()))
+    stand.scheduler.advance(10_000)
+    (answer,) = (each for each in stand.channel.written if each.is_response)
+    assert answer.code == (SYSTEM_ERROR if more else SUCCESS)
+    made = {**stand.broker.producers.groups, **stand.broker.consumers.groups}
+    assert len(made) == (0 if more else 3)

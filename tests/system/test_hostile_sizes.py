@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import zlib
 from contextlib import suppress
@@ -11,13 +10,11 @@ from struct import Struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sending import Stand
-from simulated import FakeChannel
 
 from hostileframes import HostileFrames
 from nonempty import nonempty
 from rocketproof_impl import bounds, nameserver, registered
-from rocketproof_impl.bounds import MAX_CLIENT_GROUPS, MAX_INFLATED, inflate
+from rocketproof_impl.bounds import MAX_INFLATED, inflate
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.registered import decompressed
 from rocketproof_impl.remoting import frame
@@ -25,7 +22,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.steps.vocabulary import plain
-from rocketproof_protocol.codes import HEART_BEAT, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.codes import SUCCESS
 
 INT = Struct(">i")
 
@@ -99,7 +96,7 @@ def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile
                 receive(server, frame.encode(registration(number % 7, 60)))
             assert sum(map(len, server.topic_queue_table.values())) <= 210
             assert max(len(server.broker_addr_table), len(server.broker_live_table)) <= 4
-        channel = FakeChannel()
+        channel = Channel()
         server.receive(channel, plain("cluster"))
         assert channel.written[0].code == SUCCESS
 
@@ -110,6 +107,19 @@ def registration(number: int, topics: int) -> Command:
     return plain("register", name=f"name{number}", address=f"10.0.0.{number}:1", topics=table)
 
 
+class Channel:
+    """A connection that keeps what is written."""
+
+    remote = ("127.0.0.1", 50_001)
+    closing = False
+
+    def __init__(self) -> None:
+        self.written: list[Command] = []
+
+    def write(self, command: Command) -> None:
+        self.written.append(command)
+
+
 def receive(server: NameServer, data: bytes) -> None:
     """Let the server take what it can read of these bytes."""
     try:
@@ -117,19 +127,4 @@ def receive(server: NameServer, data: bytes) -> None:
     except frame.FrameError:
         return
     if command is not None:
-        server.receive(FakeChannel(), command)
-
-
-@pytest.mark.parametrize("kind", ["producerDataSet", "consumerDataSet"])
-@pytest.mark.parametrize("more", [0, 1])
-def test_groups_of_a_heartbeat_are_counted_before_any_is_made(kind: str, more: int) -> None:
-    stand = Stand("P494")
-    groups = [{"groupName": f"g{number}"} for number in range(MAX_CLIENT_GROUPS + more)]
-    if not more:
-        groups = groups[:3] + groups[:1] * (len(groups) - 3)  # the count is what matters
-    stand.broker.receive(stand.channel, Command(HEART_BEAT, {}, json.dumps({"clientID": "c", kind: groups}).encode()))
-    stand.scheduler.advance(10_000)
-    (answer,) = (each for each in stand.channel.written if each.is_response)
-    assert answer.code == (SYSTEM_ERROR if more else SUCCESS)
-    made = {**stand.broker.producers.groups, **stand.broker.consumers.groups}
-    assert len(made) == (0 if more else 3)
+        server.receive(Channel(), command)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import interrupts
+from .errors import LimitReached
 from .interpreter import State
 from .language import Instance, Property
 
@@ -51,7 +52,12 @@ class Witness:
     note: str = ""
 
     def __len__(self) -> int:
+        """How many steps the path has."""
         return len(self.moves)
+
+    def __bool__(self) -> bool:
+        """Always true: a path of no steps is a witness too."""
+        return True
 
     def labels(self) -> list[str]:
         return [self.instance.model.named(m.action).label(m.args) for m in self.moves]
@@ -178,6 +184,11 @@ class Watch:
     def expired(self) -> bool:
         interrupts.stop_if_interrupted()
         return self.limits.seconds is not None and self.seconds > self.limits.seconds
+
+    def check(self) -> None:
+        """Raise LimitReached if the limit of time has passed."""
+        if self.expired:
+            raise LimitReached(TIME)
 
     @property
     def left(self) -> float | None:

@@ -18,7 +18,7 @@ from . import interrupts
 from .checkpoint import Checkpoint, Record
 from .errors import RocketproofError
 from .explicit import loops
-from .explicit.account import Account, Packed
+from .explicit.account import PIECE, Account, Packed
 from .explicit.crew import Crew
 from .explicit.exploration import Exploration
 from .explicit.external import External
@@ -275,12 +275,13 @@ class _Search:
 
     def predecessors(self, level: int, wanted: list[Packed]) -> dict[Packed, Packed]:
         if level not in self.gathered:
-            first, together = level, max(_GATHERED, sum(self.sizes) // _PART)
-            while first > 0 and sum(self.sizes[first - 1 : level + 1]) <= together:
+            first, room = level, max(_GATHERED, sum(self.sizes) // _PART) - self.sizes[level]
+            while first > 0 and self.sizes[first - 1] <= room:
                 first -= 1
+                room -= self.sizes[first]
             self.gathered = dict(enumerate(self.table.levels(self.sizes, first, level + 1), first))
         states = self.gathered[level]
-        if self.crew.alone:
+        if self.crew.alone or len(states) <= PIECE * self.words:
             return self.account.predecessors(states, wanted)
         with ThreadPoolExecutor(len(self.crew.workers)) as pool:
             return self.account.predecessors(states, wanted, pool.map)

@@ -4,6 +4,7 @@ import signal
 import threading
 from collections import deque
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import routing
 from rocketproof_model import Body, Bool, EvaluationError, Expr, Instance, Int, Model, after, interpreter, ite, search
 from rocketproof_model.errors import LimitReached
-from rocketproof_model.explicit import crew, task
+from rocketproof_model.explicit import account, crew, task
 from rocketproof_model.explicit.account import Account
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
@@ -411,3 +412,36 @@ def test_a_model_without_actions_has_one_state() -> None:
 def test_arrays_stay_small() -> None:
     found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=1)
     assert found.bytes_per_state <= 40
+
+
+def test_a_path_of_no_steps_is_a_witness() -> None:
+    model = Model("still")
+    x = model.var("x", Int(0, 1), init=0)
+    model.reachable("START", x == 0, "the initial state has it")
+    witness = explore(Instance(model, {})).outcome("START").witness
+    assert witness is not None and len(witness) == 0 and witness
+
+
+def test_a_long_witness_makes_no_workers_for_its_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level asks the kernel twice. A worker of its own for each question took most of the time of a long witness."""
+    made = 0
+
+    class Counted(account.Worker):
+        def __init__(self, *args: Any) -> None:
+            nonlocal made
+            made += 1
+            super().__init__(*args)
+
+    monkeypatch.setattr(account, "Worker", Counted)
+    model = Model("long")
+    x = model.var("x", Int(0, 2_000), init=0)
+
+    @model.action()
+    def up(a: Any) -> None:
+        """It grows."""
+        a.guard("below", x < 2_000, "there is room")
+        a.set(x, x + 1)
+
+    model.always("LOW", x < 2_000, "x is low")
+    witness = explore(Instance(model, {})).outcome("LOW").witness
+    assert witness is not None and witness.states == tuple((k,) for k in range(2_001)) and made <= 2

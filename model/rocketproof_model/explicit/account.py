@@ -9,6 +9,7 @@ leads there; by the first action in model order.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ Predecessors = Callable[[int, list[Packed]], dict[Packed, Packed]]
 BLOCK = 64  # states that a worker takes at once
 _MOST = 1 << 15  # successors of one block, unless a state may have more
 _HOMES = 1 << 14  # of a table that is emptied when it is full
-_PIECE = 1 << 16  # states in which predecessors are looked for at once
+PIECE = 1 << 16  # states in which predecessors are looked for at once
 _ANY = Property("", "a path to a state", "always", const(1, Bool))
 
 
@@ -73,6 +74,7 @@ class Account:
         self.made = replace(made, canon=canon, orbits=orbits)
         self.words = self.made.layout.words
         self.consts = self.made.consts(instance)
+        self._scanners = threading.local()
 
     @property
     def decided(self) -> list[Property]:
@@ -217,6 +219,14 @@ class Account:
             raise AssertionError(f"kernel and interpreter differ: no fault in state {labelled(self.instance, path.states[-1])}")
         return found
 
+    def _scanner(self) -> Worker:
+        """This thread's worker for single calls of the kernel; what it counts is not looked at. A long witness needs two calls a level."""
+        try:
+            return self._scanners.worker  # type: ignore[no-any-return]
+        except AttributeError:
+            worker = self._scanners.worker = Worker(self.made, self.consts, Seen(self.made, []))
+            return worker
+
     # -- witnesses ------------------------------------------------------------------------------------------------------
 
     def predecessors(self, states: Words, wanted: list[Packed], map_: Callable[..., Iterable[Words]] = map) -> dict[Packed, Packed]:
@@ -226,12 +236,12 @@ class Account:
         find = compile_routine(loops.find_predecessors, WIDTH=self.words)
 
         def scan(first: int) -> Words:
-            w, best = Worker(self.made, self.consts, Seen(self.made, [])), np.full(len(goals), -1, dtype=np.int64)
+            w, best = self._scanner(), np.full(len(goals), -1, dtype=np.int64)
             w.take(states, 0, total)
-            find(address(w.block), first, min(first + _PIECE, total), address(goals), len(wanted), address(best))
+            find(address(w.block), first, min(first + PIECE, total), address(goals), len(wanted), address(best))
             return best.reshape(-1, self.words)
 
-        pieces = list(map_(scan, range(0, max(total, 1), _PIECE)))
+        pieces = list(map_(scan, range(0, max(total, 1), PIECE)))
         found = {}
         for k, state in enumerate(wanted):
             parents = [tuple(best[k].tolist()) for best in pieces if best[k][0] != -1]
@@ -270,12 +280,13 @@ class Account:
             state, move = self._step(states[-1], words[self.words :], claim if self.made.canon else None)
             states.append(state)
             moves.append(move)
-        return Witness(self.instance, claim, tuple(moves), tuple(map(self.made.layout.unpack, states)))
+        codes = self.made.layout.unpack_many(np.array(states, dtype=np.int64)).tolist()
+        return Witness(self.instance, claim, tuple(moves), tuple(map(tuple, codes)))
 
     def _step(self, one: Packed, other: Packed, against: Property | None = None) -> tuple[Packed, Move]:
         """The first step in model order that leads from one state to the other, or to its like up to symmetry; with `against`, to a state
         that is against this property of steps."""
-        w = Worker(self.made, self.consts, Seen(self.made, []))
+        w = self._scanner()
         n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
         rows = w.out[: n * self.words].reshape(n, self.words)
         if against is None:

@@ -43,10 +43,12 @@ BITS = 62  # formulas in one mask
 MIX, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
 
 
+_SUCC = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)
+
+
 def successors(succ: int, state: Words, consts: Words, out: Words, tags: Words, counts: Words, cover: Words) -> int:
     """Call a kernel's `succ` once."""
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)(succ)
-    return int(function(*map(address, (state, consts, out, tags, counts, cover))))
+    return int(_SUCC(succ)(*map(address, (state, consts, out, tags, counts, cover))))
 
 
 def canonical(function: int, states: Words, n: int) -> int:

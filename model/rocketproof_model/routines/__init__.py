@@ -66,7 +66,11 @@ def _compiled(function: Callable[..., Any], constants: tuple[tuple[str, Constant
 
 def address(array: NDArray[Any]) -> int:
     """Where an array lies."""
-    return int(array.ctypes.data)
+    try:
+        # Takes a quarter of the time of `ctypes.data`; a long witness asks for millions of addresses.
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]  # an array is a buffer
+    except (TypeError, ValueError):  # read-only, empty or with gaps
+        return int(array.ctypes.data)
 
 
 def addresses(*values: NDArray[Any] | int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ expanded.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -16,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-VERSION = 1
-_STATES, _RECORD, _RUNS, _CANDIDATES = "states", "search.json", "runs", "candidates"
+VERSION = 2
+_STATES, _RECORD, _RUNS, _CANDIDATES, _LOCK = "states", "search.json", "runs", "candidates", "lock"
 _PIECE = 1 << 16  # words that are read at once
 _PART = 50  # saving again waits for so many times as long as saving took
 
@@ -55,13 +56,14 @@ class Record:
 
 class Checkpoint:
     """A folder for the progress of one search, which is saved at most every so many seconds of a `clock`, and so seldom that 2 % of the
-    time goes into it; before each level if `seconds` is 0. One search at a time may use it."""
+    time goes into it; before each level if `seconds` is 0. From `open` to `release` no other process can open it."""
 
     def __init__(self, folder: Path, seconds: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
         self.folder, self.seconds, self.clock = folder, seconds, clock
         self.last, self.cost = clock(), 0.0  # when it was saved, and the seconds that this took
         self.written: list[tuple[int, int]] = []  # of each level in the file: the byte where it ends, and the sum of its words
         self.file: Appended | None = None
+        self._lock: int | None = None  # the descriptor of the locked file
 
     @property
     def sums(self) -> list[int]:
@@ -84,42 +86,89 @@ class Checkpoint:
         return self.folder / _CANDIDATES
 
     def open(self, question: str) -> Record | None:
-        """Begin, or go on: what an earlier search has left here. RocketproofError if that was another search, or is damaged."""
+        """Lock the folder and return what an earlier search has left there, None if nothing.
+
+        RocketproofError if another process has locked it, if the record is that of another search, or if it is damaged.
+        """
         path = self.folder / _RECORD
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._acquire()
             if not path.exists():
                 self.file, self.written = Appended(self.folder / _STATES), []
                 return None
-            found = json.loads(path.read_text())
-            if found.pop("version", None) != VERSION or found["question"] != question:
-                self.close()
-                raise RocketproofError(f"{self.folder} holds the progress of a search for something else; give another folder or remove it")
-            record = Record(**found)
+            record = self._record(path, question)
             if record.ends:
                 (self.folder / _STATES).unlink(missing_ok=True)
                 return record
             ends = (8 * record.words * states for states in accumulate(record.sizes))
             self.written = list(zip(ends, record.sums, strict=True))
             self.file = Appended(self.folder / _STATES, self._end)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            self.close()
+        except OSError as error:
+            self.release()
             raise RocketproofError(f"{self.folder} cannot keep a search's progress: {error}; give another folder or remove it") from None
+        except RocketproofError:
+            self.release()
+            raise
         return record
+
+    def _acquire(self) -> None:
+        """Lock the folder for this process. The system drops the lock of a process that has ended, however it ended."""
+        import fcntl  # absent on Windows, where all else here can be imported
+
+        while self._lock is None:
+            lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                there = os.fstat(lock)
+                if there.st_nlink and os.path.samestat(there, os.stat(self.folder / _LOCK)):
+                    os.ftruncate(lock, 0)
+                    os.pwrite(lock, str(os.getpid()).encode(), 0)
+                    self._lock = lock
+            except FileNotFoundError:
+                pass  # a search that has just ended removed the file between its opening and its locking
+            except BlockingIOError:
+                pid = os.pread(lock, 20, 0).decode(errors="replace") or "unknown"
+                raise RocketproofError(
+                    f"{self.folder} is in use by another search, process {pid}; wait until it ends, stop it, or give another folder"
+                ) from None
+            finally:
+                if self._lock != lock:
+                    os.close(lock)
+
+    def _record(self, path: Path, question: str) -> Record:
+        """Read what `save` has written. RocketproofError for anything else."""
+        remedy = f"give another folder, or remove {self.folder} to search from the start"
+        try:
+            found = json.loads(path.read_bytes())
+        except (ValueError, RecursionError):
+            raise RocketproofError(f"{path} is damaged: it is no JSON, or is cut off; {remedy}") from None
+        version = found.get("version") if isinstance(found, dict) else None
+        if version != VERSION:
+            raise RocketproofError(f"{path} is damaged or of another version: its version is {version!r}, not {VERSION}; {remedy}")
+        record: Any = found.get("record")
+        if not isinstance(record, dict) or found.get("sum") != _checksum(record):
+            raise RocketproofError(f"{path} is damaged: its checksum is not that of its content; {remedy}")
+        if record["question"] != question:
+            raise RocketproofError(f"{self.folder} holds the progress of a search for something else; give another folder or remove it")
+        return Record(**record)
 
     def level(self, record: Record, number: int) -> Iterator[Words]:
         """The states of a level that the record has, in pieces. RocketproofError if the file is not as the record says."""
-        with open(self.folder / _STATES, "rb") as file:
-            file.seek(8 * record.words * sum(record.sizes[:number]))
-            left, total = record.sizes[number] * record.words, np.int64(0)
-            while left:
-                states = np.fromfile(file, dtype="<i8", count=min(left, _PIECE // record.words * record.words))
-                if not len(states):
-                    break
-                left, total = left - len(states), _sum([states], total)
-                yield states.astype(np.int64, copy=False)
-            if left or int(total) != record.sums[number]:
-                raise self.damaged()
+        left, total = record.sizes[number] * record.words, np.int64(0)
+        try:
+            with open(self.folder / _STATES, "rb") as file:
+                file.seek(8 * record.words * sum(record.sizes[:number]))
+                while left:
+                    states = np.fromfile(file, dtype="<i8", count=min(left, _PIECE // record.words * record.words))
+                    if not len(states):
+                        break
+                    left, total = left - len(states), _sum([states], total)
+                    yield states.astype(np.int64, copy=False)
+        except OSError:
+            raise self.damaged() from None
+        if left or int(total) != record.sums[number]:
+            raise self.damaged()
 
     def sample(self, record: Record, many: int) -> Words:
         """About so many states, evenly spaced over all levels, the last one's last. Raises RocketproofError if the file is too short."""
@@ -130,8 +179,12 @@ class Checkpoint:
             raise self.damaged() from None
         return np.array(words[:: max(1, shape[0] // many)], dtype=np.int64).ravel()
 
-    def damaged(self) -> RocketproofError:
-        return RocketproofError(f"{self.folder} is damaged: its states are not those that were written; remove it to search from the start")
+    def damaged(self, name: str = _STATES) -> RocketproofError:
+        """The error for a file of states that are not those of the record."""
+        path = self.folder / name
+        return RocketproofError(
+            f"{path} is damaged: its states are not those that were written; remove {self.folder} to search from the start"
+        )
 
     def append(self, parts: Sequence[Words]) -> None:
         """Write a level's states, over those of an attempt cut short. OSError if there is no room: what was saved before stays."""
@@ -156,7 +209,7 @@ class Checkpoint:
         path = self.folder / _RECORD
         new = path.with_suffix(".new")
         with open(new, "w") as file:
-            json.dump({"version": VERSION, **asdict(record)}, file)
+            json.dump({"version": VERSION, "sum": _checksum(asdict(record)), "record": asdict(record)}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, path)
@@ -168,18 +221,32 @@ class Checkpoint:
             self.file.close()
             self.file = None
 
+    def release(self) -> None:
+        """Close the files, and let other processes open the folder."""
+        self.close()
+        if self._lock is not None:
+            with suppress(OSError):
+                (self.folder / _LOCK).unlink()
+            os.close(self._lock)
+            self._lock = None
+
     def drop(self) -> None:
         """Remove the file of states: they are in runs now, and the record says so."""
         self.close()
         (self.folder / _STATES).unlink()
 
     def remove(self) -> None:
-        """The search is over."""
+        """Remove all files: the search is over."""
         self.close()
         for name in (_RECORD, _STATES, _RUNS, _CANDIDATES):
             (self.folder / name).unlink(missing_ok=True)
+        self.release()
         with suppress(OSError):  # somebody else's files stay
             self.folder.rmdir()
+
+
+def _checksum(record: object) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _sum(parts: Sequence[Words], start: np.int64) -> np.int64:

@@ -95,7 +95,7 @@ def explore(
         return _ended(instance, task, search, compile_seconds)
     finally:
         if checkpoint is not None:
-            checkpoint.close()
+            checkpoint.release()
 
 
 def question(instance: Instance, properties: Sequence[Property] | None = None, *, symmetry: bool = True) -> str:

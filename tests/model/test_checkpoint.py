@@ -2,12 +2,17 @@
 
 import errno
 import json
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from killed import killed
 
 import routing
@@ -66,7 +71,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
     with (tmp_path / "states").open("ab") as file:
         file.write(b"half a state that was being written")
     instance = routing.model(**LARGER).given()
-    assert len(json.loads((tmp_path / "search.json").read_text())["sizes"]) == 8
+    assert len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 8
     assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
 
 
@@ -81,7 +86,7 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(_Search, "_tell", interrupt)
         found = explore(instance, checkpoint=Checkpoint(tmp_path))
-    assert found.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["sizes"]) == 6
+    assert found.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
     assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
 
 
@@ -119,7 +124,7 @@ def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: 
     instance = MODEL.given()
     found = explore(instance, checkpoint=Failing(tmp_path, 0.0))
     assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
-    assert len(json.loads((tmp_path / "search.json").read_text())["sizes"]) == 8
+    assert len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 8
     assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
 
 
@@ -167,12 +172,84 @@ def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
     kept = states.read_bytes()
     for damage in (kept[:400] + bytes([kept[400] ^ 1]) + kept[401:], kept[:64]):
         states.write_bytes(damage)
-        with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove it"):
-            explore(instance, checkpoint=Checkpoint(tmp_path))
-    for text in ("{", "[]", '{"version": 1}', json.dumps({"version": 1, "question": "", "sizes": 3})):
-        (tmp_path / "search.json").write_text(text)
-        with pytest.raises(RocketproofError, match=r"give another folder or remove it"):
+        with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove "):
             explore(instance, checkpoint=Checkpoint(tmp_path))
     (tmp_path / "file").write_text("")
     with pytest.raises(RocketproofError, match=r"cannot keep a search's progress"):
         explore(instance, checkpoint=Checkpoint(tmp_path / "file"))
+
+
+def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> None:
+    instance, question = MODEL.given(), Checkpoint(tmp_path)
+    explore(instance, limits=Limits(states=500), checkpoint=question)
+    program = "import pathlib, sys\nfrom rocketproof_model.checkpoint import Checkpoint\n"
+    program += "Checkpoint(pathlib.Path(sys.argv[1]))._acquire()\nprint(flush=True)\nsys.stdin.read()\n"
+    with subprocess.Popen([sys.executable, "-c", program, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline()
+        with pytest.raises(RocketproofError, match=rf"{tmp_path} is in use by another search, process {other.pid}; wait until it ends"):
+            explore(instance, checkpoint=Checkpoint(tmp_path))
+        other.kill()
+    assert (tmp_path / "lock").read_text() == str(other.pid), "what a killed search leaves"
+    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert not tmp_path.exists()
+
+
+def test_refused_searches_leave_no_lock(tmp_path: Path) -> None:
+    explore(MODEL.given(), limits=Limits(states=500), checkpoint=Checkpoint(tmp_path))
+    before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+    for _ in range(2):
+        with pytest.raises(RocketproofError, match="holds the progress of a search for something else"):
+            explore(MODEL.given(), [], checkpoint=Checkpoint(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["search.json", "states"]
+    assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files that a search which has ended early leaves, one in memory and one on disk."""
+    folder, files = tmp_path_factory.mktemp("kept"), {}
+    explore(MODEL.given(), limits=Limits(states=500), checkpoint=Checkpoint(folder))
+    files |= {path.name: path.read_bytes() for path in folder.iterdir()}
+    explore(MODEL.given(), limits=Limits(memory=1, states=900, disk=1 << 26), checkpoint=Checkpoint(folder))
+    files |= {f"disk/{path.name}": path.read_bytes() for path in folder.iterdir()}
+    assert {"search.json", "states", "disk/search.json", "disk/runs"} <= set(files)
+    return files
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_any_damage_names_the_file_and_the_remedy(
+    kept: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    disk = data.draw(st.booleans())
+    files = {name.removeprefix("disk/"): content for name, content in kept.items() if name.startswith("disk/") == disk}
+    name = data.draw(st.sampled_from(sorted(set(files) - {"candidates"})))
+    content = bytearray(files[name])
+    damage = data.draw(st.sampled_from(["cut", "changed", "value"] if name == "search.json" else ["cut", "changed"]))
+    if damage == "cut":
+        used = len(content) if name == "search.json" or disk else 8 * sum(json.loads(files["search.json"])["record"]["sizes"])
+        del content[data.draw(st.integers(0, used - 1)) :]
+    elif damage == "changed":
+        used = len(content) if name == "search.json" or disk else 8 * sum(json.loads(files["search.json"])["record"]["sizes"])
+        content[data.draw(st.integers(0, used - 1))] ^= data.draw(st.integers(1, 255))
+    else:
+        record = json.loads(content)
+        where = data.draw(st.sampled_from([record, record["record"]]))
+        key = data.draw(st.sampled_from(sorted(where)))
+        old, where[key] = where[key], data.draw(VALUES)
+        if json.dumps(where[key]) == json.dumps(old):
+            return
+        content = bytearray(json.dumps(record).encode())
+    for each, whole in files.items():
+        (folder / each).write_bytes(content if each == name else whole)
+    limits = Limits(disk=1 << 26 if disk else None)
+    with pytest.raises(RocketproofError, match=rf"{folder / name} is damaged.*; .*remove {folder} to search from the start"):
+        explore(MODEL.given(), limits=limits, checkpoint=Checkpoint(folder))

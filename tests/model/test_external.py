@@ -163,7 +163,7 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
     kept = (tmp_path / "runs").read_bytes()
     for damage in (kept[:-1] + bytes([kept[-1] ^ 1]), kept[:4] + b"\0" + kept[5:], kept[:200]):
         (tmp_path / "runs").write_bytes(damage)
-        with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove it"):
+        with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove "):
             explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
 
 

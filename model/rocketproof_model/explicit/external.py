@@ -152,7 +152,7 @@ class External:
             except OSError:
                 self.task.reason = DISK
             except DamagedError:
-                raise self.checkpoint.damaged() from None
+                raise self.checkpoint.damaged(self.levels.path.name) from None
 
     def found(self) -> Found:
         states = sum(self.sizes) + self.new

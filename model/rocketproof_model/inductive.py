@@ -28,7 +28,7 @@ class Step:
     """
 
     def __init__(self, instance: Instance, claims: Iterable[Property], watch: Watch) -> None:
-        self.relation = relation = Relation(instance)
+        self.relation = relation = Relation(instance, watch)
         self.solver, self.made = Solver(watch), 0
         self.solver.add(relation.typed(0))
         self.taken = relation.at(relation.step, 0)

@@ -169,11 +169,12 @@ def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Li
     for claim in claims:
         refuse_other_kinds(claim)
     watch = Watch(limits)
-    reached = explore(instance, [], limits=replace(limits, states=states, disk=None), symmetry=False)
-    words = reached.kernel.layout.words
-    codes = np.concatenate([reached.kernel.layout.unpack_many(level.reshape(-1, words)) for level in reached.levels()])
-    candidates = suggested(instance, codes)
     try:
+        watch.check()
+        reached = explore(instance, [], limits=replace(limits, states=states, disk=None), symmetry=False)
+        words = reached.kernel.layout.words
+        codes = np.concatenate([reached.kernel.layout.unpack_many(level.reshape(-1, words)) for level in reached.levels()])
+        candidates = suggested(instance, codes)
         step = Step(instance, claims, watch)
         _strengthen(step, candidates, instance)
         proofs = [step.least(claim, closed=True) for claim in claims]

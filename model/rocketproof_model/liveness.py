@@ -32,7 +32,7 @@ from .explicit.walks import ask_all
 from .faults import fault_at_end
 from .interpreter import State, refusing
 from .language import Action, Bool, Expr, Instance, Property, const
-from .result import INTERRUPTED, LIVE, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
+from .result import INTERRUPTED, LIVE, MEMORY, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
 from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
@@ -200,7 +200,7 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
     """
     graph, labels, start = space.graph, space.labels, watch.seconds
     paths, parts = _waiting(space, claim, formula, goal)
-    _spend(watch)
+    watch.check()
     found = fair_nodes(graph, labels.fair, parts)
     lasso = shortest(graph, labels.fair, paths, parts.visit, found)
     details: dict[str, Any] = {"pending": int(np.count_nonzero(paths.reached)), "vacuous": claim.goal is not None and not formula.any()}
@@ -230,11 +230,6 @@ def _waiting(space: Space, claim: Property, formula: Bools, goal: Bools) -> tupl
     return paths, Parts(components(graph, paths.reached), formula if lasting else everywhere, space.workers)
 
 
-def _spend(watch: Watch) -> None:
-    if watch.expired:
-        raise LimitReached(TIME)
-
-
 def _holds(graph: Edges, fair: Levels, parts: Parts) -> bool:
     return not (fair_nodes(graph, fair, parts, all_of_them=False) >= 0).any()
 
@@ -244,7 +239,7 @@ def _needs(graph: Edges, labels: Labels, parts: Parts, watch: Watch) -> tuple[li
     fair = [k for k, action in enumerate(labels.actions) if action.fair is not None]
     needed = []
     for k in fair:
-        _spend(watch)
+        watch.check()
         if not _holds(graph, labels.leveled(k, UNFAIR), parts):
             needed.append(k)
 
@@ -255,7 +250,7 @@ def _needs(graph: Edges, labels: Labels, parts: Parts, watch: Watch) -> tuple[li
     if not _holds(graph, only(enough), parts):
         enough = list(fair)
         for k in fair:
-            _spend(watch)
+            watch.check()
             if k not in needed and _holds(graph, only(j for j in enough if j != k), parts):
                 enough.remove(k)
     names = [action.name for action in labels.actions]
@@ -292,7 +287,7 @@ def _remedies(graph: Edges, labels: Labels, parts: Parts, lasso: Lasso, watch: W
             continue
         cure = UNFAIR
         for level in range(levels[example], STRONG + 1):
-            _spend(watch)
+            watch.check()
             if _holds(graph, labels.leveled(k, level), parts):
                 cure = level
                 break

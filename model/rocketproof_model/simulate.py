@@ -18,9 +18,10 @@ from . import interrupts
 from .errors import EvaluationError, ModelError
 from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
+from .explicit.loops import successors as successors_of
 from .explicit.walks import DEADLOCK, UNTIL, walk_runs
 from .faults import fault_at_end
-from .interpreter import State, holds, initials, successors
+from .interpreter import State, effect, holds, initials, refusing, successors
 from .language import Expr, Instance, Property
 from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
 
@@ -205,7 +206,7 @@ class _Walks:
 
     def go(self, runs: int, watch: Watch, report: Report | None) -> str:
         """Walk in batches of about a third of a second; the reason why not all runs were done, or ""."""
-        batch = 16
+        batch = 1  # a run may take a second: a step asks each of up to a million action instances
         try:
             while self.done < runs:
                 if watch.expired:
@@ -279,11 +280,31 @@ class _Walks:
             run, None if run is None else self.witness(claim, run),
         )  # fmt: skip
 
+    def replay(self, run: int) -> Iterator[tuple[Move | None, State]]:
+        """What `walk` gives for this run, with each step chosen by the kernel and confirmed by the interpreter."""
+        places, generator = self.kernel.layout, Generator.of(self.seed, run)
+        at = self.start[int(generator.uniform() * len(self.start)) if len(self.start) > 1 else 0]
+        yield None, places.unpack(tuple(at.tolist()))
+        for _ in range(self.steps):
+            if self.until is not None and holds(self.instance, self.until, places.unpack(tuple(at.tolist()))):
+                return
+            n = successors_of(self.kernel.succ, at, self.consts, self.out, self.tags, self.counts, self.cover)
+            if n <= 0:
+                return
+            pick = choose(self.weights[self.tags[:n]], generator.uniform())
+            move, before = self.kernel.move(int(self.tags[pick])), places.unpack(tuple(at.tolist()))
+            at = self.out.reshape(-1, places.words)[pick].copy()
+            state = places.unpack(tuple(at.tolist()))
+            action = self.instance.model.named(move.action)
+            assert refusing(self.instance, before, action, move.args) is None, f"run {run}: the interpreter refuses {move}"
+            assert effect(self.instance, before, action, move.args) == state, f"run {run}: kernel and interpreter differ after {move}"
+            yield move, state
+
     def witness(self, claim: Property, run: int) -> Witness:
         """The run up to the place where the claim's formula (or its violation) shows itself."""
         moves: list[Move] = []
         states: list[State] = []
-        for move, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
+        for move, state in self.replay(run):
             if move is not None:
                 moves.append(move)
             states.append(state)

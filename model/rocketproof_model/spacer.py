@@ -49,7 +49,7 @@ def prove(instance: Instance, claim: Property, *, limits: Limits | None = None) 
 
 
 def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
-    bits = Bits(Relation(instance))
+    bits = Bits(Relation(instance, watch))
     engine, reached = _Rules(bits, watch), "violated" if claim.kind != "reachable" else "holds"
     proved: Verdict = "holds" if claim.kind != "reachable" else "violated"
     path = engine.ask(_bad(bits.relation, claim))
@@ -112,10 +112,9 @@ class _Rules:
         for term in bad:
             if term is not False:
                 self.engine.rule(self.bad(), [self.reached(*self.bits.before), self.bits.of(term)])
+        self.watch.check()
         left = self.watch.left
         if left is not None:
-            if left <= 0:
-                raise LimitReached(TIME)
             self.engine.set("timeout", max(1, int(left * 1000)))
         if self.watch.limits.memory is not None:
             z3.set_param("memory_max_size", self.watch.limits.memory >> 20)

@@ -99,7 +99,7 @@ class _Bounded:
         self.depth = -1
 
     def run(self, depth: int, report: Report | None) -> None:
-        relation = Relation(self.instance)
+        relation = Relation(self.instance, self.watch)
         solver = Solver(self.watch)
         aims = [_Aim(relation, claim) for claim in self.properties]
         interpreter.initial(self.instance)  # raises where there is none
@@ -258,7 +258,7 @@ def _base_case(base: _Bounded, claims: list[Property]) -> Outcome:
 
 
 def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch) -> Outcome:
-    relation = Relation(instance)
+    relation = Relation(instance, watch)
     solver = Solver(watch)
     aims = [_Aim(relation, claim) for claim in claims]
     last = k - 1

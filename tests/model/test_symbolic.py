@@ -30,7 +30,7 @@ from rocketproof_model import (
 from rocketproof_model.formulas.relation import Relation
 from rocketproof_model.formulas.values import formula
 from rocketproof_model.interpreter import State, initial, successors
-from rocketproof_model.result import Limits, Move, Progress
+from rocketproof_model.result import Limits, Move, Progress, Watch
 from rocketproof_model.symbolic import bounded, induction
 from rocketproof_model.widening import widened
 
@@ -90,7 +90,7 @@ def reachable_states(instance: Instance, most: int) -> list[State]:
 def test_the_relation_has_exactly_the_interpreters_successors(name: str) -> None:
     model = {"routing": lambda: routing.model(1, 1, 1, 1, 1), "traffic": traffic, "counter": counter}[name]()
     instance = model.given()
-    relation = Relation(instance)
+    relation = Relation(instance, Watch(Limits()))
     solver = z3.SolverFor("QF_BV")
     solver.add(relation.at(relation.step, 0))
     states = reachable_states(instance, 400)

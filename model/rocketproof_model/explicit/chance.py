@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+import numpy as np
+from numpy.typing import NDArray
+
 MASK = (1 << 64) - 1
 GAMMA, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -43,21 +46,14 @@ class Generator:
         return (_mix(self.state) >> 11) * 2.0**-53
 
 
-def choose(weights: Sequence[float], uniform: float) -> int:
+def choose(weights: Sequence[float] | NDArray[np.float64], uniform: float) -> int:
     """The position that a uniform number chooses, in proportion to the weights; if all are 0, any position alike."""
-    whole = 0.0
-    for weight in weights:
-        whole += weight
+    passed = np.cumsum(np.asarray(weights, np.float64))  # adds in order, as the kernel does
+    whole = float(passed[-1])
     if whole <= 0.0:
-        return int(uniform * len(weights))
-    mark, passed, last = uniform * whole, 0.0, 0
-    for k, weight in enumerate(weights):
-        if weight > 0.0:
-            last = k
-            passed += weight
-            if mark < passed:
-                break
-    return last
+        return int(uniform * len(passed))
+    # a product that was rounded up to the whole chooses the last position with a weight
+    return int(min(np.searchsorted(passed, uniform * whole, "right"), np.searchsorted(passed, whole)))
 
 
 def interval(count: int, of: int, confidence: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import interpreter, interrupts
 from ..language import Action, Instance, Update
-from ..result import Move
+from ..result import Move, Watch
 from ..smt import z3
 from .terms import Translation
 from .values import Value, conjunction, constant, disjunction, formula, implication, negation, number, same, within
@@ -24,13 +24,14 @@ _PATIENCE = 500  # milliseconds of z3 for one action instance
 class Relation:
     """The steps of an instance. Formulas speak of `before`, `choice` and `after`; `at` renames them to a depth."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
+    def __init__(self, instance: Instance, watch: Watch) -> None:
+        """Translate all action instances. Raises LimitReached when the watch's time is over: there may be a million of them."""
+        self.instance, self._watch = instance, watch
         self.slots = [(v.name_at(at), v.type) for v in instance.model.variables for at in v.elements()]
         self.before = [constant(f"{name} before", type_) for name, type_ in self.slots]
         self.after = [constant(f"{name} after", type_) for name, type_ in self.slots]
-        self.moves = [Move(a.name, args) for a in instance.model.actions for args in a.instances]
-        self._choice_bits = max(1, (len(self.moves) - 1).bit_length())
+        self.moves: list[Move] = []
+        self._choice_bits = max(1, (sum(action.count for action in instance.model.actions) - 1).bit_length())
         self.choice = z3.BitVec("choice", self._choice_bits)
         self._states: dict[int, list[Value]] = {}
         self._choices: dict[int, Value] = {}
@@ -42,6 +43,7 @@ class Relation:
         for action in instance.model.actions:
             for args in action.instances:
                 enabled, fault = self._move(action, args, len(self.enabled))
+                self.moves.append(Move(action.name, args))
                 self.enabled.append(enabled)
                 faults.append(fault)
         faults = self._possible(faults)
@@ -68,6 +70,7 @@ class Relation:
 
     def _move(self, action: Action, args: Sequence[int], number_: int) -> tuple[Value, Value]:
         """Whether the instance is enabled, and whether it faults."""
+        self._watch.check()
         translate = self.translate.under(dict(zip(action.parameters, args, strict=True)))
         enabled: Value = True
         asked: Value = True
@@ -101,13 +104,15 @@ class Relation:
         """The same, with False for those that no state within its types can have."""
         # Few action instances are left that can fault: bounded checking of the specification takes a sixth to a quarter less time.
         solver = z3.SolverFor("QF_BV")
-        solver.set("timeout", _PATIENCE)
         solver.add(*(formula(within(x, type_)) for x, (_, type_) in zip(self.before, self.slots, strict=True)), *self.translate.facts)
         result: list[Value] = []
         for number_, fault in enumerate(faults):
             impossible = False
             if fault is not False:
                 literal = z3.Bool(f"fault {number_}")
+                self._watch.check()
+                left = self._watch.left
+                solver.set("timeout", _PATIENCE if left is None else max(1, min(_PATIENCE, int(1000 * left))))
                 solver.add(z3.Implies(literal, formula(fault)))
                 impossible = solver.check(literal) == z3.unsat
                 if "interrupted" in solver.reason_unknown():
@@ -123,6 +128,7 @@ class Relation:
         for slot, (_, type_) in enumerate(self.slots):
             result: Value = self.before[slot]
             for value, when in self._writes[slot].values():
+                self._watch.check()
                 result = z3.If(formula(disjunction(*when)), number(value, type_), result)
             terms.append(self.after[slot] == result)
         return terms

@@ -27,10 +27,9 @@ class Solver:
 
     def check(self, *assumptions: Value) -> Value | None:
         """A z3 model of what was added and assumed (literals), or None if there is none; then `core` tells what of that suffices."""
+        self.watch.check()
         left = self.watch.left
         if left is not None:
-            if left <= 0:
-                raise LimitReached(TIME)
             self._solver.set("timeout", max(1, int(left * 1000)))
         answer = self._solver.check(*assumptions)
         if answer == z3.sat:

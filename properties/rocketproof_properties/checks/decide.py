@@ -25,6 +25,7 @@ from rocketproof_model.result import (
     MODEL_ERROR,
     SEARCHED,
     Explored,
+    Limits,
     Outcome,
     Report,
     Watch,
@@ -90,8 +91,14 @@ class Work:
 
     def __init__(self, unit: Unit, budget: Budget, report: Report) -> None:
         self.unit, self.budget, self.report = unit, budget, report
+        self.watch = Watch(budget.limits)
         self.answer = Answer()
         self.paths = dict(zip(unit.tasks, unit.paths, strict=True))
+
+    @property
+    def limits(self) -> Limits:
+        """What an engine may use from now on: all engines that this unit asks share its time."""
+        return replace(self.budget.limits, seconds=self.watch.left)
 
     def on(self, subject: Subject) -> None:
         """Let the unit's engine answer its tasks."""
@@ -130,7 +137,6 @@ class Work:
     def explicit(self, subject: Subject) -> None:
         from rocketproof_model import observing, search
 
-        watch = Watch(self.budget.limits)
         claims, extra = _searched(subject)
         instance, asked, budget = subject.instance, [*claims, *extra], self.budget
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind in LIVE]
@@ -139,7 +145,7 @@ class Work:
             from rocketproof_model.checkpoint import Checkpoint
 
             kept = Checkpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
-        limits = replace(budget.limits, disk=budget.disk)
+        limits = replace(self.limits, disk=budget.disk)
         found = search.explore(
             instance, asked, workers=budget.workers, limits=limits, report=self.report, symmetry=symmetry, checkpoint=kept
         )
@@ -151,16 +157,15 @@ class Work:
 
             wanted = [claim for _, claim in live]
             answers = liveness.check(
-                subject.instance, wanted, limits=budget.limits, report=self.report, workers=budget.workers, exploration=found
+                subject.instance, wanted, limits=self.limits, report=self.report, workers=budget.workers, exploration=found
             )
             for (tasks, claim), outcome in zip(live, answers, strict=True):
                 self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
             self.stop_if_interrupted()
         for tasks, claim in self.questions(subject):
             if claim.kind in OBSERVED:
-                limits = replace(budget.limits, seconds=watch.left)
                 outcome = observing.check(
-                    instance, claim, limits=limits, report=self.report, workers=budget.workers, symmetry=budget.symmetry
+                    instance, claim, limits=self.limits, report=self.report, workers=budget.workers, symmetry=budget.symmetry
                 )
                 self.observed(tasks, outcome, never)
 
@@ -176,11 +181,10 @@ class Work:
         if all(task in self.answer.rows for task in self.unit.tasks):
             return
         claims, extra = _searched(subject)
-        budget, cluster, watch = self.budget, self.budget.cluster, Watch(self.budget.limits)
+        cluster = self.budget.cluster
 
         def explore(instance: Instance, asked: Sequence[Property]) -> Explored:
-            limits = replace(budget.limits, seconds=watch.left)
-            return search.explore(cluster.session(), instance, asked, scratch=cluster.scratch, limits=limits, report=self.report)
+            return search.explore(cluster.session(), instance, asked, scratch=cluster.scratch, limits=self.limits, report=self.report)
 
         def ask(observed: Instance, plain: Sequence[Property]) -> Outcome:
             first, *rest = plain
@@ -216,21 +220,20 @@ class Work:
     def symbolic(self, subject: Subject) -> None:
         from rocketproof_model import lemmas, observing, symbolic
 
-        limits = self.budget.limits
         questions = list(self.questions(subject))
         for depth in sorted({depth for tasks, _ in questions if (depth := _bound(tasks[0])) is not None}):
             together = [(tasks, claim) for tasks, claim in questions if _bound(tasks[0]) == depth]
             wanted = list(dict.fromkeys(claim for _, claim in together if claim.kind not in OBSERVED))
-            outcomes = symbolic.bounded(subject.instance, wanted, depth=depth, limits=limits, report=self.report) if wanted else []
+            outcomes = symbolic.bounded(subject.instance, wanted, depth=depth, limits=self.limits, report=self.report) if wanted else []
             answers = dict(zip(wanted, outcomes, strict=True))
             for claim in dict.fromkeys(claim for _, claim in together if claim.kind in OBSERVED):
-                answers[claim] = observing.bounded(subject.instance, claim, depth=depth, limits=limits, report=self.report)
+                answers[claim] = observing.bounded(subject.instance, claim, depth=depth, limits=self.limits, report=self.report)
             for tasks, claim in together:
                 self.enter(tasks, answers[claim], f"{depth} steps")
             self.stop_if_interrupted()
         for tasks, claim in questions:
             if claim.kind == "lemma":
-                outcome = lemmas.prove(subject.instance, claim, limits=limits)
+                outcome = lemmas.prove(subject.instance, claim, limits=self.limits)
                 self.enter(tasks, outcome, "all values", outcome.reason == lemmas.VACUOUS)
             elif tasks[0].method == SPACER:
                 self.spacer(subject, tasks, claim)
@@ -252,7 +255,7 @@ class Work:
         wanted = [claim, *(subject.property(id_, "always") for id_ in task.lemmas)]
         instance, (claim, *lemmas) = widened(subject.instance, wanted, task.widen)
         prove = observing.induction if claim.kind in OBSERVED else symbolic.induction
-        outcome = _described(prove(instance, claim, k=k, lemmas=lemmas, limits=self.budget.limits), task)
+        outcome = _described(prove(instance, claim, k=k, lemmas=lemmas, limits=self.limits), task)
         if before is not None and outcome.verdict == "not inductive":
             outcome = replace(outcome, reason=f"no violation in {DEPTH} steps, no proof by induction: {outcome.reason}")
         if before is None or outcome.verdict != "unknown":
@@ -267,7 +270,7 @@ class Work:
             together.setdefault(tasks[0].widen, []).append((tasks, claim))
         for widen, asked in together.items():
             instance, wanted = widened(subject.instance, [claim for _, claim in asked], widen)
-            for (tasks, _), outcome in zip(asked, invariants.prove(instance, wanted, limits=self.budget.limits), strict=True):
+            for (tasks, _), outcome in zip(asked, invariants.prove(instance, wanted, limits=self.limits), strict=True):
                 found = len(outcome.details.get("invariants", ()))
                 self.enter(tasks, _described(outcome, tasks[0]), f"induction, {counted(found, 'invariant')} found")
 
@@ -276,7 +279,7 @@ class Work:
         from rocketproof_model import spacer
 
         instance, (claim,) = widened(subject.instance, [claim], tasks[0].widen)
-        outcome = _described(spacer.prove(instance, claim, limits=self.budget.limits), tasks[0])
+        outcome = _described(spacer.prove(instance, claim, limits=self.limits), tasks[0])
         found = outcome.details.get("invariants")
         self.enter(tasks, outcome, "spacer" if found is None else f"spacer, {counted(len(found), 'invariant')} found")
 
@@ -287,14 +290,14 @@ class Work:
         wanted = [claim for _, claim in questions]
         budget = self.budget
         found = simulate.estimate(
-            subject.instance, wanted, runs=RUNS, steps=STEPS, seed=budget.seed, limits=budget.limits, report=self.report
+            subject.instance, wanted, runs=RUNS, steps=STEPS, seed=budget.seed, limits=self.limits, report=self.report
         )  # fmt: skip
         self.answer.coverage = found.coverage
         for (tasks, _), tally in zip(questions, found.tallies, strict=True):
             self.enter(tasks, simulate.outcome(found, tally), f"{found.runs:,} runs")
         for tasks, claim in self.questions(subject):
             if claim.kind in OBSERVED:
-                outcome = observing.simulate(subject.instance, claim, runs=RUNS, steps=STEPS, seed=budget.seed, limits=budget.limits)
+                outcome = observing.simulate(subject.instance, claim, runs=RUNS, steps=STEPS, seed=budget.seed, limits=self.limits)
                 self.enter(tasks, outcome, f"{RUNS:,} runs")
         self.stop_if_interrupted()
 
@@ -311,7 +314,7 @@ class Work:
             lambda claim: expected[id(claim)],
             programs=budget.programs,
             seed=budget.seed,
-            limits=budget.limits,
+            limits=self.limits,
             report=self.report,
         )
         self.answer.coverage = found.coverage
@@ -330,7 +333,7 @@ class Work:
         condition = self.unit.tasks[0].condition
         expected = {task.claim: task.expected for task in self.unit.tasks}
         found = history.campaign(
-            source.profile, condition, expected, programs=budget.programs, seed=budget.seed, limits=budget.limits, report=self.report
+            source.profile, condition, expected, programs=budget.programs, seed=budget.seed, limits=self.limits, report=self.report
         )
         for task in self.unit.tasks:
             breach = found.breaches.get(task.claim)

@@ -20,7 +20,7 @@ from rocketproof_model import Instance, LimitReached, Property, interrupts
 from rocketproof_model.explicit import loops
 from rocketproof_model.explicit.account import Packed
 from rocketproof_model.explicit.workers import Seen
-from rocketproof_model.result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Explored, Limits, Progress, Report, Watch
+from rocketproof_model.result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, Explored, Limits, Progress, Report, Watch
 
 from ..errors import TraceError
 from . import shares
@@ -159,8 +159,7 @@ class _Search:
         self._beat()
 
     def _beat(self) -> None:
-        if self.watch.expired:
-            raise LimitReached(TIME)
+        self.watch.check()
         self._tell()
 
     def _tell(self) -> None:

@@ -1,0 +1,58 @@
+"""A limit of time ends each engine soon, however many instances an action has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rocketproof_model import Instance, Int, Model, invariants, simulate, spacer, symbolic
+from rocketproof_model.language import Property
+from rocketproof_model.result import TIME, Limits, Outcome, Watch
+from rocketproof_model.search import explore
+from rocketproof_properties.checks import decide
+
+MANY, SECONDS = 1_000_000, 0.2
+Engine = Callable[[Instance, Property, Limits], Outcome]
+ENGINES: dict[str, Engine] = {
+    "explicit": lambda instance, claim, limits: explore(instance, [claim], limits=limits).outcome(claim.id),
+    "bounded": lambda instance, claim, limits: symbolic.bounded(instance, [claim], depth=8, limits=limits)[0],
+    "induction": lambda instance, claim, limits: symbolic.induction(instance, claim, limits=limits),
+    "spacer": lambda instance, claim, limits: spacer.prove(instance, claim, limits=limits),
+    "invariants": lambda instance, claim, limits: invariants.prove(instance, [claim], limits=limits)[0],
+    "simulate": lambda instance, claim, limits: simulate.check(instance, [claim], limits=limits)[0],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_a_limit_of_time_ends_the_engine(engine: Engine) -> None:
+    model = Model("many")
+    x = model.var("x", Int(0, MANY - 1), init=0)
+
+    @model.action(k=Int(0, MANY - 1))
+    def jump(a: Any, k: Any) -> None:
+        """It jumps."""
+        a.guard("up", k > x, "it goes up")
+        a.set(x, k)
+
+    model.always("LOW", x < MANY, "x is low")
+    start = time.process_time()
+    found = engine(Instance(model, {}), model.properties[0], Limits(seconds=SECONDS))
+    assert (found.verdict, found.reason) == ("unknown", TIME)
+    assert time.process_time() - start < SECONDS + 3
+
+
+def test_engines_of_a_unit_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(Watch, "seconds", property(lambda self: now - 100.0))
+    budget: Any = SimpleNamespace(limits=Limits(seconds=10.0, memory=7))
+    unit: Any = SimpleNamespace(tasks=(), paths=())
+    work = decide.Work(unit, budget, lambda at: None)
+    assert work.limits == Limits(seconds=10.0, memory=7)
+    now += 8
+    assert work.limits == Limits(seconds=2.0, memory=7)
+    now += 8
+    assert work.limits == Limits(seconds=0.0, memory=7)

@@ -81,10 +81,9 @@ def _substitution(bound: Mapping[str, Expr]) -> Callable[[Expr], Expr]:
     done: dict[Expr, Expr] = {}
 
     def put(term: Expr) -> Expr:
-        if term.op == "par":
-            return bound[term.args[0]]
-        if term not in done:
-            done[term] = Expr(term.op, tuple(put(a) if isinstance(a, Expr) else a for a in term.args), term.type)
+        for e in walk(term, known=done):
+            args = tuple(done[a] if isinstance(a, Expr) else a for a in e.args)
+            done[e] = bound[e.args[0]] if e.op == "par" else Expr(e.op, args, e.type)
         return done[term]
 
     return put

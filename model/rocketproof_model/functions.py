@@ -166,8 +166,8 @@ class _Written(NamedTuple):
 class _Writer:
     """Writes functions: the two of an action, or that of a term.
 
-    Terms that always have a value and occur more than once, or lie deep, become local names ahead of the line that needs them. The
-    others stay where they are, because Python's `and`, `or` and `if` must decide whether they are computed.
+    Terms that always have a value and occur more than once, or lie deep, become local names ahead of the line that needs them. Other deep
+    terms become local functions, and the rest stays where it is, because Python's `and`, `or` and `if` must decide whether it is computed.
     """
 
     def __init__(self, constants: Mapping[str, int], parameters: Mapping[str, Any]) -> None:
@@ -242,28 +242,27 @@ class _Writer:
         depth: dict[Expr, int] = {}
         for e in walk(term):
             depth[e] = 1 + max((depth[c] for c in children(e)), default=0)
-            if e is term or not children(e) or e in self.done or not self._has_value(e):
+            if e is term or not children(e) or e in self.done:
                 continue
-            if e in self.shared or depth[e] >= _DEEP:
+            total = self._has_value(e)
+            if (e in self.shared and total) or depth[e] >= _DEEP:
                 text = self._term(e, lines)
                 if text.value is None and e.op != "const":
                     name = f"t{len(self.done)}"
-                    lines.append(f"    {name} = {text.text}")
-                    text = _Written(name)
+                    lines.append(f"    {name} = {text.text}" if total else f"    def {name}(): return {text.text}")
+                    text = _Written(name if total else f"{name}()")
                 self.done[e] = text
                 depth[e] = 1
         return self._term(term, lines)
 
-    def _has_value(self, e: Expr) -> bool:
+    def _has_value(self, term: Expr) -> bool:
         """Whether the term has a value in every state."""
-        known = self.total.get(e)
-        if known is None:
-            known = e.op not in ("rem", "get") and all(self._has_value(c) for c in children(e))
+        for e in walk(term, known=self.total):
+            total = e.op not in ("rem", "get") and all(self.total[c] for c in children(e))
             if e.op in ("ref", "after"):
-                axes = e.args[0].over
-                known = known and all(_within(i, axis) for i, axis in zip(e.args[1:], axes, strict=True))
-            self.total[e] = known
-        return known
+                total = total and all(_within(i, axis) for i, axis in zip(e.args[1:], e.args[0].over, strict=True))
+            self.total[e] = total
+        return self.total[term]
 
     def _term(self, e: Expr, lines: list[str]) -> _Written:
         done = self.done.get(e)

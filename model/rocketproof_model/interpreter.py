@@ -11,7 +11,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import EvaluationError, ModelError
-from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, element_name, fold32, held, java_rem, show, walk
+from .language import (
+    BINARY,
+    DEEPEST,
+    Action,
+    Expr,
+    Guard,
+    Instance,
+    Update,
+    Variable,
+    element_name,
+    fold32,
+    held,
+    in_reach,
+    java_rem,
+    show,
+    walk,
+)
 
 State = tuple[int, ...]
 
@@ -28,7 +44,7 @@ class Scope:
     constants: Mapping[str, int]
     after: Sequence[int] | None = None
     free: Mapping[str, int] | None = None
-    known: dict[Expr, int] = field(default_factory=dict, repr=False)
+    known: dict[Expr, int | EvaluationError] = field(default_factory=dict, repr=False)
 
 
 def _rem(x: int, y: int) -> int:
@@ -45,12 +61,8 @@ def evaluate(e: Expr, scope: Scope) -> int:
     op, a = e.op, e.args
     if op == "const":
         return int(a[0])
-    if op == "ref":
-        return scope.state[slot_of(e, scope)]
-    if op == "after":
-        if scope.after is None:
-            raise EvaluationError(f"{show(e)} asked outside a step")
-        return scope.after[slot_of(e, scope)]
+    if op == "ref" and e.slot >= 0:
+        return scope.state[e.slot]
     if op == "par":
         return scope.args[a[0]]
     if op == "given":
@@ -59,13 +71,33 @@ def evaluate(e: Expr, scope: Scope) -> int:
         return (scope.free or {})[a[0]]
     value = scope.known.get(e)
     if value is None:
+        if e.depth > DEEPEST:
+            _work_out_parts(e, scope)
         value = scope.known[e] = _operation(e, scope)
+    elif isinstance(value, EvaluationError):
+        raise value.with_traceback(None)  # else its traceback grows at each level
     return value
+
+
+def _work_out_parts(e: Expr, scope: Scope) -> None:
+    """Evaluate parts of a deep term first, so that `evaluate` never calls itself through all its levels."""
+    for part in in_reach(e, scope.known):
+        if part is not e:
+            try:
+                scope.known[part] = _operation(part, scope)
+            except EvaluationError as error:  # raised again where `e` needs the part
+                scope.known[part] = error
 
 
 def _operation(e: Expr, scope: Scope) -> int:
     """The code of a term that is made of others."""
     op, a = e.op, e.args
+    if op == "ref":
+        return scope.state[slot_of(e, scope)]
+    if op == "after":
+        if scope.after is None:
+            raise EvaluationError(f"{show(e)} asked outside a step")
+        return scope.after[slot_of(e, scope)]
     if op == "and":
         return evaluate(a[0], scope) and evaluate(a[1], scope)
     if op == "or":

@@ -13,7 +13,7 @@ from .formulas.solver import EnginesDisagree, Solver
 from .formulas.terms import Elements, Translation, Unknowns
 from .formulas.values import negation
 from .interpreter import Scope
-from .language import Expr, Instance, Model, Property, Type, show
+from .language import Bool, Expr, Instance, Model, Property, Type, const, show
 from .result import INTERRUPTED, Limits, Outcome, Watch
 
 VACUOUS = "vacuous premise"
@@ -52,14 +52,25 @@ def _prove(model: Model, constants: Mapping[str, int], lemma: Property, watch: W
 
 def _premises(e: Expr) -> list[Expr]:
     """The premises of an implication, or of a conjunction of nothing but implications."""
-    if e.op == "and":
-        parts = [_premises(a) for a in e.args]
-        return parts[0] + parts[1] if all(parts) else []
-    if e.op == "or" and e.args[0].op == "not":
-        premise: Expr = e.args[0].args[0]
-        inner = _premises(e.args[1]) if e.args[1].op == "or" else []
-        return [premise & p for p in inner] or [premise]
-    return []
+    found: list[Expr] = []
+    stack = [e]
+    while stack:
+        part = stack.pop()
+        if part.op == "and":
+            stack += reversed(part.args)
+        elif part.op == "or" and part.args[0].op == "not":
+            found.append(_premise(part))
+        else:
+            return []
+    return found
+
+
+def _premise(e: Expr) -> Expr:
+    """All premises of `a` implies (`b` implies ...), together."""
+    premises = const(1, Bool)
+    while e.op == "or" and e.args[0].op == "not":
+        premises, e = premises & e.args[0].args[0], e.args[1]
+    return premises
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,14 @@ def _sites(term: Expr) -> Iterator[Expr]:
 
 def _parts(chain: Expr) -> list[Expr]:
     """What a chain of one of `and` and `or` joins."""
-    return [part for arg in chain.args for part in (_parts(arg) if arg.op == chain.op else [arg])]
+    parts, stack = list[Expr](), [chain]
+    while stack:
+        e = stack.pop()
+        if e.op == chain.op:
+            stack += reversed(e.args)
+        else:
+            parts.append(e)
+    return parts
 
 
 def _site_variants(site: Expr) -> Iterator[Variant]:

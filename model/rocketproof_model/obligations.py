@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from . import interpreter
 from .errors import RocketproofError
-from .language import Action, Expr, Instance, Property, Type, Variable, held, walk
+from .language import Action, Expr, Instance, Property, Type, Variable, held, in_reach, walk
 from .result import Move
 from .smt import z3
 
@@ -179,13 +179,12 @@ class _Terms:
         return z3.And(meaning.defined, meaning.value)
 
     def __call__(self, e: Expr) -> Meaning:
-        found = self._done.get(e)
-        if found is None:
-            value, defined = self._meaning(e)
-            if e.type.sort == "bool" and not z3.is_bool(value):
+        for part in in_reach(e, self._done):
+            value, defined = self._meaning(part)
+            if part.type.sort == "bool" and not z3.is_bool(value):
                 value = value != 0
-            found = self._done[e] = Meaning(value, defined)
-        return found
+            self._done[part] = Meaning(value, defined)
+        return self._done[e]
 
     def number(self, meaning: Meaning) -> Meaning:
         """The same as a number, a truth value as 0 or 1."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .functions import fold
-from .language import Action, Expr, Guard, Variable
+from .language import DEEPEST, Action, Expr, Guard, Variable, in_reach
 
 Partial = Sequence[int | None]
 """A state of which some slots are not known."""
@@ -23,10 +23,19 @@ class View:
     args: Mapping[str, int]
     constants: Mapping[str, int]
     taken: Mapping[Expr, int] = field(default_factory=dict)
+    known: dict[Expr, int | None] = field(default_factory=dict, init=False, repr=False)
 
 
 def decided(e: Expr, seen: View) -> int | None:
     """The code of a term, if the known slots decide it."""
+    if e.depth <= DEEPEST:
+        return _decided(e, seen)
+    for part in in_reach(e, seen.known):
+        seen.known[part] = _decided(part, seen)
+    return seen.known[e]
+
+
+def _decided(e: Expr, seen: View) -> int | None:
     op, a = e.op, e.args
     if e in seen.taken:
         return seen.taken[e]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .language import (
+    DEEPEST,
     JAVA_INT,
     Action,
     Container,
@@ -197,6 +198,15 @@ class _Writer:
         text = self.term(e)
         return f"{text} = TRUE" if "\\/" in text else text
 
+    def _alone(self, e: Expr) -> str:
+        """A term outside actions, where only the parts of a deep one get names."""
+        if e.depth <= DEEPEST:
+            return self.term(e)
+        lines = self._share([e])
+        text = f"(LET {' '.join(lines)} IN {self.term(e)})"
+        self.lets = {}
+        return text
+
     def _term(self, e: Expr) -> str:
         op, a = e.op, e.args
         if op == "const":
@@ -287,13 +297,13 @@ class _Writer:
 
     def initial(self) -> str:
         lines = [self._starts(whole) for whole in self.wholes]
-        lines += [self.condition(condition) for condition in self.model.starts]
+        lines += [self.condition(e) if e.depth <= DEEPEST else self._alone(e) for e in self.model.starts]
         return "\n".join(f"  /\\ {line}" for line in lines)
 
     def _starts(self, whole: Variable | Container) -> str:
         name = self.names[whole]
         if isinstance(whole, Variable):
-            ways = [[self.term(value) for value in element] for element in whole.init]
+            ways = [[self._alone(value) for value in element] for element in whole.init]
             return self._function(name, whole.over, [_Start(w[0]) if len(w) == 1 else _Start(f"{{{', '.join(w)}}}", True) for w in ways])
         return self._function(name, whole.over, [self._first(whole, at) for at in _elements(whole.over)])
 
@@ -364,19 +374,21 @@ class _Writer:
         return f"\\* {action.sentence}\n{head}\n{shared}" + "\n".join(f"  /\\ {line}" for line in body)
 
     def _share(self, terms: Sequence[Expr]) -> list[str]:
-        """Names for long terms that stand more than once; each is defined in the line that it gets."""
+        """Names for long terms that stand more than once, and for parts of deep ones; each is defined in the line that it gets."""
         uses: dict[Expr, int] = {}
         for e in walk(*terms):
             for child in children(e):
                 uses[child] = uses.get(child, 0) + 1
         lines: list[str] = []
         size: dict[Expr, int] = {}
+        levels: dict[Expr, int] = {}
         for e in walk(*terms):
             size[e] = 8 + sum(size[c] for c in children(e))
-            if uses.get(e, 0) > 1 and size[e] > _LONG:
+            levels[e] = 1 + max((levels[c] for c in children(e)), default=0)
+            if (uses.get(e, 0) > 1 and size[e] > _LONG) or levels[e] >= DEEPEST:
                 lines.append(f"t{len(lines)} == {self._term(e)}")
                 self.lets[e] = f"t{len(lines) - 1}"
-                size[e] = 2
+                size[e], levels[e] = 2, 0
         return lines
 
     def _becomes(self, whole: Variable | Container, updates: Sequence[Update]) -> str:
@@ -501,7 +513,7 @@ class _Writer:
             elif claim.kind == "eventually_always":
                 text, kind = f"<>[]{f'({let}{formula})' if let else formula}", "PROPERTY"
             elif claim.kind == "leads_to" and claim.goal is not None:
-                text, kind = f"{f'({let}{formula})' if let else formula} ~> {self.term(claim.goal)}", "PROPERTY"
+                text, kind = f"{f'({let}{formula})' if let else formula} ~> {self._alone(claim.goal)}", "PROPERTY"
             lines.append(f"\\* {claim.sentence}\n{name} == {text}")
             config += [f"{kind} {name}"] if kind else []
         config.append(f"CHECK_DEADLOCK {'TRUE' if deadlock else 'FALSE'}")

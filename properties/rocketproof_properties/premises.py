@@ -23,11 +23,12 @@ def premise(claim: Property) -> Expr | None:
 
 
 def _of(part: Expr) -> Expr | None:
-    if part.op != "or" or part.args[0].op != "not":
-        return None
-    first: Expr = part.args[0].args[0]
-    further = _of(part.args[1])
-    return first if further is None else first & further
+    """All premises of `a` implies (`b` implies ...), together; None if it is no implication."""
+    found: Expr | None = None
+    while part.op == "or" and part.args[0].op == "not":
+        premise: Expr = part.args[0].args[0]
+        found, part = premise if found is None else found & premise, part.args[1]
+    return found
 
 
 def _parts(op: str, term: Expr) -> Iterable[Expr]:

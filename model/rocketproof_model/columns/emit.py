@@ -20,7 +20,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..explicit.emit import Bindings, Emitter, Number, Truth, deep_terms
+from ..explicit.emit import Bindings, Emitter, Number, Truth
 from ..language import Expr, Instance, Type, Variable, walk
 
 BITS = 64  # terms in one word of `failed`
@@ -138,26 +138,25 @@ class ColumnEmitter(Emitter):
 def text(instance: Instance, terms: Sequence[Expr], columns: Sequence[Column], stored: Sequence[str]) -> str:
     """The module for these terms over columns that hold numbers of these kinds."""
     e = ColumnEmitter(instance, columns, stored)
-    with deep_terms():
-        bound = {column.name: e.load(column) for column in columns if column.source == "par"}
-        failed: list[Number] = [0] * words(len(terms))
-        faults: list[Number] = [0] * len(failed)
-        numbers: list[Number] = []
-        for k, term in enumerate(terms):
-            word, bit = divmod(k, BITS)
-            broken = fault = e.fault(term, bound)
-            if term.type.sort == "bool":
-                broken = e.either(fault, e.negate(e.truth(term, bound)))
-            else:
-                numbers.append(e.choose(fault, 0, e.number(term, bound)))
-            failed[word] = e.or_(failed[word], e.shl(e.widen(broken), bit))
-            faults[word] = e.or_(faults[word], e.shl(e.widen(fault), bit))
-        for k, value in enumerate([*failed, *faults, *numbers]):
-            pointer = e.value(f"getelementptr inbounds i64, ptr %result{k}, i64 %at")
-            e.line(f"store i64 {value}, ptr {pointer}, align 8{_GROUP}")
-        some: Number = "%some"
-        for bits in failed:
-            some = e.or_(some, bits)
+    bound = {column.name: e.load(column) for column in columns if column.source == "par"}
+    failed: list[Number] = [0] * words(len(terms))
+    faults: list[Number] = [0] * len(failed)
+    numbers: list[Number] = []
+    for k, term in enumerate(terms):
+        word, bit = divmod(k, BITS)
+        broken = fault = e.fault(term, bound)
+        if term.type.sort == "bool":
+            broken = e.either(fault, e.negate(e.truth(term, bound)))
+        else:
+            numbers.append(e.choose(fault, 0, e.number(term, bound)))
+        failed[word] = e.or_(failed[word], e.shl(e.widen(broken), bit))
+        faults[word] = e.or_(faults[word], e.shl(e.widen(fault), bit))
+    for k, value in enumerate([*failed, *faults, *numbers]):
+        pointer = e.value(f"getelementptr inbounds i64, ptr %result{k}, i64 %at")
+        e.line(f"store i64 {value}, ptr {pointer}, align 8{_GROUP}")
+    some: Number = "%some"
+    for bits in failed:
+        some = e.or_(some, bits)
     before = [*_pointers("column", len(columns)), *_pointers("result", 2 * len(failed) + len(numbers))]
     return "\n".join(
         (

@@ -9,14 +9,13 @@ interpreter would have found no value is a separate truth value, `fault(term)`, 
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ModelError
-from ..language import Expr, children, held, show
+from ..language import DEEPEST, Expr, children, held, in_reach, show, walk
 
 Number = int | str
 Truth = bool | str
@@ -186,11 +185,10 @@ class Emitter(ABC):
 
     def depends(self, term: Expr) -> frozenset[str]:
         """The parameters that a term reads."""
-        found = self._depends.get(term)
-        if found is None:
-            found = frozenset((term.args[0],)) if term.op == "par" else frozenset().union(*map(self.depends, children(term)))
-            self._depends[term] = found
-        return found
+        for e in walk(term, known=self._depends):
+            own = {e.args[0]} if e.op == "par" else set[str]()
+            self._depends[e] = frozenset(own.union(*(self._depends[c] for c in children(e))))
+        return self._depends[term]
 
     def _key(self, kind: str, term: Expr, bound: Bindings) -> _Key:
         names = self.depends(term)
@@ -207,9 +205,17 @@ class Emitter(ABC):
         key = self._key("number", term, bound)
         known = self._numbers.get(key)
         if known is None:
+            self._emit_parts(term, bound)
             known = self._numbers[key] = self._number(term, bound)
             self._scopes[-1].append(key)
         return known
+
+    def _emit_parts(self, term: Expr, bound: Bindings) -> None:
+        """Compute parts of a deep term first, so that nothing here calls itself through all its levels."""
+        if term.depth > DEEPEST:
+            for part in in_reach(term, _Emitted(self, bound)):
+                if part is not term:
+                    self.truth(part, bound) if part.type.sort == "bool" else self.number(part, bound)
 
     def _number(self, term: Expr, bound: Bindings) -> Number:
         op, a = term.op, term.args
@@ -266,6 +272,7 @@ class Emitter(ABC):
         key = self._key("truth", term, bound)
         known = self._truths.get(key)
         if known is None:
+            self._emit_parts(term, bound)
             known = self._truths[key] = self._truth(term, bound)
             self._scopes[-1].append(key)
         return known
@@ -316,6 +323,10 @@ class Emitter(ABC):
         key = self._key("fault", term, bound)
         known = self._truths.get(key)
         if known is None:
+            if term.depth > DEEPEST:
+                for part in in_reach(term, _Emitted(self, bound, "fault")):
+                    if part is not term:
+                        self.fault(part, bound)
             known = self._truths[key] = self._fault(term, bound)
             self._scopes[-1].append(key)
         return known
@@ -349,12 +360,14 @@ class Emitter(ABC):
         return self.compare("ugt", self.sub(x, lo), signed(hi - lo))
 
 
-@contextmanager
-def deep_terms() -> Iterator[None]:
-    """Room for the recursion over long chains of `and` and `+`, which quantifiers unfold into."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 50_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+class _Emitted:
+    """The terms whose values, or whose faults, an emitter has computed already where it is now."""
+
+    def __init__(self, emitter: Emitter, bound: Bindings, kind: str = "value") -> None:
+        self.emitter, self.bound, self.kind = emitter, bound, kind
+
+    def __contains__(self, term: object) -> bool:
+        assert isinstance(term, Expr)
+        kind = self.kind if self.kind == "fault" else "truth" if term.type.sort == "bool" else "number"
+        key = self.emitter._key(kind, term, self.bound)  # noqa: SLF001  a part of the emitter
+        return key in (self.emitter._numbers if kind == "number" else self.emitter._truths)  # noqa: SLF001

@@ -37,7 +37,7 @@ import numpy as np
 from .. import native
 from ..language import Action, Expr, Guard, Instance, Model, Update
 from ..result import Coverage, Move
-from .emit import Bindings, Number, Truth, deep_terms
+from .emit import Bindings, Number, Truth
 from .layout import WORD_BITS, Layout, layout
 from .packed import PackedEmitter
 
@@ -118,9 +118,8 @@ def build(
     """
     places = layout(model, word_bits)
     succ = _compiled_actions(places, checked, unroll, word_bits)
-    with deep_terms():
-        asked = {"check": check, "ends": ends, "steps": steps}
-        texts = {name: _masks(name, model, places, formulas, checked) for name, formulas in asked.items() if formulas}
+    asked = {"check": check, "ends": ends, "steps": steps}
+    texts = {name: _masks(name, model, places, formulas, checked) for name, formulas in asked.items() if formulas}
     at = native.compile_text(_HEAD + "\n".join(texts.values()), tuple(texts)).addresses if texts else {}
     most = sum(action.count for action in model.actions)
     words = 1 + max((word for word, _ in _cover_places(model).values()), default=0)
@@ -133,8 +132,7 @@ def _compiled_actions(places: Layout, checked: bool, unroll: int, word_bits: int
     known = _actions.setdefault(model, {})
     key = (word_bits, checked, unroll, tuple(model.constants), tuple(model.variables), tuple(model.actions))  # it may have grown
     if key not in known:
-        with deep_terms():
-            text = _HEAD + _Successors(model, places, checked, unroll).text()
+        text = _HEAD + _Successors(model, places, checked, unroll).text()
         known[key] = native.compile_text(text, ("succ",)).addresses["succ"]
     return known[key]
 
@@ -143,8 +141,7 @@ def compile_masks(name: str, places: Layout, formulas: Sequence[Expr], *, checke
     """The address of `check`, `ends` or `steps` for these formulas, compiled apart from the actions; 0 without formulas."""
     if not formulas:
         return 0
-    with deep_terms():
-        text = _masks(name, places.model, places, formulas, checked)
+    text = _masks(name, places.model, places, formulas, checked)
     return native.compile_text(_HEAD + text, (name,)).addresses[name]
 
 

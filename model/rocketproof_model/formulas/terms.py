@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
-from ..language import Expr, Type, Variable, children, fold32, held, java_rem, show
+from ..language import Expr, Type, Variable, children, fold32, held, in_reach, java_rem, show, walk
 from ..smt import z3
 from .values import Value, bits, choice, conjunction, constant, disjunction, fit, formula, implication, negation, same, within
 
@@ -97,14 +97,11 @@ class Translation:
         return made
 
     def __call__(self, e: Expr) -> Meaning:
-        found = self._memo.get(e)
-        if found is None:
-            if self._parent is not None and not self._has_parameter(e):
-                found = self._parent(e)
-            else:
-                found = self._leaf(e) if e.op in _LEAVES else self._inner(e)
-            self._memo[e] = found
-        return found
+        if e not in self._memo and self._parent is not None and not self._has_parameter(e):
+            self._memo[e] = self._parent(e)
+        for part in in_reach(e, self._memo):
+            self._memo[part] = self._leaf(part) if part.op in _LEAVES else self._inner(part)
+        return self._memo[e]
 
     def truth(self, e: Expr) -> Value:
         """That a formula has a value and is true."""
@@ -112,10 +109,9 @@ class Translation:
         return conjunction(meaning.defined, meaning.value)
 
     def _has_parameter(self, e: Expr) -> bool:
-        found = self._parametric.get(e)
-        if found is None:
-            found = self._parametric[e] = e.op == "par" or any(map(self._has_parameter, children(e)))
-        return found
+        for part in walk(e, known=self._parametric):
+            self._parametric[part] = part.op == "par" or any(self._parametric[c] for c in children(part))
+        return self._parametric[e]
 
     def _leaf(self, e: Expr) -> Meaning:
         known: int | None = None

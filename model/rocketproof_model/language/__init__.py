@@ -3,7 +3,7 @@
 from .actions import Action, Body, Fairness, Guard, Update
 from .composition import history, include
 from .containers import BagOf, Containers, Many, Seq, SeqOf, SetOf
-from .expr import Expr, Index, coerce, const, element_name, free, index, show
+from .expr import DEEPEST, Expr, Index, children, coerce, const, element_name, free, in_reach, index, show, walk
 from .model import Instance, Model
 from .numbers import BINARY, fold32, java_rem
 from .observers import LASTING, OBSERVED, Observer, observed
@@ -25,7 +25,7 @@ from .properties import Kind, Property, told
 from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .shown import Container, Shown
-from .traverse import children, generalise, rewrite, walk
+from .traverse import generalise, rewrite
 from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, MaybeType, SetType, Type, held
 from .variables import ANY, Table, Variable, one_of
 
@@ -39,6 +39,7 @@ __all__ = [
     "BoolType",
     "Container",
     "Containers",
+    "DEEPEST",
     "Enum",
     "EnumType",
     "Expr",
@@ -91,6 +92,7 @@ __all__ = [
     "held",
     "history",
     "implies",
+    "in_reach",
     "include",
     "index",
     "ite",

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -113,10 +113,11 @@ class Choice(Compared, Whole):
 class Expr(Compared):
     """A term. Compare, combine and index it like a value; it has no truth value of its own."""
 
-    __slots__ = ("__weakref__", "args", "op", "slot", "type")
+    __slots__ = ("__weakref__", "args", "depth", "op", "slot", "type")
     op: str
     args: tuple[Any, ...]
     type: Type
+    depth: int  # of the tree of subterms; 1 for a leaf
     _remedy = "a set has has, including, excluding, size and is_empty; a Maybe has is_none, is_some and get"
     slot: int  # of a reference with constant indices, once it was asked for; -1 otherwise
 
@@ -126,11 +127,14 @@ class Expr(Compared):
         if found is None:
             found = object.__new__(cls)
             found.op, found.args, found.type, found.slot = op, args, type_, -1
+            found.depth = 1 + max((a.depth for a in args if isinstance(a, Expr)), default=0)
             _interned[key] = found
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Expr, (self.op, self.args, self.type))
+        if self.depth <= DEEPEST:
+            return (Expr, (self.op, self.args, self.type))
+        return (_from_rows, (_rows(self),))
 
     def __bool__(self) -> bool:
         raise ModelError(f"'{self}' has no truth value while the model is built", instead())
@@ -274,6 +278,64 @@ class Expr(Compared):
         return Expr("get", (self,), self.type.of)
 
 
+def children(term: Expr) -> tuple[Expr, ...]:
+    return tuple(a for a in term.args if isinstance(a, Expr))
+
+
+def walk(*terms: Expr, known: Container[Expr] = (), deeper_than: int = 0) -> Iterator[Expr]:
+    """Every distinct subterm once, children first. Leaves out the terms in `known` and those of at most `deeper_than` levels, with all
+    that only they contain."""
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(t, False) for t in reversed(terms)]
+    while stack:
+        e, ready = stack.pop()
+        if ready:
+            yield e
+        elif e not in seen and e.depth > deeper_than and e not in known:
+            seen.add(e)
+            stack.append((e, True))
+            stack.extend((c, False) for c in reversed(children(e)) if c not in seen)
+
+
+DEEPEST = 50
+"""Levels of a term through which a function may call itself: Python's stack holds about a thousand calls."""
+
+
+def in_reach(term: Expr, known: Container[Expr]) -> Iterator[Expr]:
+    """The subterms of more than DEEPEST levels that are not in `known`, children first, and last the term itself.
+
+    A recursive function that puts the result of each of them into `known` before it takes the next one calls itself through at most
+    DEEPEST levels, however deep the term is.
+    """
+    yield from walk(term, known=known, deeper_than=min(DEEPEST, term.depth - 1))
+
+
+_Row = tuple[str, tuple[Any, ...], Type]
+
+
+def _rows(term: Expr) -> list[_Row]:
+    """A deep term as a list for `pickle`, which calls itself for what lies inside; a subterm stands as its place in the list."""
+    places: dict[Expr, int] = {}
+    rows: list[_Row] = []
+    for e in walk(term):
+        places[e] = len(rows)
+        rows.append((e.op, tuple(_Place(places[a]) if isinstance(a, Expr) else a for a in e.args), e.type))
+    return rows
+
+
+class _Place(int):
+    """A place in a list of rows, which is no argument of a term itself."""
+
+    __slots__ = ()
+
+
+def _from_rows(rows: list[_Row]) -> Expr:
+    made: list[Expr] = []
+    for op, args, type_ in rows:
+        made.append(Expr(op, tuple(made[a] if isinstance(a, _Place) else a for a in args), type_))
+    return made[-1]
+
+
 class Index(IndexType):
     """An index set whose iteration gives its elements as constants, so `for b in Broker:` unrolls an effect."""
 
@@ -373,9 +435,10 @@ def number(value: Any) -> Expr:
     return value
 
 
-def interval(lo: int, hi: int, what: str) -> Type:
+def interval(lo: int, hi: int, op: str, x: Expr, y: Expr) -> Type:
+    """The type of a result in `lo..hi`. Raises ModelError for one that 63 bits do not hold; `op`, `x` and `y` are for its text."""
     if lo < -_LIMIT or hi > _LIMIT:
-        raise ModelError(f"'{what}' may need more than 63 bits", "choose smaller bounds for its parts")
+        raise ModelError(f"'{op} of {x} and {y}' may need more than 63 bits", "choose smaller bounds for its parts")
     return Type(lo, hi)
 
 
@@ -383,7 +446,7 @@ def arithmetic(op: str, left: Any, right: Any) -> Expr:
     x, y = number(left), number(right)
     if x.op == y.op == "const" and not (op == "rem" and y.args[0] == 0):
         value = BINARY[op](x.args[0], y.args[0])
-        return const(value, interval(value, value, str(value)))
+        return const(value, interval(value, value, op, x, y))
     if op == "rem":
         most = max(abs(y.type.lo), abs(y.type.hi)) - 1
         lo = max(x.type.lo, -most) if x.type.lo < 0 else 0
@@ -392,7 +455,7 @@ def arithmetic(op: str, left: Any, right: Any) -> Expr:
     if y.op == "const" and y.args[0] == 0 and op in ("add", "sub"):
         return x
     corners = [BINARY[op](i, j) for i in (x.type.lo, x.type.hi) for j in (y.type.lo, y.type.hi)]
-    return Expr(op, (x, y), interval(min(corners), max(corners), f"{op} of {x} and {y}"))
+    return Expr(op, (x, y), interval(min(corners), max(corners), op, x, y))
 
 
 def _bit_range(op: str, x: Type, y: Type) -> Type:
@@ -517,31 +580,53 @@ _INFIX |= {"bitand": "&", "bitor": "|"}
 
 def show(e: Expr) -> str:
     """The term as a person would write it."""
+    texts: list[str] = []
+    stack: list[str | Expr] = [e]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        else:
+            stack += reversed(_pieces(part))
+    return "".join(texts)
+
+
+def _pieces(e: Expr) -> list[str | Expr]:
+    """The text of a term, its subterms left as they are."""
     a = e.args
     if e.op == "const":
-        return e.type.text(a[0])
+        return [e.type.text(a[0])]
     if e.op in ("ref", "after"):
-        return element_name(a[0].name, [show(i) for i in a[1:]]) + ("'" if e.op == "after" else "")
+        return [*_element(a[0].name, a[1:]), "'" if e.op == "after" else ""]
     if e.op in ("par", "given", "free"):
-        return str(a[0])
+        return [str(a[0])]
     if e.op == "eq" and a[0].op == "get" and a[0].args[0].type.of == Bool:
-        return f"({show(a[0])} == True)"
+        return ["(", a[0], " == True)"]
     if e.op in _INFIX:
-        return f"({show(a[0])} {_INFIX[e.op]} {show(a[1])})"
+        return ["(", a[0], f" {_INFIX[e.op]} ", a[1], ")"]
     if e.op == "not":
-        if a[0].op == "eq":
-            return f"({show(a[0].args[0])} != {show(a[0].args[1])})"
-        return f"~{show(a[0])}"
+        return ["(", a[0].args[0], " != ", a[0].args[1], ")"] if a[0].op == "eq" else ["~", a[0]]
     if e.op == "ite":
-        return f"({show(a[1])} if {show(a[0])} else {show(a[2])})"
+        return ["(", a[1], " if ", a[0], " else ", a[2], ")"]
     if e.op == "has":
-        return f"({show(a[1])} in {show(a[0])})"
+        return ["(", a[1], " in ", a[0], ")"]
     if e.op in ("get", "some") and isinstance((e if e.op == "get" else a[0]).type, MaybeType):
-        return f"{show(a[0])}.get" if e.op == "get" else f"some({show(a[0])})"
+        return [a[0], ".get"] if e.op == "get" else ["some(", a[0], ")"]
     if e.op in ("get", "some"):
-        return show(a[0])
+        return [a[0]]
     if e.op == "owner":
-        return f"owner({show(a[0])})"
+        return ["owner(", a[0], ")"]
     if e.op == "single" and not isinstance(a[0].type, Index):
-        return f"{{{show(a[0])}}}"
-    return f"{e.op}({', '.join(map(show, a))})"
+        return ["{", a[0], "}"]
+    return [f"{e.op}(", *_listed(a), ")"]
+
+
+def _listed(terms: Sequence[Expr]) -> list[str | Expr]:
+    """`i, j, k`"""
+    return [piece for k, term in enumerate(terms) for piece in ((", ", term) if k else (term,))]
+
+
+def _element(variable: str, at: Sequence[Expr]) -> list[str | Expr]:
+    """What `element_name` gives for indices that are terms."""
+    table, dot, column = variable.partition(".")
+    return [table, *(["[", *_listed(at), "]"] if at else []), dot + column]

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError, RocketproofError
-from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets, some
+from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets, some, walk
 from .model import Model
 from .operations import all_of, any_of, implies, java_abs, maximum, minimum, owner, rem, single, without_bits, wrap32
 from .records import Row, after, ite
 from .spelling import AFTER, PART, Spelled, spell
-from .traverse import walk
 from .types import Bool, EnumType, IndexType, MaybeType, SetType, Type, held, maybe_of
 from .variables import Variable
 from .vocabulary import Vocabulary, names_of

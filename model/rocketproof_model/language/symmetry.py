@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .actions import Action, Update
-from .expr import Expr, const, show
+from .expr import Expr, children, const, in_reach, show, walk
 from .numbers import BINARY
-from .traverse import children, walk
 from .types import IndexType, MaybeType, SetType, Type, held, moving, named
 from .variables import Variable
 
@@ -178,9 +177,9 @@ class _Forms:
         known: dict[Expr, int] = {}
 
         def of(e: Expr) -> int:
-            if e not in known:
-                form = parts(e)
-                known[e] = form if isinstance(form, int) else self._number(*form)
+            for part in in_reach(e, known):
+                form = parts(part)
+                known[part] = form if isinstance(form, int) else self._number(*form)
             return known[e]
 
         def place(at: Expr, axis: Type) -> int:

@@ -1,49 +1,27 @@
-"""Terms as data: visit every subterm, rebuild a term with some of them replaced."""
+"""Terms as data: rebuild a term with some of them replaced."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from .expr import Expr, arithmetic, bitwise, choose, compare, const, equal, free, logical, of_sets, show
+from .expr import Expr, arithmetic, bitwise, choose, compare, const, equal, free, logical, of_sets, show, walk
 from .numbers import BINARY
 from .operations import wrap32
 from .types import SetType, Type
-
-
-def children(term: Expr) -> tuple[Expr, ...]:
-    return tuple(a for a in term.args if isinstance(a, Expr))
-
-
-def walk(*terms: Expr) -> Iterable[Expr]:
-    """Every distinct subterm once, children first."""
-    seen: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(t, False) for t in reversed(terms)]
-    while stack:
-        e, ready = stack.pop()
-        if ready:
-            yield e
-        elif e not in seen:
-            seen.add(e)
-            stack.append((e, True))
-            stack.extend((c, False) for c in reversed(children(e)) if c not in seen)
 
 
 def rewrite(term: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     """Rebuild a term bottom-up, with types inferred anew; `change` may replace a (rebuilt) node or return None."""
     memo: dict[Expr, Expr] = {}
 
-    def visit(e: Expr) -> Expr:
-        done = memo.get(e)
-        if done is None:
-            args = tuple(visit(a) if isinstance(a, Expr) else a for a in e.args)
-            same = all(a is b for a, b in zip(args, e.args, strict=True))
-            rebuilt = e if same else rebuild(e.op, args, e.type)
-            replaced = change(rebuilt)
-            done = memo[e] = rebuilt if replaced is None else replaced
-        return done
-
-    return visit(term)
+    for e in walk(term):
+        args = tuple(memo[a] if isinstance(a, Expr) else a for a in e.args)
+        same = all(a is b for a, b in zip(args, e.args, strict=True))
+        rebuilt = e if same else rebuild(e.op, args, e.type)
+        replaced = change(rebuilt)
+        memo[e] = rebuilt if replaced is None else replaced
+    return memo[term]
 
 
 def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function, Functions
 from rocketproof_model.interpreter import State, initial
-from rocketproof_model.language import Action, Expr, Guard
-from rocketproof_model.language.traverse import walk
+from rocketproof_model.language import Action, Expr, Guard, walk
 from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.slicing import control
 from rocketproof_model.specification import constants

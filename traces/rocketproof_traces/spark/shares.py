@@ -26,7 +26,6 @@ import numpy as np
 from rocketproof_model import Instance, Property
 from rocketproof_model.explicit import runs
 from rocketproof_model.explicit.account import Account, Packed
-from rocketproof_model.explicit.emit import deep_terms
 from rocketproof_model.explicit.workers import Seen
 
 from ..errors import TraceError
@@ -96,8 +95,7 @@ Parents = dict[Packed, Packed]
 
 def put_question(folder: Path, instance: Instance, properties: Sequence[Property], checked: bool) -> Account:
     """Write what every task needs to know into the folder; this process' account of it, about these very objects."""
-    with deep_terms():
-        data = pickle.dumps((instance, tuple(properties), checked))
+    data = pickle.dumps((instance, tuple(properties), checked))
     _write(folder, _QUESTION, lambda file: file.write(data), at=_QUESTION)
     return _keep(str(folder), Account(instance, properties, checked=checked))
 
@@ -106,8 +104,7 @@ def account(folder: str) -> Account:
     """This process' account of the folder's question, made once: the kernel is compiled or loaded from the cache on disk."""
     if folder in _accounts:
         return _accounts[folder]
-    with deep_terms():
-        instance, properties, checked = pickle.loads(Path(folder, _QUESTION).read_bytes())
+    instance, properties, checked = pickle.loads(Path(folder, _QUESTION).read_bytes())
     made = _keep(folder, Account(instance, properties, checked=checked))
     gc.freeze()  # Spark's worker collects garbage after every task, which with these libraries loaded takes longer than starting it
     return made

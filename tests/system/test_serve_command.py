@@ -202,7 +202,7 @@ WRONG = {
     "the last port has no next one": (["--port", "65535"], "65535"),
     "a name server's port that is none": (["--nameserver-port", "70000"], "--nameserver-port"),
     "no connections": (["--connections", "0"], "--connections"),
-    "a result file in no folder": (["--json", "/nowhere/at/all.json"], "--json"),
+    "a result file below a file": (["--json", "/dev/null/all.json"], "--json"),
     "a host that nobody knows": (["--set", "brokerIP1=no.such.host.invalid"], "brokerIP1=no.such.host.invalid"),
     "a host with a label that is too long": (["--set", f"brokerIP1={'x' * 70}.y"], "127.0.0.1"),
     "a blank host": (["--set", "brokerIP1="], "127.0.0.1"),

@@ -262,7 +262,7 @@ def test_a_connection_that_dribbles_keeps_nobody_waiting(cluster: Parts, client:
 def test_broker_runs_every_step_of_its_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     with parts(tmp_path) as made:
         node = made.broker()
-        stop = node._links.stop if failing == "links of slaves" else node._tcp[0].stop if failing == "server" else lambda: None
+        stop = node._links.stop if failing == "links of slaves" else node._tcp.stop if failing == "server" else lambda: None
 
         def fails(_: object) -> None:
             stop()  # leave no socket open

@@ -93,6 +93,8 @@ def plan_of(
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
     folders = folders_of(stores)
+    if out is not None:
+        table(())  # Arrow loads pandas for its first table, which takes a second that there is not after an interrupt
     with _writing(out):
         kept = Kept(None, plan) if out is None else Kept(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
         outcome = audit(plan, folders, spread, kept, report, **more)

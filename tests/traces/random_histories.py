@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tiny_broker import CLUSTER, TEMPLATE, Asked, Broker, Config, State, moved
+from tiny_opinion import BEFORE_49
 
 from rocketproof_traces.history import Event, Header
 
@@ -219,7 +220,8 @@ class Walk:
         ends: dict[tuple[str, int], int] = {}
         told = chance.random() >= shape.new
         if not told:
-            table["SCHEDULE_TOPIC_XXXX"] = (18, 18, 6, False)
+            if self.profile not in BEFORE_49:
+                table["SCHEDULE_TOPIC_XXXX"] = (18, 18, 6, False)
             table["OFFSET_MOVED_EVENT"] = (1, 1, 6, False)
             if not auto:
                 table.pop(TEMPLATE, None)

@@ -20,6 +20,8 @@ from rocketproof_traces.history import Event, Header
 
 JUDGED = ("send", "batch", "update_topic", "topic_config", "max_offset", "delete_topic")
 OWN = {TEMPLATE, "SCHEDULE_TOPIC_XXXX", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest"}
+BEFORE_49 = ("P40", "P45")
+"""Profiles whose brokers make the topic of delayed messages only when the first one comes (TCM-03)."""
 LOCK_WAIT = 3_000_000_000  # nanoseconds
 
 
@@ -216,8 +218,10 @@ class Opinion:
         """The topics of a broker that has just been set up."""
         table: dict[str, Config] = {
             "SELF_TEST_TOPIC": (1, 1, 6, False), "BenchmarkTest": (1024, 1024, 6, False), CLUSTER: (16, 16, 7, False),
-            self.found.broker: (1, 1, 7, False), "OFFSET_MOVED_EVENT": (1, 1, 6, False), "SCHEDULE_TOPIC_XXXX": (18, 18, 6, False),
+            self.found.broker: (1, 1, 7, False), "OFFSET_MOVED_EVENT": (1, 1, 6, False),
         }  # fmt: skip
+        if self.profile not in BEFORE_49:
+            table["SCHEDULE_TOPIC_XXXX"] = (18, 18, 6, False)
         if self.profile == "P533":
             table |= {"RMQ_SYS_TRANS_HALF_TOPIC": (1, 1, 6, False), "RMQ_SYS_TRANS_OP_HALF_TOPIC": (1, 1, 6, False)}
         return {**table, TEMPLATE: (8, 8, 7, False)} if auto else table

@@ -14,6 +14,7 @@ from typing import Final
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
+from rocketproof_traces.outcomes import Outcome, decisive
 
 from ..runs.parsed import Other, ParsedHistory
 from .comparison import ENTRY, Difference
@@ -35,7 +36,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     found = list(reference.compare())
     if not found:
         return []
-    by_chance = _by_chance(found) or []
+    as_asked = _by_chance(found)
     moments = _moments(history)
     possible: list[Sequence[Item]] = [history.items]
     if any(one.one_way for one in history.asked):
@@ -50,16 +51,16 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
         possible.append(asked_first(history))
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
     ways = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
-    for items, until, last in itertools.islice(ways, 1, None):  # the first one is as it was asked, which is known
-        left = _by_chance(Reference(history, profile, items, until=until, last=last).compare())
-        if left == []:
-            return []
-        by_chance = by_chance or left or []
+    others = itertools.islice(ways, 1, None)  # the first one is as it was asked, which is known
+    compared = (_by_chance(Reference(history, profile, items, until=until, last=last).compare()) for items, until, last in others)
+    left = decisive(itertools.chain([as_asked], compared), outcome=_outcome, progress=lambda _: 0)
+    if left == []:
+        return []
     late = itertools.product(late_closes(history), (False, True))
     if any(not list(Reference(history, profile, items, last=last).compare()) for items, last in late):
         return [replace(one, by_chance=True) for one in found if one.seq >= 0]
-    if by_chance:
-        return by_chance
+    if left:
+        return left
     for until in moments:  # what differs whenever the queues were read does differ
         then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
         found = [one for one in found if (one.where, one.field) in then]
@@ -74,6 +75,11 @@ def _by_chance(found: Iterable[Difference]) -> list[Difference] | None:
             return None
         left.append(one)
     return left
+
+
+def _outcome(left: Sequence[Difference] | None) -> Outcome:
+    """The outcome of an order with these differences by chance, None if there are others."""
+    return Outcome.REFUSED if left is None else Outcome.UNDECIDED if left else Outcome.EXPLAINED
 
 
 def _is_open(history: ParsedHistory) -> bool:

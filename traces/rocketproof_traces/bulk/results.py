@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -17,11 +17,14 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from ..errors import TraceError
+from ..outcomes import Outcome, all_of
 from .cache import place, written
 from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
 
 DONE = "_SUCCESS"
 _NAME = "batch-"
+_UNREADABLE = "unreadable"
+"""The verdict on a part or a history that could not be read to its end."""
 
 
 @dataclass
@@ -42,10 +45,11 @@ class Summary:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def verdict(self) -> Literal["ok", "illegal", "unknown", "unreadable"]:
+    def verdict(self) -> str:
+        """The verdict on all histories: unreadable if nothing could be judged, else one that cannot be read counts as refused."""
         if self.unread == self.histories.total():
-            return "unreadable"
-        return "illegal" if self.findings else "unknown" if self.unknown else "ok"
+            return _UNREADABLE
+        return all_of(Outcome.REFUSED if verdict == _UNREADABLE else Outcome(verdict) for verdict in self.histories).value
 
     def data(self) -> dict[str, Any]:
         """All of it as JSON values; findings with the keys of FINDINGS."""
@@ -132,12 +136,10 @@ class Results:
             pq.write_table(pa.Table.from_pylist(rows, FINDINGS), part, filesystem=self.files)
 
 
-_WORST = ("ok", "unknown", "illegal", "unreadable")
-
-
 def _count(found: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> None:
     history, verdict = row["history"], row["verdict"]
-    verdicts[history] = max(verdicts.get(history, "ok"), verdict, key=_WORST.index)
+    both = {verdict, verdicts.get(history, verdict)}
+    verdicts[history] = _UNREADABLE if _UNREADABLE in both else all_of(map(Outcome, both)).value
     if row["part"] is not None:
         found.parts[verdict] += 1
     elif not row["events"] and verdict == "unreadable":

@@ -66,7 +66,7 @@ def _judged(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
     row = verdict_row(
         history,
         name,
-        "unreadable" if bad is not None else "illegal" if found else "unknown" if judged.unknown else "ok",
+        "unreadable" if bad is not None else judged.outcome.value,
         explained=judged.explained,
         expanded=judged.expanded,
         outOfReach=json.dumps(judged.out_of_reach),

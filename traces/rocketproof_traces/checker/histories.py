@@ -7,10 +7,12 @@ explanation, and with that event it has none any more.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Any
 
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
@@ -20,9 +22,10 @@ from ..collection import uncollected
 from ..errors import TraceError, short
 from ..history import Event, Header
 from ..history.operations import CONFIGURE, operations
+from ..outcomes import Outcome, all_of, decisive
 from .left_out import left_out
 from .machine import machine
-from .part import Finding, Make, PartChecker, last_of
+from .part import Finding, Located, Make, PartChecker, last_of
 from .parts import Part, parted
 from .placed import PlacedChecker
 from .recorded import Cases, RecordedChecker
@@ -47,7 +50,7 @@ class Order:
 class Verdict:
     """`explained` counts answers and statements; `out_of_reach` counts requests by reason; `unknown` names parts with their bound."""
 
-    verdict: Literal["ok", "illegal", "unknown"]
+    verdict: Outcome
     profile: str
     events: int
     parts: int
@@ -69,10 +72,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class PartVerdict:
-    """What came of one part. `explained` counts answers and statements; `findings` are there if it is illegal, more than one only of a
-    recording; `unknown` if a bound was reached."""
+    """What came of one part. `explained` counts answers and statements; `findings` are there if it is refused, more than one only of a
+    recording; `unknown` says what a bound left open, which a refused part may have too: later cases, or which event is the first."""
 
     part: str
+    outcome: Outcome
     explained: int
     expanded: int
     out_of_reach: Counter[str]
@@ -121,7 +125,7 @@ def judge_history(
     findings = sorted((finding for one in judged for finding in one.findings), key=lambda f: f.seq)
     not_decided = [one.unknown for one in judged if one.unknown] + unknown
     return Verdict(
-        "illegal" if findings else "unknown" if not_decided else "ok",
+        all_of([*(one.outcome for one in judged), *(Outcome.UNDECIDED for _ in unknown)]),
         profile,
         found.events,
         len(split.parts),
@@ -183,19 +187,19 @@ def judge_part(
 def _judged(part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None], make: Make) -> PartVerdict:
     if part.recorded:
         return _recorded(part, header, profile, bound, tick, make)
-    checker, judged = _tried(part, PROFILES[profile], header, make, bound, tick)
+    tried = _tried(part, PROFILES[profile], header, make, bound, tick)
+    checker, judged = tried.checker, tried.judged
     left = left_out(checker.part, checker.reasons)
     actions = frozenset(step.label for step in judged.steps)
-    if judged.bound:
-        unknown = f"{part.name}: after {judged.end} answers, {judged.bound} {checker.bounded_at(judged)}"
-        order = _order(checker, checker.order(judged.steps))
-        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=unknown, actions=actions, order=order)
-    if judged.complete:
-        order = _order(checker, checker.order(judged.steps))
-        return PartVerdict(part.name, judged.end, judged.expanded, left, actions=actions, order=order)
-    finding, more = checker.finding(judged, bound)
-    order = _order(checker, finding.order)
-    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,), actions=actions, order=order)
+    if tried.outcome is Outcome.REFUSED:
+        finding, more, open_ = tried.located
+        return PartVerdict(
+            part.name, tried.outcome, len(finding.prefix), judged.expanded + more, left, (finding,),
+            unknown=open_ and f"{part.name}: {open_}", actions=actions, order=_order(checker, finding.order),
+        )  # fmt: skip
+    unknown = f"{part.name}: after {judged.end} answers, {judged.bound} {checker.bounded_at(judged)}" if judged.bound else ""
+    order = _order(checker, checker.order(judged.steps))
+    return PartVerdict(part.name, tried.outcome, judged.end, judged.expanded, left, unknown=unknown, actions=actions, order=order)
 
 
 def _order(checker: PartChecker, explained: tuple[int, ...]) -> Order:
@@ -219,21 +223,26 @@ def _merged(orders: Sequence[Order]) -> Order:
 
 
 def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None], make: Make) -> PartVerdict:
-    """Judge the cases of a recording, under the settings that explain most of them."""
-    auto, permission = _settings_of(header)
-    best: tuple[RecordedChecker, Cases] | None = None
-    for auto_create, auto_groups in product(part.switches if auto is None else (auto,), _auto_groups(part, header)):
-        checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission, auto_groups=auto_groups)
-        judged = checker.cases(bound, tick)
-        if best is None or len(judged.findings) < len(best[1].findings):
-            best = checker, judged
-        if not judged.findings:
-            break
-    assert best is not None
-    checker, judged = best
+    """Judge the cases of a recording. Where its settings are not known, those under which the fewest cases are refused count."""
+
+    def tried() -> Iterator[tuple[RecordedChecker, Cases]]:
+        for auto_create, permission, auto_groups in _possible_settings(part, header):
+            checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission, auto_groups=auto_groups)
+            yield checker, checker.cases(bound, tick)
+
+    checker, judged = decisive(tried(), outcome=lambda one: one[1].outcome, progress=lambda one: -len(one[1].findings))
     unknown = f"{part.name}: {judged.bound}" if judged.bound else ""
     order = _order(checker, checker.explained())
-    return PartVerdict(part.name, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown, order=order)
+    return PartVerdict(
+        part.name, judged.outcome, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown, order=order
+    )  # fmt: skip
+
+
+def _possible_settings(part: Part, header: Header) -> Iterator[tuple[bool, int, bool]]:
+    """The settings that the broker may have had: autoCreateTopicEnable, brokerPermission, autoCreateSubscriptionGroup. Raises TraceError."""
+    auto, permission = _settings_of(header)
+    for auto_create, auto_groups in product(part.switches if auto is None else (auto,), _auto_groups(part, header)):
+        yield auto_create, permission, auto_groups
 
 
 def _auto_groups(part: Part, header: Header) -> tuple[bool, ...]:
@@ -244,23 +253,39 @@ def _auto_groups(part: Part, header: Header) -> tuple[bool, ...]:
     return (True, False) if any(one.code == SUBSCRIPTION_GROUP_NOT_EXIST for one in part.asked) else (True,)
 
 
-def _tried(
-    part: Part, profile: Profile, header: Header, make: Make, bound: Bound, tick: Callable[[int], None]
-) -> tuple[PartChecker, Searched]:
-    """The search under the broker's settings; where they are not known, under those that explain most."""
-    auto, permission = _settings_of(header)
-    switches = part.switches if auto is None else (auto,)
-    best: tuple[PartChecker, Searched] | None = None
-    for auto_create, auto_groups in product(switches, _auto_groups(part, header)):
-        given = part, profile, cluster_of(header), make, auto_create, permission
-        checker = PlacedChecker(*given, auto_groups=auto_groups) if part.placed else PartChecker(*given)
-        judged = checker.search(None, bound, tick)
-        if best is None or judged.end > best[1].end or judged.complete:
-            best = checker, judged
-        if judged.complete:
-            break
-    assert best is not None
-    return best
+@dataclass(frozen=True)
+class _Tried:
+    """The search of a part under certain settings."""
+
+    checker: PartChecker
+    judged: Searched
+    bound: Bound
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.EXPLAINED if self.judged.complete else Outcome.UNDECIDED if self.judged.bound else Outcome.REFUSED
+
+    @cached_property
+    def located(self) -> Located:
+        """The first event that no state explains, of a part that is refused."""
+        return self.checker.finding(self.judged, self.bound)
+
+    @property
+    def progress(self) -> int:
+        """How far the part is explained, to compare settings with the same outcome."""
+        return self.located.finding.seq if self.outcome is Outcome.REFUSED else self.judged.end
+
+
+def _tried(part: Part, profile: Profile, header: Header, make: Make, bound: Bound, tick: Callable[[int], None]) -> _Tried:
+    """Search under the broker's settings. Where they are not known, any that are possible may explain the part."""
+
+    def tried() -> Iterator[_Tried]:
+        for auto_create, permission, auto_groups in _possible_settings(part, header):
+            given = part, profile, cluster_of(header), make, auto_create, permission
+            checker = PlacedChecker(*given, auto_groups=auto_groups) if part.placed else PartChecker(*given)
+            yield _Tried(checker, checker.search(None, bound, tick), bound)
+
+    return decisive(tried(), outcome=attrgetter("outcome"), progress=attrgetter("progress"))
 
 
 __all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "is_recording", "judge_history", "judge_part"]

@@ -30,7 +30,7 @@ from .refusals import refused
 from .search import Search
 from .sends import Claims, Ended, Send, fits_int
 from .shape import Shape
-from .steps import Bound, Local, Point, Request, Searched, Step, answers_of
+from .steps import Answer, Bound, Local, Point, Request, Searched, Step, answers_of
 from .unasked import Begun, Cleaned, Outlived, Reduced
 from .ways import ELSEWHERE, Values, topics_of
 
@@ -70,6 +70,23 @@ class Finding:
     def data(self) -> dict[str, Any]:
         shown = {name: value for name, value in vars(self).items() if name != "order"}
         return {**shown, "refused": self.refused.data(), "prefix": list(self.prefix), "steps": list(self.steps)}
+
+
+class Located(NamedTuple):
+    """A finding, the states expanded to find its event, and what a bound left open about it."""
+
+    finding: Finding
+    expanded: int
+    unknown: str = ""
+
+
+class _Kept(NamedTuple):
+    """A search and the requests that it is about."""
+
+    searched: Searched
+    answers: list[Answer]
+    requests: list[Request]
+    made: list[Operation | None]
 
 
 def last_of(part: Part, upto: int | None = None) -> int:
@@ -454,34 +471,55 @@ class PartChecker:
         lost = sum(one not in ended for one in answer.pending)
         return f"at event {answer.seq} ({about}){f', with {lost} requests open that have no answer' if lost > 1 else ''}"
 
-    def finding(self, judged: Searched, bound: Bound) -> tuple[Finding, int]:
-        """The first event that no state explains. Looking ahead, the search may fail earlier: cut the history to see."""
-        spent = 0
-        ends = [answer.seq for answer in self.answers]
-        low, high, step = judged.end, len(ends) - 1, 4
-        best: Searched | None = None
-        while low < high:  # the first `low` answers are explained, the first `high` + 1 are not
+    def finding(self, judged: Searched, bound: Bound) -> Located:
+        """Find the first event that no state explains, after a search of the whole part that refused it.
+
+        That search looks ahead and may fail at an earlier answer, so the history is cut at later and later answers. A bound that is reached
+        on the way does not change that the part is refused; `Located.unknown` then says what is not known of the event.
+        """
+        whole = self._kept(judged)
+        ends, spent, step = [answer.seq for answer in self.answers], 0, 4
+        low, high = judged.end, len(ends) - 1  # the first `low` answers are explained, the first `high` + 1 are not
+        explained, refused = whole, None
+        while low < high:
             middle = min(low + step, (low + high) // 2) if step else (low + high) // 2
-            found = self.search(ends[middle], bound)
-            spent += found.expanded
-            if found.bound:
-                break
-            if found.complete:
-                low, step, best = middle + 1, step * 4, None
+            cut = self._cut(ends[middle], bound)
+            spent += cut.searched.expanded
+            if cut.searched.bound:
+                place = f"between events {ends[low]} and {ends[high]} the first that nothing explains is not known"
+                return Located(self._finding_at(whole.answers[low], whole, explained), spent, f"{place}, {cut.searched.bound}")
+            if cut.searched.complete:
+                low, step, explained = middle + 1, step * 4, cut
             else:
-                high, step, best = middle, 0, found
-        if best is None:
-            best = self.search(ends[high], bound)  # also sets the answers that the explanation is about
-            spent += best.expanded
-        exact = low == high
-        if best.complete:  # what is open at a cut may explain more than what is known of it later
-            best, exact = self.search(None, bound), False
-        answer = self.answers[high if exact else best.end]
-        asked = self.requests[answer.request], self.made[answer.request]
-        if exact and best.end < high:  # an earlier answer failed by looking ahead: what explains all before this one?
-            best = self.search(answer.seq - 1, bound)
-            spent += best.expanded
-        return self._finding(answer.seq, *asked, best), spent
+                high, step, refused = middle, 0, cut
+        if refused is None:  # up to here the last answer was refused only together with what comes after it
+            cut = self._cut(ends[high], bound)
+            spent += cut.searched.expanded
+            if cut.searched.complete or cut.searched.bound:  # what is open at a cut may explain more than what is known of it later
+                return Located(self._finding_at(whole.answers[judged.end], whole, whole), spent)
+            refused = cut
+        answer = refused.answers[high]
+        if refused.searched.end == high:
+            return Located(self._finding_at(answer, refused, refused), spent)
+        before = self._cut(answer.seq - 1, bound)  # an earlier answer failed by looking ahead: what explains all before this one?
+        unknown = (
+            f"no order that explains all before event {answer.seq} was found, {before.searched.bound}" if before.searched.bound else ""
+        )
+        return Located(self._finding_at(answer, refused, before), spent + before.searched.expanded, unknown)
+
+    def _cut(self, upto: int, bound: Bound) -> _Kept:
+        """Search the part up to an event."""
+        return self._kept(self.search(upto, bound))
+
+    def _kept(self, searched: Searched) -> _Kept:
+        """Return the result of the last search together with the requests that it is about."""
+        return _Kept(searched, self.answers, self.requests, self.made)
+
+    def _finding_at(self, answer: Answer, of: _Kept, explained: _Kept) -> Finding:
+        """The finding that nothing explains an answer of the one search after what the other search explains."""
+        asked = of.requests[answer.request], of.made[answer.request]
+        searched, self.answers, self.requests, self.made = explained
+        return self._finding(answer.seq, *asked, searched)
 
     def _finding(self, seq: int, request: Request, one: Operation | None, best: Searched) -> Finding:
         """That nothing explains an answer after the explained ones."""
@@ -539,4 +577,4 @@ def _recorded(request: Request, one: Operation | None) -> str:
     return f"code {one.code if one is not None else None}"
 
 
-__all__ = ["Finding", "Make", "PartChecker", "last_of"]
+__all__ = ["Finding", "Located", "Make", "PartChecker", "last_of"]

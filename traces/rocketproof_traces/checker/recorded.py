@@ -29,6 +29,7 @@ from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, Stored
 from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
+from ..outcomes import Outcome
 from .administered import Refused, Told, Update
 from .left_out import SLAVE, reason
 from .looks import Routed
@@ -63,6 +64,11 @@ class Cases(NamedTuple):
     explained: int
     expanded: int
     bound: str
+
+    @property
+    def outcome(self) -> Outcome:
+        """Refused if a case is: it comes before the bound, so what the bound left open does not explain it."""
+        return Outcome.REFUSED if self.findings else Outcome.UNDECIDED if self.bound else Outcome.EXPLAINED
 
 
 @dataclass

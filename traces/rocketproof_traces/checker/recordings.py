@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rocketproof_model.specification import constants
 
 from ..history import Event, Header
 from ..history.recordings import histories
+from ..outcomes import Outcome, all_of
 from .histories import Verdict, judge_history
 from .part import Finding
 
@@ -47,9 +48,9 @@ class Judgement:
     histories: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
-    def verdict(self) -> Literal["ok", "illegal", "unknown"]:
-        """That of a history: `unknown` where a bound left something open and nothing is illegal."""
-        return "illegal" if self.unexplained else "unknown" if self.unknown else "ok"
+    def verdict(self) -> Outcome:
+        """The verdict on all `cfg` together."""
+        return all_of(one.verdict for one in self.histories.values())
 
     @property
     def interrupted(self) -> bool:

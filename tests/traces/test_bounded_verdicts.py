@@ -1,0 +1,47 @@
+"""A verdict with a bound never contradicts the one without, on random histories whose settings may be unknown.
+
+More histories are in tests/long, and `bounded_verdicts.py` is a command.
+"""
+
+from __future__ import annotations
+
+import pytest
+from bounded_verdicts import Counts, contradictions, count
+from compared_opinions import made
+from random_histories import SHAPES
+
+from rocketproof_traces.checker.histories import judge_history
+from rocketproof_traces.history import Header
+
+
+@pytest.mark.parametrize("limit", [16, 32, 64, 128])
+def test_setting_stopped_by_a_bound_is_not_refuted_by_another(limit: int) -> None:
+    """Without autoCreateTopicEnable the history is legal, and the setting that explains it needs more than 64 states."""
+    header, events, _, _ = made("updates", 36, "P494")
+    header = Header({name: value for name, value in header.origin.items() if name != "settings"})
+    assert judge_history(header, events, "P494").verdict == "ok"
+    assert judge_history(header, events, "P494", limit).verdict in ("ok", "unknown")
+
+
+@pytest.mark.parametrize(("number", "shape"), list(enumerate(SHAPES)), ids=list(SHAPES))
+def test_bounded_verdict_never_contradicts(number: int, shape: str) -> None:
+    counts = Counts()
+    for turn in (0, 2, 3):  # the judge needs seconds for a history of the turn between
+        seed = number + turn * len(SHAPES)
+        count(seed, counts, "P494", bounds=2, most=100, auto=True)
+    assert not counts.wrong, counts.wrong[0]
+    assert counts.unbounded.total() == 3
+
+
+def test_first_unexplained_event_is_named_or_said_to_be_open() -> None:
+    """The search for the event may reach the bound when the part is already known to be refused."""
+    illegal = 0
+    for shape in ("updates", "deletions", "let in"):
+        for seed in range(6):
+            header, events, _, _ = made(shape, seed, "P494", auto=True)
+            whole = judge_history(header, events, "P494")
+            for limit in range(1, 60, 8):
+                bounded = judge_history(header, events, "P494", limit)
+                assert contradictions(whole, bounded) == []
+                illegal += bounded.verdict == "illegal"
+    assert illegal > 15

@@ -1,0 +1,63 @@
+"""Deciding what is undecided never contradicts a combined outcome: `any_of`, `all_of` and `decisive` on random trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocketproof_traces.outcomes import Outcome, all_of, any_of, decisive
+
+EXPLAINED, REFUSED, UNDECIDED = Outcome
+COMBINED = {"any": any_of, "all": all_of}
+Tree = Outcome | tuple[str, list["Tree"]]
+LEAF = st.sampled_from(Outcome)
+TREES: st.SearchStrategy[Tree] = st.recursive(LEAF, lambda inner: st.tuples(st.sampled_from(list(COMBINED)), st.lists(inner, max_size=4)))
+
+
+def value(tree: Tree) -> Outcome:
+    return tree if isinstance(tree, Outcome) else COMBINED[tree[0]](map(value, tree[1]))
+
+
+def decided(tree: Tree, outcomes: Sequence[Outcome], used: list[None]) -> Tree:
+    """The tree with each undecided leaf replaced by the next outcome, the last one again and again."""
+    if isinstance(tree, tuple):
+        return tree[0], [decided(inner, outcomes, used) for inner in tree[1]]
+    if tree is not UNDECIDED:
+        return tree
+    used.append(None)
+    return outcomes[min(len(used), len(outcomes)) - 1]
+
+
+@given(TREES, st.lists(st.sampled_from([EXPLAINED, REFUSED]), min_size=1))
+def test_deciding_undecided_leaves_never_contradicts(tree: Tree, outcomes: list[Outcome]) -> None:
+    whole = value(decided(tree, outcomes, []))
+    assert whole is not UNDECIDED
+    assert value(tree) in (whole, UNDECIDED)
+
+
+@given(TREES)
+def test_tree_is_undecided_only_if_its_leaves_matter(tree: Tree) -> None:
+    best, worst = (value(decided(tree, [outcome], [])) for outcome in (EXPLAINED, REFUSED))
+    assert (value(tree) is UNDECIDED) is (best is not worst)
+
+
+@given(st.lists(st.tuples(LEAF, st.integers(0, 3)), min_size=1))
+def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: list[tuple[Outcome, int]]) -> None:
+    outcome, progress = chosen = decisive(iter(tried), outcome=lambda one: one[0], progress=lambda one: one[1])
+    assert chosen in tried and outcome is any_of(one for one, _ in tried)
+    if outcome is not EXPLAINED:
+        assert progress == max(more for one, more in tried if one is outcome)
+
+
+def test_no_alternative_is_tried_after_an_explained_one() -> None:
+    rest = iter([REFUSED, EXPLAINED, UNDECIDED])
+    assert decisive(rest, outcome=lambda one: one, progress=lambda _: 0) is EXPLAINED
+    assert list(rest) == [UNDECIDED]
+
+
+def test_no_alternative_is_an_error() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        decisive([], outcome=lambda one: one, progress=lambda _: 0)

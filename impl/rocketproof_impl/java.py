@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 
+from rocketproof_protocol.numbers import java_boolean, java_int, java_long
+
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 _UTF_16 = f"utf-16-{sys.byteorder[0]}e"  # in the machine's own order
@@ -72,26 +74,22 @@ def string_hash(text: str) -> int:
 @lru_cache(maxsize=1024)
 def parse_int(text: str) -> int:
     """Integer.parseInt. Raises JavaError where Java does. Cached, as the numbers of headers come again and again."""
-    return _parse(text, INT_MIN, INT_MAX)
+    return _parsed(java_int(text), text)
 
 
 def parse_long(text: str) -> int:
     """Long.parseLong. Raises JavaError where Java does."""
-    return _parse(text, LONG_MIN, LONG_MAX)
+    return _parsed(java_long(text), text)
 
 
-def _parse(text: str, low: int, high: int) -> int:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if digits.isascii() and digits.isdecimal():
-        value = int(text)
-        if low <= value <= high:
-            return value
-    raise JavaError("java.lang.NumberFormatException", f'For input string: "{text}"')
+def _parsed(number: int | None, text: str) -> int:
+    if number is None:
+        raise JavaError("java.lang.NumberFormatException", f'For input string: "{text}"')
+    return number
 
 
-def parse_boolean(text: str | None) -> bool:
-    """Boolean.parseBoolean: "true" in any case, nothing else."""
-    return text is not None and text.lower() == "true"
+parse_boolean = java_boolean
+"""Boolean.parseBoolean."""
 
 
 def boolean_text(value: bool) -> str:

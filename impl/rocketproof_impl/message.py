@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rocketproof_protocol.flags import TRANSACTION_BITS
+from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, WAIT
 
 from .copies import copier
@@ -54,7 +55,7 @@ class Message:
     def waits(self) -> bool:
         """Whether the sender waits for flush and replica: WAIT absent or "true" (FLU-02)."""
         text = self.properties.get(WAIT)
-        return text is None or text.lower() == "true"
+        return text is None or java_boolean(text)
 
     def shallow_copy(self) -> Message:
         """A message of its own, with the same map."""

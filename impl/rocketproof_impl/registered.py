@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any, Final
 
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.numbers import INT, whole_number
 
 from .bounds import MAX_TOPICS, inflate
 
@@ -41,7 +42,7 @@ def decompressed(data: bytes, *, mappings: bool = False) -> dict[str, Any]:
     table = {}
     for _ in range(count):
         name, read, write, perm, kind = reader.part().decode().split(" ", len(_WORDS))[: len(_WORDS)]
-        values = (name, int(read), int(write), int(perm), kind)
+        values = (name, *(whole_number(each, INT) for each in (read, write, perm)), kind)
         table[name] = dict(zip(_WORDS, values, strict=True))
     filters = reader.part()
     if mappings:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rocketproof_protocol.fastjson import dumps, loads
+from rocketproof_protocol.numbers import whole_number
 
 MASTER_ID = 0
 FLAG, MISSPELT = "topicSysFlag", "topicSynFlag"  # a topic's flag, and what older name servers call it
@@ -129,7 +130,7 @@ def decode_route(body: bytes) -> TopicRouteData:
             BrokerData(
                 entry.get("cluster", ""),
                 entry["brokerName"],
-                {int(broker_id): address for broker_id, address in entry["brokerAddrs"].items()},
+                {whole_number(broker_id): address for broker_id, address in entry["brokerAddrs"].items()},
                 entry.get("enableActingMaster"),
             )
             for entry in data["brokerDatas"]

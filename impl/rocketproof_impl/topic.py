@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rocketproof_protocol.flags import INHERIT, READ, WRITE
+from rocketproof_protocol.numbers import INT, whole_number
 
 SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 
@@ -106,11 +107,11 @@ def table_from_data(data: Any) -> tuple[dict[str, TopicConfig], DataVersion | No
         defaults = TopicConfig(entry.get("topicName", name))
         table[name] = TopicConfig(
             defaults.topic_name,
-            int(entry.get("readQueueNums", defaults.read_queue_nums)),
-            int(entry.get("writeQueueNums", defaults.write_queue_nums)),
-            int(entry.get("perm", defaults.perm)),
+            whole_number(entry.get("readQueueNums", defaults.read_queue_nums), INT),
+            whole_number(entry.get("writeQueueNums", defaults.write_queue_nums), INT),
+            whole_number(entry.get("perm", defaults.perm), INT),
             str(entry.get("topicFilterType", defaults.topic_filter_type)),
-            int(entry.get("topicSysFlag", defaults.topic_sys_flag)),
+            whole_number(entry.get("topicSysFlag", defaults.topic_sys_flag), INT),
             bool(entry.get("order", defaults.order)),
             None if entry.get("attributes") is None else {str(key): str(value) for key, value in entry["attributes"].items()},
         )
@@ -123,4 +124,4 @@ def version_to_data(version: DataVersion) -> dict[str, int]:
 
 
 def version_from_data(data: Any) -> DataVersion:
-    return DataVersion(int(data["timestamp"]), int(data["counter"]))
+    return DataVersion(whole_number(data["timestamp"]), whole_number(data["counter"]))

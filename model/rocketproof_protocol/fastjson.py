@@ -14,7 +14,7 @@ MAX_VALUES: Final = 500_000
 """Values that a text from another process may have. One takes up to 300 bytes once it is read; a topic in a registration has nine."""
 
 # A string that does not end reaches to the end of the text: so no part of the text is looked at twice.
-_STRING_OR_BARE_NAME = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|([{,]\s*)(-?\d+|[A-Za-z_$][\w$]*)(?=\s*:)')
+_STRING_OR_BARE_NAME = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|([{,]\s*)(-?[0-9]+|[A-Za-z_$][\w$]*)(?=\s*:)')
 
 
 def loads(text: str | bytes, *, most: int | None = MAX_VALUES) -> Any:

@@ -6,7 +6,7 @@ from typing import Final, Literal, get_args, get_origin, get_type_hints
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.settingstext import FIELDS, update_settings
-from rocketproof_impl.java import INT_MAX, JavaError, parse_long
+from rocketproof_protocol.numbers import INT, java_long
 
 from .choices import InputError, offer
 
@@ -48,11 +48,8 @@ def change(settings: BrokerSettings, name: str, value: str) -> None:
 
 def _is_number(name: str, value: str) -> bool:
     """Whether a value is a number of Java's that the setting can have."""
-    try:
-        number = parse_long(value)
-    except (JavaError, ValueError):
-        return False
-    return name not in LEAST or LEAST[name] <= number <= INT_MAX
+    number = java_long(value)
+    return number is not None and (name not in LEAST or LEAST[name] <= number < INT.stop)
 
 
 def _words(field: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from rocketproof_model import RocketproofError
 MESSAGES = "messages"
 """The scope of cases about histories: programs of messages."""
 _Value = TypeVar("_Value")
-_AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
+_AT = re.compile(r"\(at line ([0-9]+), column [0-9]+\)|\(at end of document\)")
 
 
 class InputError(RocketproofError):
@@ -42,7 +42,7 @@ def offer(given: str, names: Iterable[str]) -> str:
         return "there is none to choose from"
     lower = {name.lower(): name for name in choices}
     near = [lower[n] for n in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.5)]
-    number = re.fullmatch(r"([A-Za-z]*)-?0*(\d+)", given)
+    number = re.fullmatch(r"([A-Za-z]*)-?0*([0-9]+)", given)
     if number is not None:  # ids are meant by their numbers: haz-3, and 3 alone, is HAZ-03
         meant = [name for name in choices if re.fullmatch(rf"{number[1] or '[a-z]+'}-0*{number[2]}", name, re.IGNORECASE)]
         near = [*meant, *(name for name in near if name not in meant)][:3]

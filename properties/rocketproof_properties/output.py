@@ -36,7 +36,7 @@ NARROW, WIDE = 20, 160
 """Lines are wrapped to the terminal's width between these."""
 USUAL: Final = 80
 """On narrower terminals the cells of a row that is too wide are wrapped."""
-_NUMBERS: Final = re.compile(r"[\d,]+")
+_NUMBERS: Final = re.compile(r"[0-9,]+")
 _WHOLE: Final = re.compile(r"/|rocketproof |[^\n]\n")
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-ID = re.compile(r"\b[A-Z]+-\d{2,3}\b")
+ID = re.compile(r"\b[A-Z]+-[0-9]{2,3}\b")
 """What looks like an id in a text: of a rule, a property, a hazard or a mutant."""
 
-_OTHERS = re.compile(r"(INV|LIV|ACT|END|HAZ)-\d{2}|(REA|AUX)-\d{2,3}|M-\d{2,3}")
+_OTHERS = re.compile(r"(INV|LIV|ACT|END|HAZ)-[0-9]{2}|(REA|AUX)-[0-9]{2,3}|M-[0-9]{2,3}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,14 @@ def test_a_string_hash_is_the_java_one(text: str, value: int) -> None:
         assert java.string_hash(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "abc", "2147483648", "1.5", " 1", "１", "-2147483649"])
+@pytest.mark.parametrize("text", ["", "abc", "2147483648", "1.5", " 1", "1_0", "-2147483649"])
 def test_what_is_not_an_int_raises_as_java_does(text: str) -> None:
     with pytest.raises(JavaError) as caught:
         java.parse_int(text)
     assert str(caught.value) == f'java.lang.NumberFormatException: For input string: "{text}"'
 
 
-@pytest.mark.parametrize(("text", "value"), [("2147483647", 2**31 - 1), ("-2147483648", -(2**31)), ("+7", 7), ("007", 7)])
+@pytest.mark.parametrize(("text", "value"), [("2147483647", 2**31 - 1), ("-2147483648", -(2**31)), ("+7", 7), ("007", 7), ("１", 1)])
 def test_ints_at_both_ends_are_read(text: str, value: int) -> None:
     assert java.parse_int(text) == value
     assert java.parse_long(text) == value

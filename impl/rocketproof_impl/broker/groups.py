@@ -9,6 +9,7 @@ from typing import Any
 from rocketproof_profiles import Profile
 from rocketproof_protocol.fastjson import text_of
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
+from rocketproof_protocol.numbers import INT, whole_number
 
 from .. import persistence
 from ..names import is_group_illegal
@@ -127,9 +128,9 @@ def group_from_data(name: str, data: Any) -> SubscriptionGroupConfig:
         bool(data.get("consumeEnable", defaults.consume_enable)),
         bool(data.get("consumeFromMinEnable", defaults.consume_from_min_enable)),
         bool(data.get("consumeBroadcastEnable", defaults.consume_broadcast_enable)),
-        int(data.get("retryQueueNums", defaults.retry_queue_nums)),
-        int(data.get("retryMaxTimes", defaults.retry_max_times)),
-        int(data.get("brokerId", defaults.broker_id)),
-        int(data.get("whichBrokerWhenConsumeSlowly", defaults.which_broker_when_consume_slowly)),
+        whole_number(data.get("retryQueueNums", defaults.retry_queue_nums), INT),
+        whole_number(data.get("retryMaxTimes", defaults.retry_max_times), INT),
+        whole_number(data.get("brokerId", defaults.broker_id)),
+        whole_number(data.get("whichBrokerWhenConsumeSlowly", defaults.which_broker_when_consume_slowly)),
         bool(data.get("notifyConsumerIdsChangedEnable", defaults.notify_consumer_ids_changed_enable)),
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.numbers import INT, whole_number
 
 from .. import persistence
 from ..ports import Disk
@@ -67,7 +68,10 @@ class ConsumerOffsetManager:
     def _read(self, data: Any) -> None:
         if data is not None:
             table = data.get("offsetTable") or {}
-            self.table = {name: {int(queue): int(offset) for queue, offset in offsets.items()} for name, offsets in table.items()}
+            self.table = {
+                name: {whole_number(queue, INT): whole_number(offset) for queue, offset in offsets.items()}
+                for name, offsets in table.items()
+            }
 
 
 def _entry(name: str, offsets: dict[int, int]) -> str:

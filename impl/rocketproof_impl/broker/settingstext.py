@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rocketproof_protocol.numbers import java_boolean, whole_number
+
 from ..java import boolean_text
 from .log import log
 from .settings import BrokerSettings
@@ -60,9 +62,9 @@ def _text(value: object) -> str:
 def _converted(current: object, value: str) -> Any:
     """The text as what the setting is now. Raises ValueError."""
     if isinstance(current, bool):
-        return value.lower() == "true"
+        return java_boolean(value)
     if isinstance(current, int):
-        return int(value)
+        return whole_number(value)
     if isinstance(current, tuple):
         return tuple(part for part in value.split(";") if part)
     return value

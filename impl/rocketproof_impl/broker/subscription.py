@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..java import string_hash, wrap
 
 TAG = "TAG"
@@ -50,7 +52,7 @@ def subscription_from_data(data: Any) -> SubscriptionData:
     return SubscriptionData(
         data["topic"],
         data.get("subString") or ALL,
-        frozenset(int(code) for code in data.get("codeSet") or ()),
-        int(data.get("subVersion", 0)),
+        frozenset(whole_number(code) for code in data.get("codeSet") or ()),
+        whole_number(data.get("subVersion", 0)),
         data.get("expressionType") or TAG,
     )

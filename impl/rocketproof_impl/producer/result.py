@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import MSG_REGION, TRACE_ON
 
 from ..remoting.command import Command
@@ -55,8 +56,8 @@ def send_result(answer: Command, topic: str, broker_name: str, msg_id: str) -> S
     return SendResult(
         status,
         msg_id,
-        MessageQueue(topic, broker_name, int(fields["queueId"])),
-        int(fields["queueOffset"]),
+        MessageQueue(topic, broker_name, whole_number(fields["queueId"])),
+        whole_number(fields["queueOffset"]),
         fields.get(MSG_REGION) or "DefaultRegion",
         fields.get(TRACE_ON) != "false",
         fields["msgId"],

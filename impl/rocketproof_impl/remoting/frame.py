@@ -12,6 +12,7 @@ from struct import Struct
 from typing import Any
 
 from rocketproof_protocol.fastjson import text_of
+from rocketproof_protocol.numbers import INT, whole_number
 
 from ..bounds import MAX_FRAME, MAX_HEADER
 from ..java import utf8
@@ -104,10 +105,10 @@ def _read_json(header: bytes) -> Command:
 
 def _int32(value: Any) -> int:
     """A number of the header. Raises FrameError for one that is not an int of Java's."""
-    number = int(value)
-    if not -(2**31) <= number < 2**31:
-        raise FrameError(f"{number} does not fit into 32 bits")
-    return number
+    try:
+        return whole_number(value, INT)
+    except ValueError as error:
+        raise FrameError(str(error)) from None
 
 
 def _binary_header(command: Command) -> bytes:

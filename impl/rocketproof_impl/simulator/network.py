@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..remoting.command import ONE_WAY, Command, stamped
 from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
 from ..tasks import Future, Wait
@@ -45,7 +47,7 @@ class SimulatedChannel:
         self.caller = caller
         self.server = server
         host, _, port = caller.rpartition(":")
-        self.remote = (host, int(port))
+        self.remote = (host, whole_number(port))
         self.pending: dict[int, Future[Command]] = {}
         self.closed = False
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
 from rocketproof_protocol.folders import folder_of, topic_of
+from rocketproof_protocol.numbers import java_int
 from rocketproof_protocol.properties import DELAY, TAGS
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..java import INT_MAX, INT_MIN, parse_int, string_hash, wrap_long
+from ..java import INT_MAX, parse_int, string_hash, wrap_long
 from ..message import Message
 from ..ports import Disk
 from .files import MappedFile, MappedFileQueue
@@ -21,7 +21,6 @@ ENTRY_SIZE = 20
 _ENTRY = Struct(">qiq")
 LAST_FILES = 3
 _READ_AT_ONCE = 1000
-_QUEUE_ID = re.compile("-?[0-9]+")  # 4.7.1 draws ids below 0 and has queues for them
 
 
 class Entry(NamedTuple):
@@ -183,8 +182,9 @@ class ConsumeQueues:
         """Open every queue that is on the disk (see `MappedFileQueue.load`). Raises OSError."""
         for folder in self._disk.names(self._folder):
             for name in self._disk.names(f"{self._folder}/{folder}"):
-                if _QUEUE_ID.fullmatch(name) and INT_MIN <= int(name) <= INT_MAX:
-                    self.find_or_create(topic_of(folder), int(name)).files.load(wrong_length)
+                queue_id = java_int(name)
+                if queue_id is not None:
+                    self.find_or_create(topic_of(folder), queue_id).files.load(wrong_length)
 
     def recover(self) -> int:
         """End each queue behind its last entry; the end of the last record that any of them knows, -1 for none (REC-02)."""

@@ -8,6 +8,7 @@ from functools import partial
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT, NOT
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
@@ -216,4 +217,5 @@ class ScheduleMessageService:
         table = re.search(r'"offsetTable"\s*:\s*\{([^{}]*)\}', text)
         if table is None:
             raise ValueError(f"no offsetTable in {self._path}")
-        self.offsets = {int(level): int(offset) for level, offset in re.findall(r'(?<!\d)"?(\d++)"?\s*:\s*(\d+)', table[1])}
+        pairs = re.findall(r'(?<![0-9])"?([0-9]++)"?\s*:\s*([0-9]+)', table[1])
+        self.offsets = {whole_number(level): whole_number(offset) for level, offset in pairs}

@@ -6,20 +6,20 @@ where nobody can read it, and a commit brings it to the region (FLU-06).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..java import LONG_MAX, JavaError
+from rocketproof_protocol.numbers import LONG, is_digits, java_long
+
+from ..java import JavaError
 from ..ports import Disk, Region
 from ..tasks import Future, Wait
 from .log import log
 from .transient import TransientStorePool
 
 PAGE = 4096
-_FILE_NAME = re.compile("[0-9]+")
 _FROM = attrgetter("file_from_offset")
 
 Beside = Callable[[Callable[[], bool]], Future[bool]]
@@ -186,14 +186,15 @@ class MappedFileQueue:
         """Open every file of the folder, in order, as if it were full, and treat one of another length as the profile says. Raises OSError,
         also for a file that is refused."""
         self.files = []
-        names = sorted((name for name in self._disk.names(self._folder) if _FILE_NAME.fullmatch(name)), key=int)
+        names = sorted(filter(is_digits, self._disk.names(self._folder)), key=_in_order)
         for name in names:
             path = f"{self._folder}/{name}"
             length = self._disk.size(path)
-            if int(name) > LONG_MAX:
-                raise OSError(f"{path} is named by an offset above {LONG_MAX}: remove it from the store")
+            offset = java_long(name)
+            if offset is None:
+                raise OSError(f"{path} is named by an offset above {LONG.stop - 1}: remove it from the store")
             if length == self.file_size:
-                self.files.append(self._map(path, int(name)))
+                self.files.append(self._map(path, offset))
             elif wrong_length == "passed over":
                 break
             elif wrong_length == "deleted" and length == 0 and name == names[-1]:
@@ -330,6 +331,12 @@ class MappedFileQueue:
 
     def _map(self, path: str, offset: int, pool: TransientStorePool | None = None) -> MappedFile:
         return MappedFile(path, offset, self._disk.map(path, self.file_size), pool)
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    """A key that puts the names of files in the order of their offsets, which may have any number of digits."""
+    digits = name.lstrip("0")
+    return len(digits), digits
 
 
 def _nobody() -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..tasks import Future
 from .threads import Threads
 
@@ -23,7 +25,7 @@ async def _connect(loop: asyncio.AbstractEventLoop, address: str, made: Callable
     host, _, port = address.rpartition(":")
     try:
         async with asyncio.timeout(CONNECT_MILLIS / 1000):
-            _, protocol = await loop.create_connection(made, host.strip("[]"), int(port))
+            _, protocol = await loop.create_connection(made, host.strip("[]"), whole_number(port))
     except TimeoutError:
         raise OSError(f"no connection in {CONNECT_MILLIS} ms") from None
     except (ValueError, OverflowError):

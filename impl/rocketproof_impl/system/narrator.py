@@ -23,7 +23,7 @@ from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher
 from .connection import Connection
 
-_RULE = re.compile(r"\b(CHK|TCM|DLQ|TRX|BAT|BACK|NS)-(\d+)\b")
+_RULE = re.compile(r"\b(CHK|TCM|DLQ|TRX|BAT|BACK|NS)-([0-9]+)\b")
 """Rules of checks and decisions. What the log does with every message it gets is the same each time, and left out."""
 _ARRIVALS = (Broker.receive.__code__, NameServer.receive.__code__)
 _THREADS = (Dispatcher._serve.__code__, Dispatcher._completed.__code__)  # noqa: SLF001 - where a request is in a thread's hand

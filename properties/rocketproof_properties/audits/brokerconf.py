@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model.specification.bounds import delays_of
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.audit.segment import LEVELS
 
 from ..choices import InputError, known, split
@@ -50,10 +51,7 @@ def _delay_levels(value: str) -> dict[str, Any]:
 
 
 def _size(value: str) -> dict[str, Any]:
-    size = int(value)
-    if not 0 <= size <= _LARGEST:
-        raise ValueError
-    return {"max_message_size": size}
+    return {"max_message_size": whole_number(value, range(_LARGEST + 1))}
 
 
 _READ: Mapping[str, Callable[[str], dict[str, Any]]] = {"messageDelayLevel": _delay_levels, "maxMessageSize": _size}

@@ -17,6 +17,7 @@ from typing import Final, TypeVar, cast
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_profiles.switches import SWITCHES
+from rocketproof_protocol.numbers import is_digits
 
 from ..generators.settings import LEGAL
 from .called import defaults, functions, names_called
@@ -26,7 +27,7 @@ S = TypeVar("S", bound=ast.AST)
 _HOLDERS: Final = ("profile", "_profile")
 """What a function calls the profile that it has, by itself or of something."""
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
-    FIELDS[name]: one.values for name, one in LEGAL.items() if name in FIELDS and not any(word.isdigit() for word in one.values)
+    FIELDS[name]: one.values for name, one in LEGAL.items() if name in FIELDS and not any(is_digits(word) for word in one.values)
 }
 """Settings that are words, as the implementation calls them, with all that programs give them."""
 _LOOKS: Final = ("startswith", "endswith", "get", "lower", "isdigit")

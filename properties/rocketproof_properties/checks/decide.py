@@ -30,6 +30,7 @@ from rocketproof_model.result import (
     Report,
     Watch,
 )
+from rocketproof_protocol.numbers import whole_number
 
 from ..choices import InputError
 from ..output import counted
@@ -251,7 +252,7 @@ class Work:
         before = self.answer.rows.get(task)
         if before is not None and (before.verdict != "unknown" or before.reason != BOUND or claim.kind not in PROVABLE):
             return
-        k = int(task.method.partition(":")[2] or 1)
+        k = whole_number(task.method.partition(":")[2] or 1)
         wanted = [claim, *(subject.property(id_, "always") for id_ in task.lemmas)]
         instance, (claim, *lemmas) = widened(subject.instance, wanted, task.widen)
         prove = observing.induction if claim.kind in OBSERVED else symbolic.induction
@@ -380,7 +381,7 @@ def _reduction(found: Exploration, *, live: bool, wanted: bool) -> str:
 def _bound(task: Task) -> int | None:
     """The depth to which a task is looked at first; a task without a method of its own is bounded, then proved."""
     method, _, number = task.method.partition(":")
-    return int(number) if method == "bounded" else DEPTH if method == "" else None
+    return whole_number(number) if method == "bounded" else DEPTH if method == "" else None
 
 
 def _described(outcome: Outcome, task: Task) -> Outcome:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from rocketproof_model import Guard, interrupts
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
+from rocketproof_protocol.numbers import whole_number
 
 from ..exitcode import exit_code
 from . import memory, processes, witnessfiles
@@ -208,13 +209,13 @@ def default_memory() -> int | None:
     """Bytes that the engines may take if the user says nothing: three quarters of what is free now."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
-            free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+            free = next(whole_number(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration, ValueError):
         return None
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(path, encoding="ascii") as limit:
-                free = min(free, int(limit.read()))
+                free = min(free, whole_number(limit.read()))
         except (OSError, ValueError):
             continue
     return free * 3 // 4

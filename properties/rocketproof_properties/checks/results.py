@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from rocketproof_protocol.numbers import is_digits, whole_number
+
 from ..choices import MESSAGES
 from ..reports.results import ActionCovered, Covered, GuardSides, Outcome, Place, Result, Run, begun, first_line, lines, tool
 from ..sources.source import Source
@@ -52,8 +54,8 @@ def stated(sources: Mapping[str, Source]) -> dict[str, Place]:
     found = {}
     for id_, source in sources.items():
         file, _, line = source.subject().property(id_).place.rpartition(":")
-        if line.isdecimal():
-            found[id_] = Place(file, int(line))
+        if is_digits(line):
+            found[id_] = Place(file, whole_number(line))
     return found
 
 

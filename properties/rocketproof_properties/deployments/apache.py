@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from rocketproof_profiles import PAIR, PROFILES
 from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.numbers import is_digits, whole_number
 
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
@@ -104,7 +105,7 @@ LINES: Final = (
 
 def profile_of(version: str) -> str:
     """The profile that a release is judged by unless another one is given: the nearest one."""
-    numbers = tuple(int(number) for number in version.partition("-")[0].split(".") if number.isdigit())
+    numbers = tuple(whole_number(number) for number in version.partition("-")[0].split(".") if is_digits(number))
     return next((line.profile for line in reversed(LINES) if numbers >= line.first), LINES[0].profile)
 
 

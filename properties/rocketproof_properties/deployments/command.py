@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..steps.parts import NAME_SERVER, Capability
 from . import probe
 from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, Target, TargetError
@@ -95,7 +97,7 @@ class _Builder:
         address = str(running.name_server) if part == NAME_SERVER else running.brokers[part]
         home = running.home(part)
         values = {
-            **commands.beside(int(address.rpartition(":")[2])),
+            **commands.beside(whole_number(address.rpartition(":")[2])),
             "host": HOST,
             "name_server": running.name_server or "",
             "name": part,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import whole_number
 
 from ..choices import InputError, Table, known, offer, read_toml
 from ..steps.parts import Capability
@@ -31,7 +32,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "cache": "the folder of what is fetched or built once",
 }
 
-_BESIDE = re.compile(r"port([+-][1-9]\d{0,2})")
+_BESIDE = re.compile(r"port([+-][1-9][0-9]{0,2})")
 _TOP = ("name", "version", "profile", "note", "install", "needs", "programs", "name-server", "broker", "limits", "without")
 _PART = ("start", "stop", "kill", "ready", "env", "around", "settings")
 _LIMITS = ("ready", "stop")
@@ -61,7 +62,7 @@ class Commands:
     @property
     def ports(self) -> tuple[int, ...]:
         """The distances of all ports that it needs."""
-        beside = [int(found[1]) for text in self.texts for name in _names(text) if (found := _BESIDE.fullmatch(name))]
+        beside = [whole_number(found[1]) for text in self.texts for name in _names(text) if (found := _BESIDE.fullmatch(name))]
         return tuple({*self.around, *beside})
 
     def beside(self, port: int) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from rocketproof_profiles import PAIR
+from rocketproof_protocol.numbers import java_int
 
 KNOWN: Final = Path(__file__).with_name("known")
 """The folder of descriptions of other people's brokers: each file's name is a target's."""
@@ -61,9 +62,9 @@ def is_address(text: str) -> bool:
 def host_and_port(address: str) -> tuple[str, int]:
     """The parts of `host:port`. Raises ValueError."""
     host, _, port = address.rpartition(":")
-    if not host or any(sign in host for sign in "/@ ") or not port.isdecimal() or not 0 < int(port) < _PORTS:
+    if not host or any(sign in host for sign in "/@ ") or (number := java_int(port)) is None or not 0 < number < _PORTS:
         raise ValueError(f"{address!r} is not an address; give host:port, such as 127.0.0.1:10911")
-    return host, int(port)
+    return host, number
 
 
 __all__ = ["KINDS", "Form", "form_of", "host_and_port", "is_address", "parts_of"]

@@ -15,6 +15,7 @@ from typing import Final
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
+from rocketproof_protocol.numbers import whole_number
 
 from ..brokersettings import change
 from ..choices import known
@@ -115,7 +116,7 @@ class _Nodes(Deployment):
         made = BrokerSettings(
             broker_name=part,
             broker_ip1=HOST,
-            listen_port=int(self.brokers[part].rpartition(":")[2]),
+            listen_port=whole_number(self.brokers[part].rpartition(":")[2]),
             name_servers=(str(self.name_server),),
             store_path_root_dir=str(self._stores.get(part, self._folder / part)),
         )
@@ -126,7 +127,7 @@ class _Nodes(Deployment):
     def _start(self, part: str) -> None:
         node: NameServerNode | BrokerNode
         if part == NAME_SERVER:
-            node = NameServerNode(host=HOST, port=int(str(self.name_server).rpartition(":")[2]), profile=self._profile)
+            node = NameServerNode(host=HOST, port=whole_number(str(self.name_server).rpartition(":")[2]), profile=self._profile)
         else:
             node = BrokerNode(self._settings[part], profile=self._profile, host=HOST)
         try:

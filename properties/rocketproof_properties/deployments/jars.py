@@ -21,7 +21,7 @@ SECONDS = 900.0
 _ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker")
 _MISSING = re.compile(r"Could not find artifact|was not found in")
 _SILENT = re.compile(r"Could not transfer artifact|Unknown host|Connect to .* failed|offline mode", re.IGNORECASE)
-_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+[\w.-]*")
 
 
 def known_version(version: str) -> str:

@@ -32,6 +32,7 @@ from rocketproof_impl.store.service import DISK_FULL
 from rocketproof_impl.tasks import Future, Wait
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.stored.record import Log, read_log
 
 from ..choices import known
@@ -218,7 +219,7 @@ class SimulatedDeployment(Deployment):
     def node(self, broker: str | int) -> Node:
         """The machine of a broker, by its name or its number among them all."""
         nodes = list(self.cluster.nodes.values())
-        return self.cluster.nodes[broker] if isinstance(broker, str) and broker else nodes[int(broker or 0) % len(nodes)]
+        return self.cluster.nodes[broker] if isinstance(broker, str) and broker else nodes[whole_number(broker or 0) % len(nodes)]
 
     def look(self, broker: str) -> Store:
         """What is in the broker's store now."""

@@ -73,7 +73,7 @@ class Openings:
 
 def _title(stem: str) -> str:
     """`LIV-03 · P49 · endless sends` of a witness of the specification; another file is called by its name."""
-    found = re.fullmatch(r"(.+?)-(P\d+)(?:-(.+))?", stem)
+    found = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
     return " · ".join(part for part in (found[1], found[2], (found[3] or "").replace("-", " ")) if part) if found else stem
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
+from rocketproof_protocol.numbers import hexadecimal, whole_number
+
 TRACED: Final = (
     "open", "openat", "creat", "write", "pwrite64", "ftruncate", "rename", "renameat", "renameat2", "unlink", "unlinkat",
     "mmap", "msync", "fsync", "fdatasync",
@@ -47,18 +49,18 @@ class _Mapped(NamedTuple):
     path: str
 
 
-_LINE: Final = re.compile(r"(\d+) +([\d.]+) (.*)")
+_LINE: Final = re.compile(r"([0-9]+) +([0-9.]+) (.*)")
 _RESUMED: Final = re.compile(r"<\.\.\. \w+ resumed>(.*)")
 _UNFINISHED: Final = " <unfinished ...>"
-_CALL: Final = re.compile(r"(\w+)\((.*)\) += +(0x[0-9a-f]+|-?\d+)", re.DOTALL)
+_CALL: Final = re.compile(r"(\w+)\((.*)\) += +(0x[0-9a-f]+|-?[0-9]+)", re.DOTALL)
 _TEXT: Final = r'"((?:[^"\\]|\\.)*)"'
 _OPENED: Final = re.compile(rf"(?:AT_FDCWD(?:<[^>]*>)?, )?{_TEXT}(?:, ([A-Z_|0-9]+))?")
 _NAMES: Final = re.compile(_TEXT)
-_OF_FILE: Final = re.compile(r"(\d+)<((?:[^>\\]|\\.)*)>")
-_WRITTEN: Final = re.compile(rf"{_OF_FILE.pattern}, {_TEXT}(\.\.\.)?, (\d+)")
-_SIZED: Final = re.compile(rf"{_OF_FILE.pattern}, (\d+)")
-_MAPPED: Final = re.compile(rf"(?:NULL|0x[0-9a-f]+), (\d+), ([A-Z_|]+), ([A-Z_|]+), {_OF_FILE.pattern}, (0x[0-9a-f]+|\d+)")
-_FORCED: Final = re.compile(r"0x([0-9a-f]+), (\d+)")
+_OF_FILE: Final = re.compile(r"([0-9]+)<((?:[^>\\]|\\.)*)>")
+_WRITTEN: Final = re.compile(rf"{_OF_FILE.pattern}, {_TEXT}(\.\.\.)?, ([0-9]+)")
+_SIZED: Final = re.compile(rf"{_OF_FILE.pattern}, ([0-9]+)")
+_MAPPED: Final = re.compile(rf"(?:NULL|0x[0-9a-f]+), ([0-9]+), ([A-Z_|]+), ([A-Z_|]+), {_OF_FILE.pattern}, (0x[0-9a-f]+|[0-9]+)")
+_FORCED: Final = re.compile(r"0x([0-9a-f]+), ([0-9]+)")
 
 
 class Calls:
@@ -99,16 +101,16 @@ class Calls:
         elif name in ("write", "pwrite64"):
             written = _WRITTEN.match(given)
             if written is not None:
-                yield Operation("append", _path(written[2]), _bytes(written[3])[: int(result)])
+                yield Operation("append", _path(written[2]), _bytes(written[3])[: whole_number(result)])
         elif name == "ftruncate":
             sized = _SIZED.match(given)
             if sized is not None:
-                yield Operation("size", _path(sized[2]), size=int(sized[3]))
+                yield Operation("size", _path(sized[2]), size=whole_number(sized[3]))
         elif name == "mmap":
-            yield from self._map(given, int(result, 16))
+            yield from self._map(given, hexadecimal(result.removeprefix("0x")))
         elif name == "msync":
             forced = _FORCED.match(given)
-            at = int(forced[1], 16) if forced is not None else 0
+            at = hexadecimal(forced[1]) if forced is not None else 0
             yield from (Operation("force", one.path) for one in self._mapped if one.start <= at < one.end)
         elif name in ("fsync", "fdatasync"):
             of = _OF_FILE.match(given)
@@ -123,12 +125,13 @@ class Calls:
 
     def _map(self, given: str, start: int) -> Iterator[Operation]:
         found = _MAPPED.match(given)
-        size = int(given.partition(", ")[2].partition(",")[0])
+        size = whole_number(given.partition(", ")[2].partition(",")[0])
         self._mapped = [one for one in self._mapped if one.end <= start or one.start >= start + size]
         if found is not None and "MAP_SHARED" in found[3] and "PROT_WRITE" in found[2]:
             path = _path(found[5])
             self._mapped.append(_Mapped(start, start + size, path))
-            yield Operation("map", path, size=size + int(found[6], 0))
+            begin = hexadecimal(found[6].removeprefix("0x")) if found[6].startswith("0x") else whole_number(found[6])
+            yield Operation("map", path, size=size + begin)
 
 
 def _bytes(text: str) -> bytes:

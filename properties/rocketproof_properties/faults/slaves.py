@@ -19,6 +19,7 @@ from rocketproof_model import interrupts
 from rocketproof_profiles import inherited
 from rocketproof_protocol.codes import FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.config import read_json
 from rocketproof_traces.stored.errors import StoredError
@@ -170,7 +171,7 @@ class Round:
             sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from]
             done = [one for one in sent if one.code == SUCCESS]
             self.master.wrong("copied", [f"{len(done)} messages that were sent without a slave are answered 0"] if done else [])
-            wanted = FLUSH_SLAVE_TIMEOUT if self._strike.held else int(inherited(_ALONE, self.master.profile))
+            wanted = FLUSH_SLAVE_TIMEOUT if self._strike.held else whole_number(inherited(_ALONE, self.master.profile))
             late = [one.code for one in sent if one.value["at"] > self._from + _NOTED]
             other = [code for code in late if code in _WITHOUT and code != wanted]
             self.master.wrong("without", [f"{len(other)} of {len(late)} are answered {other[0]}, in place of {wanted}"] if other else [])
@@ -341,7 +342,7 @@ def offsets(path: Path) -> dict[str, int] | None:
     found: dict[str, int] = {}
     for name, value in table.items():
         if isinstance(value, dict):
-            found |= {f"{name} {queue}": int(offset) for queue, offset in value.items()}
+            found |= {f"{name} {queue}": whole_number(offset) for queue, offset in value.items()}
         else:
-            found[str(name)] = int(value)
+            found[str(name)] = whole_number(value)
     return found

@@ -16,6 +16,7 @@ from rocketproof_impl.simulator.content import PAGE, MappedContent
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.journal import PowerLoss
 from rocketproof_protocol import fastjson
+from rocketproof_protocol.numbers import is_digits
 
 from .calls import Operation
 
@@ -124,7 +125,7 @@ def moments(before: Files, done: Sequence[Operation]) -> Iterator[int]:
 def _folder(path: str) -> str:
     """The folder of a file whose name is a place, as those of the log and of queues are; "" for others."""
     folder, _, name = path.rpartition("/")
-    return folder if name.isdecimal() else ""
+    return folder if is_digits(name) else ""
 
 
 _END: Final = 20

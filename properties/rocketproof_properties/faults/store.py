@@ -28,6 +28,7 @@ from typing import Any, Final
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model import interrupts
+from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.queues import Queues
@@ -244,8 +245,8 @@ class Store:
 
     def remember(self, request: Mapping[str, str], answer: Mapping[str, str], body: bytes | None) -> Acknowledged | None:
         """Note an acknowledged message; None if the answer does not say where it is."""
-        numbers = [answer.get(name, "") for name in ("queueId", "queueOffset")]
-        if len(places(answer)) != 1 or not all(text.isdecimal() for text in numbers):
+        queue, offset = java_int(answer.get("queueId", "")), java_long(answer.get("queueOffset", ""))
+        if len(places(answer)) != 1 or queue is None or offset is None:
             self.wrong("place", [f"an answer names none: {dict(answer)}"])
             return None
         (place,) = places(answer)
@@ -253,9 +254,9 @@ class Store:
             self.wrong("place", [f"{place} of the log was given to two messages"])
         topic = request["topic"]
         self.promised.topics.add(topic)
-        queue, level = int(answer["queueId"]), parse_properties(request.get("properties"), exact=False).get(DELAY)
-        stored = (topic, queue) if level is None else (SCHEDULE, int(level) - 1)
-        found = Acknowledged(*stored, int(answer["queueOffset"]), place, body)
+        level = parse_properties(request.get("properties"), exact=False).get(DELAY)
+        stored = (topic, queue) if level is None else (SCHEDULE, whole_number(level) - 1)
+        found = Acknowledged(*stored, offset, place, body)
         self.promised.messages[place] = found
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +24,7 @@ from rocketproof_model.specification.bounds import is_read_as_another
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
@@ -37,6 +39,7 @@ SIDES: Final = {-1: "below", 0: "at", 1: "above"}
 BODY_LIMIT: Final = 4 << 20
 GROUP_LIMIT: Final = 255
 _LONG: Final = 2**63 - 1
+_BEYOND_LONGS: Final = range(-(10**22), 10**22)
 _WIDE: Final = "値"  # three bytes
 SENDS: Final = ("send", "batch")
 
@@ -231,8 +234,8 @@ def _numbers(sent: Sent, name: str) -> Iterator[int]:
 
 
 def _number(text: str | None) -> Iterator[int]:
-    if text is not None and text.removeprefix("-").isdecimal() and len(text) < 24:
-        yield int(text)
+    with suppress(ValueError):
+        yield whole_number(text or "", _BEYOND_LONGS)
 
 
 def _json(body: bytes | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import walk
 from rocketproof_model.result import Coverage
+from rocketproof_protocol.numbers import whole_number
 
 Args = tuple[int, ...]
 KEPT = 200_000  # states whose alternatives are remembered
@@ -91,7 +92,7 @@ def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
 def _settled(instance: Instance, term: Expr) -> int | None:
     """The term's value if the constants alone decide it."""
     if term.op == "const":
-        return int(term.args[0])
+        return whole_number(term.args[0])
     if term.op == "given":
         return instance.constants[term.args[0]]
     if term.op == "not":

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rocketproof_protocol.numbers import java_long
+
 from ..steps.vocabulary import EVERY, plain
 
 Values = Mapping[str, Sequence[Any]]
@@ -66,6 +68,6 @@ def formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[
     """A request that lacks one of its fields, or all of them, but none of `but`, and one that has no number where there should be one."""
     fields = {name: text for name, text in (plain(kind).ext_fields or {}).items() if name not in but}
     lacks = [name for name in (*fields, EVERY) if name not in but]
-    texts = [(name, "x") for name, text in fields.items() if text.isdecimal()]
+    texts = [(name, "x") for name, text in fields.items() if java_long(text) is not None]
     lacking = one(kind, {**values, "without": lacks}, name=f"{kind} without a field")
     return lacking, *([one(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])

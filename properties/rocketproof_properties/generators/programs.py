@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 
 from ..catalogue import conditions as about
 from ..steps.names import is_anybodys
@@ -48,7 +49,7 @@ class Program:
 
     @property
     def clients(self) -> int:
-        return 1 + max((int(args.get("client", 0)) for _, args in self.steps), default=0)
+        return 1 + max((whole_number(args.get("client", 0)) for _, args in self.steps), default=0)
 
     @property
     def concurrent(self) -> bool:

@@ -31,7 +31,7 @@ from ..steps.vocabulary import arguments, plain
 PATIENCE: Final = 60.0
 """Seconds to wait for an answer; longer than any wait of a broker's own."""
 
-_PLACE = re.compile(r", \w+\([\w.]+:\d+\)$")  # where an exception was thrown, at the end of its remark
+_PLACE = re.compile(r", \w+\([\w.]+:[0-9]+\)$")  # where an exception was thrown, at the end of its remark
 
 
 class StoryCluster(Cluster):

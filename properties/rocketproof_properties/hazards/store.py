@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_protocol.flags import PREPARED
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..steps.vocabulary import plain
@@ -434,7 +435,7 @@ def back_to_a_time(story: Story) -> None:
 
     def offset(time: int) -> int:
         told = cluster.deployment.connect("broker-a").ask(plain("search", topic="T", time=time), PATIENCE)
-        return int((told.ext_fields or {})["offset"])
+        return whole_number((told.ext_fields or {})["offset"])
 
     story.say("A batch of three messages is stored, and a consumer asks which offset belongs to its time.")
     cluster.send(items=[["a", {}], ["b", {}], ["c", {}]])

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import java_long
 from rocketproof_protocol.properties import DELAY, MAX_RECONSUME_TIMES, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.audit.small import Row, Settings, row_of, settings_of
@@ -350,4 +351,5 @@ def _named(id_: str) -> tuple[tuple[str, int], int]:
 
 def _number(text: str | None, other: int) -> int:
     """A number as Java reads it, `other` for what is none."""
-    return int(text) if text is not None and text.lstrip("+-").isdecimal() else other
+    number = java_long(text or "")
+    return other if number is None else number

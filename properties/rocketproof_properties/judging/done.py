@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import whole_number
 
 from ..estimates import unseen
 from ..generators.boundaries import BOUNDARIES, SENDS, SIDES, Sent, met, records_bytes
@@ -93,10 +94,10 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
     """A program's requests, as the boundaries measure them."""
     cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
     # Where others send at the same time, nobody knows where the log ends.
-    file_size = int(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
+    file_size = whole_number(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
     end: int | None = None
     for one in parsed.asked:
-        size, version = (int(one.value.get(name) or 0) for name in ("bodySize", "version"))
+        size, version = (whole_number(one.value.get(name) or 0) for name in ("bodySize", "version"))
         free = None if end is None or not file_size else left_of_file(end, file_size)
         sent = Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version, free)
         yield sent

@@ -15,6 +15,7 @@ from rocketproof_model.specification.bounds import is_given_up
 from rocketproof_profiles import PROFILES, lineage
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
+from rocketproof_protocol.numbers import java_boolean, java_int
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.checker.left_out import BUSY
 from rocketproof_traces.stored.layout import FIXED_SIZE
@@ -106,7 +107,7 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
     for exchange in rebuilt.whole.exchanges:
         asked = exchange.request
         if asked.kind in ("send", "batch"):
-            delayed, half = _positive(asked.properties), asked.properties.get("TRAN_MSG", "").lower() == "true" and asked.kind == "send"
+            delayed, half = _positive(asked.properties), java_boolean(asked.properties.get("TRAN_MSG")) and asked.kind == "send"
             found |= {name for name, is_so in _KINDS.items() if is_so == (delayed, half)}
             if half and delayed:
                 found |= {about.DELAYED, about.HALF_ONES}
@@ -161,5 +162,4 @@ _KINDS: Final[Mapping[str, tuple[bool, bool]]] = {
 
 
 def _positive(properties: Mapping[str, str]) -> bool:
-    text = properties.get("DELAY", "")
-    return text.lstrip("+").isdecimal() and int(text) > 0
+    return (java_int(properties.get("DELAY", "")) or 0) > 0

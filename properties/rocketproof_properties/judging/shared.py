@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile, classify
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, TEMPLATES
 from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
 from rocketproof_traces.checker.part import Finding
@@ -88,7 +89,7 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
         return None
     names = parsed.names
     topics = {name: config for name, entry in before.items() if (config := config_of(entry)) is not None}
-    times = {event.seq: int(began) + (event.time or 0) for event in parsed.events}
+    times = {event.seq: whole_number(began) + (event.time or 0) for event in parsed.events}
 
     def timed(one: Operation) -> Operation:
         closed = None if one.closed is None else times[one.closed]

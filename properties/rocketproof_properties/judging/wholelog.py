@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.stored.record import Log, read_log
@@ -93,9 +94,9 @@ def stored_log(store: Path) -> StoredLog | None:
     before: StoredLog | None = None
     for _ in range(_LOOKS):
         try:
-            paths = tuple(sorted(one for one in (store / FOLDER).iterdir() if one.name.isdecimal()))
+            paths = tuple(sorted(one for one in (store / FOLDER).iterdir() if is_digits(one.name)))
             sizes = {one.stat().st_size for one in paths}
-            if len(sizes) != 1 or sizes == {0} or int(paths[0].name) != 0:
+            if len(sizes) != 1 or sizes == {0} or whole_number(paths[0].name) != 0:
                 return None
             found = StoredLog(paths, sizes.pop(), *_read_through(paths))
         except OSError:
@@ -144,7 +145,7 @@ def read(parsed: ParsedHistory, profile: str, folder: Path) -> Log:
     its bytes are not there, or are others than the history says."""
     state = parsed.states["log"]
     try:
-        file_size, size = int(state["fileSize"]), int(state["size"])
+        file_size, size = whole_number(state["fileSize"]), whole_number(state["size"])
         if not (0 < file_size < 1 << 31 and size >= 0):
             raise ValueError(f"files of {file_size} bytes, {size} in all")
         with _unpacked(_packed(state, folder), size, -(-max(1, size) // file_size) * file_size) as data:

@@ -22,6 +22,8 @@ from typing import Literal
 
 import pytest
 
+from rocketproof_protocol.numbers import whole_number
+
 from .patch import Ready
 
 MEMORY = 8 << 30  # bytes that a child may take in addition: a changed loop may not end
@@ -187,7 +189,7 @@ def limit_memory() -> None:
     if sys.platform == "linux":
         import resource
 
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        used = whole_number(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         limit = used + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))

@@ -159,6 +159,6 @@ PATCHES: dict[str, Patch] = {
     "M-75": [Text(f"{_BROKER}.transaction:prepare", "message.sys_flag = message.sys_flag & ~TRANSACTION_BITS | NOT\n", "")],
     "M-76a": [Text(f"{_SENDING}:stored_properties", "properties.pop(WAIT, None)", "properties.get(WAIT)")],
     "M-76b": [Text(f"{_SENDING}:stored_properties", "properties[WAIT] = wait", "pass")],
-    "M-77": [Text("rocketproof_impl.message:Message.waits", "text is None or text", "text is not None and text")],
+    "M-77": [Text("rocketproof_impl.message:Message.waits", "text is None or java", "text is not None and java")],
     **switched("M-163", f"{_BROKER}.transaction:committed", "profile.commit_keeps_mark"),
 }

@@ -11,10 +11,10 @@ from ..replay.decided import rules_of
 from ..replay.readback import NEXT_OFFSET
 from ..runs.parsed import ParsedHistory
 
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?[0-9]+")
 _INSIDE = re.compile(r"\[[^\]\[]*\]")
 _ID = re.compile(r"\b[0-9A-F]{16,}\b")
-_PORT = re.compile(r"\d+(\.\d+){3}:\d+")
+_PORT = re.compile(r"[0-9]+(\.[0-9]+){3}:[0-9]+")
 MOST = 80
 """Characters of a text that tell causes apart."""
 

@@ -26,7 +26,7 @@ from ..steps.names import Names
 from .switching import Recorded
 
 SUFFIX: Final = ".ndjson.gz"
-_PLACE: Final = re.compile(r", \w+\(\w+\.py:\d+\)")
+_PLACE: Final = re.compile(r", \w+\(\w+\.py:[0-9]+\)")
 """Where the implementation has thrown."""
 _LONGEST, _BEFORE = 200, 40
 """Characters of a value, and of what two long values begin with alike."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record as records
 from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC
 from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
@@ -213,7 +214,7 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
     """Where each record lies and what it says, by its message's number in the program, its topic, and its turn among those that
     have both."""
     found: dict[tuple[int, str, int], tuple[int, dict[str, Any]]] = {}
-    first = min((int(each.fields["bornTimestamp"]) for each in history.asked if "bornTimestamp" in each.fields), default=0)
+    first = min((whole_number(each.fields["bornTimestamp"]) for each in history.asked if "bornTimestamp" in each.fields), default=0)
     all_ = history.records
     for at, data in sorted(all_.items()):
         message = records.decode(data, exact=False)

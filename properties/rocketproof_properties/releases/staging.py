@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_protocol.numbers import java_int
+
 from ..deployments.deployment import Deployment, Setup, Target
 from ..deployments.staging import in_turn
 from ..generators.programs import Program
@@ -123,7 +125,7 @@ class Stage:
 
     def _next(self) -> int:
         """The number of the next history."""
-        return 1 + max((int(path.stem) for path in self.folder.glob("*.ndjson")), default=0)
+        return 1 + max((java_int(path.stem) or 0 for path in self.folder.glob("*.ndjson")), default=0)
 
 
 def serves(runner: Runner) -> bool:

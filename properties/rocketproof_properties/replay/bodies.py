@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from rocketproof_impl.message import parse_properties
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import CLUSTER, MSG_REGION, NAME_END, PROPERTY_END, TRACE_ON
 
 from ..steps.requests import batch_item
@@ -22,7 +23,7 @@ _HEAD = ITEM_SIZE - 2
 """Bytes before a message's body; the length of its properties follows the body, in two."""
 
 
-_PAST = re.compile(r"\((\d+) > (\d+)\)")
+_PAST = re.compile(r"\(([0-9]+) > ([0-9]+)\)")
 """By how much its properties go beyond the batch."""
 
 
@@ -35,7 +36,7 @@ def _early(length: int, said: str) -> bytes | None:
     past = _PAST.search(said) if said.startswith("java.lang.IllegalArgumentException: newPosition > limit") else None
     if past is None:
         return None
-    return batch_item(FILL * max(0, length - ITEM_SIZE), "x" * (int(past[1]) - int(past[2])))[:length]
+    return batch_item(FILL * max(0, length - ITEM_SIZE), "x" * (whole_number(past[1]) - whole_number(past[2])))[:length]
 
 
 def _without_lengths(length: int) -> bytes:
@@ -75,7 +76,7 @@ def batch(case: Recorded) -> bytes:
 def _stored(case: Recorded) -> list[Item]:
     """The messages that were read back, without what came from the batch's header and from the broker."""
     added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.fields.get("properties"), exact=False)}
-    return [Item(int(entry["flag"]), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
+    return [Item(whole_number(entry["flag"]), whole_number(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
 
 
 def _own(properties: Mapping[str, Any], added: Collection[str]) -> str:

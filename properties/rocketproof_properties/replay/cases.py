@@ -25,6 +25,7 @@ from rocketproof_protocol.codes import (
     UPDATE_BROKER_CONFIG,
 )
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
+from rocketproof_protocol.numbers import java_boolean, java_long, whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history.cases import expanded, is_heading, no_case, rows
@@ -33,7 +34,7 @@ from ..runs.client import MESSAGE_ID, places
 
 ABSENT: Final = "absent"
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
-_CUT = re.compile(r"(.{60})\.\.\.\((\d+)\)", re.DOTALL)
+_CUT = re.compile(r"(.{60})\.\.\.\(([0-9]+)\)", re.DOTALL)
 _LIMIT = 300
 _MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
 
@@ -56,8 +57,9 @@ def here(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
     """A request's fields with the places that the same messages have in another log, as far as those are known."""
     found = dict(fields)
     for name in ("offset", "commitLogOffset"):
-        if found.get(name, "").isdecimal():
-            found[name] = str(known.get(int(found[name]), found[name]))
+        place = java_long(found.get(name, ""))
+        if place is not None:
+            found[name] = str(known.get(place, found[name]))
     return found
 
 
@@ -96,7 +98,7 @@ class Recorded:
     @property
     def is_batch(self) -> bool:
         """Whether the body is read as a batch: by its header, not the request's code."""
-        return self.is_send and self.fields.get("batch", "").lower() == "true"
+        return self.is_send and java_boolean(self.fields.get("batch"))
 
     @property
     def topic(self) -> str:
@@ -118,22 +120,22 @@ class Recorded:
     @property
     def size(self) -> int | None:
         """How many bytes of the log the answered messages take, None if they were not all read back."""
-        return sum(int(entry["size"]) for entry in self.records) if len(self.records) == len(self.positions) else None
+        return sum(whole_number(entry["size"]) for entry in self.records) if len(self.records) == len(self.positions) else None
 
     @property
     def random_queue(self) -> int | None:
         """The queue that the broker chose by chance."""
         chosen = self.fields.get("queueId", "").startswith("-") and "queueId" in self.answer.fields
-        return int(self.answer.fields["queueId"]) if chosen and self.is_send else None
+        return whole_number(self.answer.fields["queueId"]) if chosen and self.is_send else None
 
     @property
     def queue(self) -> tuple[str, int, int] | None:
         """A topic, a queue and how many messages it held when the case came, if the case shows that of any."""
         if self.code == GET_MAX_OFFSET and "offset" in self.answer.fields:
-            return self.topic, int(self.fields["queueId"]), int(self.answer.fields["offset"])
+            return self.topic, whole_number(self.fields["queueId"]), whole_number(self.answer.fields["offset"])
         for entry in self.records:
-            if int(entry["sysFlag"]) & TRANSACTION_BITS in (NOT, COMMIT):
-                return str(entry["topic"]), int(entry["queueId"]), int(entry["queueOffset"])
+            if whole_number(entry["sysFlag"]) & TRANSACTION_BITS in (NOT, COMMIT):
+                return str(entry["topic"]), whole_number(entry["queueId"]), whole_number(entry["queueOffset"])
         return None
 
 
@@ -161,19 +163,19 @@ def read(path: Path) -> Recording:
 
 def _case(row: dict[str, Any]) -> Recorded:
     request, response = row["request"], row["response"]
-    code, answered, remark = int(request["code"]), response["code"], response.get("remark")
+    code, answered, remark = whole_number(request["code"]), response["code"], response.get("remark")
     stored = row.get("stored")
     found = Recorded(
-        number=int(row["n"]),
+        number=whole_number(row["n"]),
         cfg=str(row["cfg"]),
         name=str(row["case"]),
         version=str(row.get("version", "")),
         to_name_server=row.get("to") == "ns",
         code=code,
         fields=_whole(expanded(code, request.get("extFields") or {}), stored or ()),
-        body_length=int(request.get("body_len") or 0),
+        body_length=whole_number(request.get("body_len") or 0),
         text=_text(code, request.get("body", request.get("body_text"))),
-        answer=Answer(None if answered is None else int(answered), remark, _texts(response.get("extFields") or {})),
+        answer=Answer(None if answered is None else whole_number(answered), remark, _texts(response.get("extFields") or {})),
         millis=float(row.get("ms") or 0),
         stored=None if stored is None else tuple(dict(entry) for entry in stored),
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
@@ -205,9 +207,9 @@ def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
         if cut is None:
             whole[name] = text
         elif name == "properties":
-            whole[name] = _properties(cut[1], int(cut[2]), stored)
+            whole[name] = _properties(cut[1], whole_number(cut[2]), stored)
         else:
-            whole[name] = cut[1].ljust(int(cut[2]), cut[1][-1])
+            whole[name] = cut[1].ljust(whole_number(cut[2]), cut[1][-1])
     return whole
 
 

@@ -17,6 +17,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import fastjson
+from rocketproof_protocol.numbers import hexadecimal
 from rocketproof_protocol.properties import PROPERTY_END
 
 from ..runs.client import MESSAGE_ID
@@ -99,7 +100,7 @@ class Comparison:
     def _moved(self, ids: str) -> str:
         """Message ids whose places in the log lie so many bytes further."""
         drift = self.drift or 0
-        return ",".join(f"{one[:16]}{int(one[16:], 16) + drift:016X}" if MESSAGE_ID.fullmatch(one) else one for one in ids.split(","))
+        return ",".join(f"{one[:16]}{hexadecimal(one[16:]) + drift:016X}" if MESSAGE_ID.fullmatch(one) else one for one in ids.split(","))
 
     def records(self, recorded: Sequence[Mapping[str, Any]], found: Sequence[bytes | None]) -> Iterator[Difference]:
         """Every field of every record that was read back."""

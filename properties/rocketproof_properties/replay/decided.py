@@ -11,6 +11,7 @@ from typing import Final
 
 from rocketproof_impl.message import parse_properties
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
@@ -19,7 +20,7 @@ from .cases import SENDS
 from .comparison import Difference
 from .rules import Decision, deciding
 
-_RECORD: Final = re.compile(r"the record at \d+ \((.+), queue -?\d+\)")
+_RECORD: Final = re.compile(r"the record at [0-9]+ \((.+), queue -?[0-9]+\)")
 _TOPIC: Final = "topic "
 _BACK: Final = codes.CONSUMER_SEND_MSG_BACK
 _ANSWERED: Final = ("queueId", "queueOffset", "msgId")
@@ -73,7 +74,7 @@ def _all(parsed: ParsedHistory, stored: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _decision(asked: Asked) -> Decision:
-    return Decision(int(asked.value["code"]), asked.fields, asked.code, str(asked.answer.get("remark") or ""))
+    return Decision(whole_number(asked.value["code"]), asked.fields, asked.code, str(asked.answer.get("remark") or ""))
 
 
 def _of_answer(one: Difference, asked: Asked) -> tuple[str, ...]:
@@ -91,7 +92,7 @@ def _of_answer(one: Difference, asked: Asked) -> tuple[str, ...]:
 
 def _of_record(parsed: ParsedHistory, topic: str) -> Decision | None:
     """Who has stored records of a topic: sends, or send-backs; None where it may be either, or the broker by itself."""
-    kinds = {int(one.value["code"]) for one in parsed.asked if one.op in ("send", "batch", "send_back", "end_transaction")}
+    kinds = {whole_number(one.value["code"]) for one in parsed.asked if one.op in ("send", "batch", "send_back", "end_transaction")}
     if codes.END_TRANSACTION in kinds:
         return None
     if _BACK in kinds and topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SCHEDULE)):
@@ -113,4 +114,4 @@ def _of_entry(parsed: ParsedHistory, topic: str) -> Decision | None:
     changed = next((one for one in about if one.op == "update_topic" and one.code == codes.SUCCESS), None)
     made = changed or next((one for one in about if one.op in ("send", "batch")), None)
     back = any(one.op == "send_back" for one in parsed.asked) and topic.startswith(RETRY_PREFIX)
-    return None if made is None or back else Decision(int(made.value["code"]), made.fields, codes.SUCCESS)
+    return None if made is None or back else Decision(whole_number(made.value["code"]), made.fields, codes.SUCCESS)

@@ -29,6 +29,7 @@ from rocketproof_impl.store.timers import TIMES
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PULL_SUSPENDS
+from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..deployments.simulated import SimulatedConnection
@@ -109,7 +110,7 @@ class Follower:
     def _clock(self) -> int:
         """What the target's clock showed when the program began: what the caller's did, put right by the first record that the target says
         to have stored within a day of it."""
-        began = next((int(one.value["at"]) - one.millis for one in self.history.asked if "at" in one.value), START)
+        began = next((whole_number(one.value["at"]) - one.millis for one in self.history.asked if "at" in one.value), START)
         kept = self.history.records
         for one in self.history.asked:
             for place in places(one.answer.get("fields") or {}):
@@ -126,7 +127,10 @@ class Follower:
         settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)
         self.knows_address = {"brokerIP1", "listenPort"} <= self.history.settings.keys()
         if self.knows_address:
-            settings.broker_ip1, settings.listen_port = self.history.settings["brokerIP1"], int(self.history.settings["listenPort"])
+            settings.broker_ip1, settings.listen_port = (
+                self.history.settings["brokerIP1"],
+                whole_number(self.history.settings["listenPort"]),
+            )
         hosts = [host for one in self.history.asked if (host := answer_of(one).host) is not None]
         if hosts:
             settings.broker_ip1, settings.listen_port = hosts[0][:2]
@@ -149,7 +153,7 @@ class Follower:
     def happen(self, item: Other) -> None:
         """Let something happen that is no request."""
         if item.op == "wait":
-            self.wait(int(item.value["millis"]))
+            self.wait(whole_number(item.value["millis"]))
         elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
             self._connections.clear()
         elif item.op == "crash":
@@ -249,7 +253,9 @@ class Follower:
                     self.broker.groups.find(header.topic.removeprefix(RETRY_PREFIX))
 
     def _command(self, asked: Asked) -> Command:
-        return command_of(int(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, int(asked.value["version"]))
+        return command_of(
+            whole_number(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, whole_number(asked.value["version"])
+        )
 
     def _drawn(self, asked: Asked) -> int:
         """The queue that the target chose at random, as its answer or its record shows."""
@@ -261,8 +267,8 @@ class Follower:
             return 0 if again is None else _queue_of(again)
         if not asked.fields.get("queueId", "").startswith("-"):
             return 0
-        if _is_number(told := answer.get("queueId", "")):
-            return int(told)
+        if (told := java_int(answer.get("queueId", ""))) is not None:
+            return told
         born = [one for one in self.theirs.values() if str(one.born_timestamp) == asked.fields.get("bornTimestamp")]
         return _queue_of(born[0]) if born else self._fuller_queue(asked.fields.get("topic", ""))
 
@@ -289,7 +295,7 @@ class Follower:
         """The request's fields with our places instead of the target's."""
         fields = here(asked.fields, self.places)
         if asked.held is not None and "suspendTimeoutMillis" in fields:  # in the order of the items its time is over, or there is something
-            fields["sysFlag"] = str(int(fields["sysFlag"]) & ~PULL_SUSPENDS)
+            fields["sysFlag"] = str(whole_number(fields["sysFlag"]) & ~PULL_SUSPENDS)
         if is_by_key(asked):
             fields = keys.at_any_time(fields)
         if asked.op == "end_transaction" and "tranStateTableOffset" in fields:
@@ -312,10 +318,5 @@ class Follower:
 
 def _queue_of(message: Message) -> int:
     """The queue that was meant."""
-    named = message.properties.get("REAL_QID", "")
-    return int(named) if _is_number(named) else message.queue_id
-
-
-def _is_number(text: str) -> bool:
-    """Whether a text is one, and not what a target says that has gone wrong."""
-    return text.removeprefix("-").isdecimal()
+    named = java_int(message.properties.get("REAL_QID", ""))
+    return message.queue_id if named is None else named

@@ -16,6 +16,7 @@ from rocketproof_impl.java import LONG_MAX
 from rocketproof_impl.store.index import MOST_FOUND
 from rocketproof_impl.store.indexfile import SECOND
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import INT, java_long, whole_number
 
 from ..runs.looks import REACHES
 from .comparison import Difference
@@ -41,8 +42,8 @@ class Sought:
 def sought(fields: Mapping[str, str]) -> Sought | None:
     """What a request asks for; None for one that is refused."""
     try:
-        most = MOST_UNIQUE if fields.get(ASKS_UNIQUE) == "true" else int(fields["maxNum"])
-        found = Sought(min(most, MOST_FOUND), int(fields["beginTimestamp"]), int(fields["endTimestamp"]))
+        most = MOST_UNIQUE if fields.get(ASKS_UNIQUE) == "true" else whole_number(fields["maxNum"], INT)
+        found = Sought(min(most, MOST_FOUND), whole_number(fields["beginTimestamp"]), whole_number(fields["endTimestamp"]))
     except (KeyError, ValueError):
         return None
     return found if most >= 0 and "topic" in fields and "key" in fields else None
@@ -85,5 +86,6 @@ def differences(
     least = [max(stored[place] for place in found), max(found)] if found else [0, 0]
     for name, other in zip(REACHES, least, strict=True):
         text = told.get(name, "")
-        if not text.isdecimal() or (int(text) < other if found else text != "0"):
+        reach = java_long(text)
+        if reach is None or (reach < other if found else reach != 0):
             yield Difference(f"extFields.{name}", text, f"{other} or more" if found else "0")

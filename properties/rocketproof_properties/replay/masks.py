@@ -10,23 +10,26 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode
 
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import NAME_END
 
 from .compared import PROPERTIES, How, how
 
-_PORT = re.compile(r"(Producer: [^\s:]+:|consumer:\[/[^\s:]+:)\d+")
-_DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
+_PORT = re.compile(r"(Producer: [^\s:]+:|consumer:\[/[^\s:]+:)[0-9]+")
+_DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?[0-9]+(?:\.[0-9]+)?")
 _DISKS = re.compile(r"\[CL:.*?\]")
-_SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
+_SERVES = re.compile(
+    r"(unable to service, until )[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9](:[0-9][0-9],[0-9]{3})"
+)  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
 _ID = re.compile(r"[0-9A-F]{32}(,[0-9A-F]{32})*")
-_MILLIS = re.compile(r"\d{1,18}", re.ASCII)
+_MILLIS = re.compile(r"[0-9]{1,18}", re.ASCII)
 _CLOCKS = "|".join(name for name, kind in PROPERTIES.items() if kind in (How.SECOND, How.MOMENT))
-_TIMES = re.compile(rf"((?:{_CLOCKS}){NAME_END})\d+")
+_TIMES = re.compile(rf"((?:{_CLOCKS}){NAME_END})[0-9]+")
 _HANDLE_PARTS = 5
 """A version, a topic, a broker, a time, and a unique key."""
 SECOND = 1000
-_FOUND_AT = re.compile(r"(look message by offset failed to check the topic name)\d+")
+_FOUND_AT = re.compile(r"(look message by offset failed to check the topic name)[0-9]+")
 _BARE = re.compile(r"java(\.\w+)+")
 _NULL = "java.lang.NullPointerException"
 _NULL_ALONE = re.compile(r'Cannot invoke ".*" because .* is null', re.DOTALL)
@@ -75,9 +78,9 @@ def same_time(name: str, recorded: str | None, found: str | None, apart: int | N
 def _near(recorded: str, found: str, apart: int | None, *, whole: bool) -> bool:
     if not (_MILLIS.fullmatch(recorded) and _MILLIS.fullmatch(found)):
         return False
-    if whole and int(recorded) % SECOND != int(found) % SECOND:
+    if whole and whole_number(recorded) % SECOND != whole_number(found) % SECOND:
         return False
-    return apart is None or abs(int(recorded) - int(found)) <= apart
+    return apart is None or abs(whole_number(recorded) - whole_number(found)) <= apart
 
 
 def _same_handle(recorded: str, found: str, apart: int | None) -> bool:

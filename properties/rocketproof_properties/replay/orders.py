@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
@@ -76,7 +77,7 @@ def _next_registration(history: ParsedHistory, at: int) -> Asked | None:
 
 
 def _registers(one: Asked) -> bool:
-    return int(one.value["code"]) == codes.REGISTER_BROKER
+    return whole_number(one.value["code"]) == codes.REGISTER_BROKER
 
 
 def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:

@@ -17,6 +17,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
+from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
 from rocketproof_protocol.topics import OP_HALF_TOPIC
 from rocketproof_traces.history.cases import has_plain_attributes
@@ -162,7 +163,9 @@ class Reference:
 
     def _answered(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
         recorded = answer_of(asked)
-        longest = int(asked.fields["suspendTimeoutMillis"]) if asked.held is not None and recorded.code == codes.PULL_NOT_FOUND else 0
+        longest = (
+            whole_number(asked.fields["suspendTimeoutMillis"]) if asked.held is not None and recorded.code == codes.PULL_NOT_FOUND else 0
+        )
         if asked.held is not None and asked.held < _PATIENT * longest:
             yield Difference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
         if found is not None and asked.fields.get("topic") in MOVING and asked.op in OF_MOVING:
@@ -210,7 +213,7 @@ class Reference:
         """Whether a queue that all programs share has got shorter than it was earlier in this history, where the reference
         implementation's has not. Deletions by other programs may do that, but not where a release keeps the queue."""
         queue = asked.fields["topic"], asked.fields.get("queueId", "")
-        theirs, ours = (_whole(fields.get("offset", "")) for fields in (recorded.fields, found.ext_fields or {}))
+        theirs, ours = (java_long(fields.get("offset", "")) for fields in (recorded.fields, found.ext_fields or {}))
         if asked.op != "max_offset" or theirs is None or ours is None:
             return
         before, after = self._lengths.get(queue, (theirs, ours))
@@ -223,7 +226,7 @@ class Reference:
     def _may_be_late(self, asked: Asked, recorded: Answer, found: Command) -> bool:
         """Whether a stored message is said to be flushed too late, which a release that does not look again says of one that begins a file
         (HAZ-21). Where files begin, the messages of other programs decide."""
-        late = recorded.code == codes.FLUSH_DISK_TIMEOUT and found.code == codes.SUCCESS and int(asked.value["code"]) in SENDS
+        late = recorded.code == codes.FLUSH_DISK_TIMEOUT and found.code == codes.SUCCESS and whole_number(asked.value["code"]) in SENDS
         synchronous = self.followed.broker.settings.flush_disk_type == "SYNC_FLUSH"
         return late and synchronous and not self.profile.rechecks_after_flush
 
@@ -252,7 +255,7 @@ class Reference:
     def _earliest(self, asked: Asked, theirs: int, ours: int) -> Iterator[Difference]:
         """The target has to answer with the time at which it stored what is the queue's first message here, -1 for none and soon after that
         was sent: it may not be dispatched."""
-        topic, queue = asked.fields["topic"], int(asked.fields["queueId"])
+        topic, queue = asked.fields["topic"], whole_number(asked.fields["queueId"])
         expected = ours
         if ours != -1:
             first = self.followed.broker.store.get_message(topic, queue, self.followed.broker.store.min_offset(topic, queue))
@@ -269,7 +272,7 @@ class Reference:
         """Whether the two answers should be the same."""
         if recorded.code != found.code and asked.op == "route" and self._asks_again(asked):
             return False
-        if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and int(asked.value["code"]) != UNSUPPORTED_CODE:
+        if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and whole_number(asked.value["code"]) != UNSUPPORTED_CODE:
             return False  # releases serve more codes than the reference implementation
         if asked.op in ("max_offset", "search", *NOTHING_THERE) and self._is_behind(asked, recorded, found):
             return False
@@ -286,7 +289,7 @@ class Reference:
             return False  # all that is there is dispatched
         if asked.op == "progress":
             return False  # how far a group is was committed, and waits for nothing
-        return any(theirs.isdecimal() and int(theirs) < int(ours.get(name, 0)) for name, theirs in recorded.fields.items())
+        return any(_is_less(theirs, ours.get(name, "0")) for name, theirs in recorded.fields.items())
 
     def _made_by_others(self, asked: Asked) -> bool:
         """Whether another program may have made the topic: the system's own, and without name checks all that get no prefix. That a send
@@ -294,7 +297,7 @@ class Reference:
         topic = asked.fields.get("topic", "")
         if self.names.is_mine(topic) or topic in self.followed.first:
             return False
-        forbidden = int(asked.value["code"]) in SENDS and topic in self.profile.forbidden
+        forbidden = whole_number(asked.value["code"]) in SENDS and topic in self.profile.forbidden
         return not self.profile.check_names or (self.names.is_shared(topic) and not forbidden)
 
     def _asks_again(self, asked: Asked) -> bool:
@@ -307,7 +310,7 @@ def _checked(item: Other, most_checks: int) -> Iterator[Difference]:
     """How far the check of half messages is, which has had the time to come as far as its queues were long, and can be no further than they
     are long now; and how often it has asked about a message (TRX-05)."""
     for times in item.value.get("asked", ()):
-        if not times.isdecimal() or not 0 < int(times) <= most_checks:
+        if not 0 < (java_int(times) or 0) <= most_checks:
             yield Difference("checked", times, f"between 1 and {most_checks}", f"event {item.seq} (checked)", item.seq)
     for topic, far in item.value.get("reached", {}).items():
         least, most = item.value["before"][topic], item.value["after"][topic]
@@ -315,9 +318,10 @@ def _checked(item: Other, most_checks: int) -> Iterator[Difference]:
             yield Difference("checked", [topic, far], f"at least {least}, at most {most}", f"event {item.seq} (checked)", item.seq)
 
 
-def _whole(text: str) -> int | None:
-    """An offset as an answer has it; None for a text that is none."""
-    return int(text) if text.isascii() and text.isdigit() else None
+def _is_less(theirs: str, ours: str) -> bool:
+    """Whether both are numbers, and the first one is less."""
+    found, expected = java_long(theirs), java_long(ours)
+    return found is not None and expected is not None and found < expected
 
 
 def _in_queue(data: bytes | None) -> list[int]:
@@ -335,7 +339,7 @@ def _question(fields: Mapping[str, str], body: bytes | None, profile: Profile) -
     found = {name: value for name, value in message_data(message).items() if name not in _OF_LOG}
     return found | {
         "body": message.body,
-        "counts": times.isdecimal() and int(times) > 0,
+        "counts": (java_int(times) or 0) > 0,
         **{name: fields.get(name) == message.properties.get(UNIQ_KEY) for name in ("msgId", "transactionId")},
         "commitLogOffset": fields.get("commitLogOffset") == place,
         "tranStateTableOffset": fields.get("tranStateTableOffset") == str(message.queue_offset),
@@ -345,6 +349,6 @@ def _question(fields: Mapping[str, str], body: bytes | None, profile: Profile) -
 def _times(recorded: Mapping[str, str], found: Mapping[str, str]) -> tuple[int, int] | None:
     """The two times that a queue's first message was stored at; None unless both answers have one."""
     try:
-        return int(recorded[TIMESTAMP]), int(found[TIMESTAMP])
+        return whole_number(recorded[TIMESTAMP]), whole_number(found[TIMESTAMP])
     except (KeyError, ValueError):
         return None

@@ -14,6 +14,7 @@ from rocketproof_impl.store.bytime import StoredAt, offset_at
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
@@ -182,7 +183,7 @@ class ReadBack:
         rows = self.history.states.get("records", {}).get("records", ())
         if not rows or "unread" in self.history.states:
             return
-        seen = {int(row["at"]) for row in rows}
+        seen = {whole_number(row["at"]) for row in rows}
         for at, ours in self.followed.places.items():
             if at not in seen and self.store.look_message_by_offset(ours) is not None:
                 yield Difference("content", "nothing", "a record", f"the record at {at}, where an answer says that it is")
@@ -260,7 +261,7 @@ class ReadBack:
         for queue, ends in (found.get("queues") or {}).items():
             told = recorded.get("queues", {}).get(queue, {})
             if ends["lastUpdateTimestamp"] > 0:
-                known = stored(args["topic"], int(queue), ends["maxOffset"] - 1)
+                known = stored(args["topic"], whole_number(queue), ends["maxOffset"] - 1)
                 ends["lastUpdateTimestamp"] = told.get("lastUpdateTimestamp") if known is None else known
             yield from comparison.values(f"queue {queue}", {name: told.get(name) for name in ends}, ends)
         if "places" in found:
@@ -284,7 +285,7 @@ class ReadBack:
     ) -> Iterator[Difference]:
         """Whether an answer has the records that it should have under a key; `there`: the places here of all that are under it."""
         theirs = {ours.physical_offset: (place, message) for place, (message, ours) in self.pairs.items() if ours is not None}
-        wanted, size = keys.sought(fields), int(answer.get("bodySize", 0))
+        wanted, size = keys.sought(fields), whole_number(answer.get("bodySize", 0))
         known = [theirs.get(place) for place in there]
         if wanted is None or None in known or size > KEPT or not self.names.is_mine(fields["topic"]):
             return

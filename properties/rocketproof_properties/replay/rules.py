@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
+from rocketproof_protocol.numbers import java_boolean, java_int
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from .cases import SENDS, Recorded
@@ -57,12 +58,12 @@ def _with_long_properties(one: Decision) -> bool:
 
 
 def _of_a_unit(one: Decision) -> bool:
-    return one.fields.get("unitMode", "").lower() == "true"
+    return java_boolean(one.fields.get("unitMode"))
 
 
 def _uncounted(one: Decision) -> bool:
-    flags = one.fields.get("sysFlag", "")
-    return flags.isdecimal() and int(flags) & TRANSACTION_BITS not in (NOT, COMMIT)
+    flags = java_int(one.fields.get("sysFlag", ""))
+    return flags is not None and flags & TRANSACTION_BITS not in (NOT, COMMIT)
 
 
 class _Line(NamedTuple):

@@ -36,7 +36,7 @@ _A_LINE: Final = 8
 _ID, _SENTENCE, _TEXT, _PROPERTY = 255, 1_000, 8_000, 1_000
 """Characters that are kept of ids, sentences, messages and properties."""
 _LEVELS: Final[Mapping[Outcome, str]] = {"error": "error", "undecided": "warning"}
-_LABEL: Final = re.compile(r"[A-Z]+-\d{2,3}(\.\w+)?")
+_LABEL: Final = re.compile(r"[A-Z]+-[0-9]{2,3}(\.\w+)?")
 _HELP: Final = "Where it is stated, and what belongs to it: rocketproof requirements {}"
 _HOME: Final = "https://pypi.org/project/rocketproof/"
 

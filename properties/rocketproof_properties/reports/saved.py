@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.shown import json_text
 
 from ..choices import InputError
@@ -52,7 +53,7 @@ def read(data: Mapping[str, Any], shown: str) -> Run:
             str(data["command"]),
             str(data["subject"]),
             tuple(Result.read(row) for row in data["results"]),
-            int(data["exit"]),
+            whole_number(data["exit"]),
             str(data.get("profile") or ""),
             str(data.get("started") or ""),
             float(data.get("seconds") or 0.0),

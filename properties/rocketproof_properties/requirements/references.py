@@ -37,9 +37,9 @@ PACKAGES: Final = (
 _CODE: Final = ("rocketproof_protocol", "rocketproof_profiles", "rocketproof_impl")
 _MODEL: Final = "rocketproof_model"
 
-_LABEL = re.compile(r"([A-Z]+-\d{2,3}[a-z]?)(\.\w+)?")
+_LABEL = re.compile(r"([A-Z]+-[0-9]{2,3}[a-z]?)(\.\w+)?")
 _KINDS_OF_LABELS: Final[dict[str, Kind]] = {"HAZ": "hazard", "M": "mutant", "C": "mutant"}
-_PROPERTY = re.compile(r"(INV|LIV|ACT|END)-\d{2}|(REA|AUX)-\d{2,3}")
+_PROPERTY = re.compile(r"(INV|LIV|ACT|END)-[0-9]{2}|(REA|AUX)-[0-9]{2,3}")
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _OUTSIDE: Final = ast.Module([], [])

@@ -18,6 +18,7 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
 from rocketproof_protocol.groups import CHECK_GROUP
+from rocketproof_protocol.numbers import hexadecimal, java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.operations import STRAY
@@ -68,8 +69,8 @@ def patience(call: Call) -> float:
     """Seconds to wait for the answer to a request: longer by what a pull may be held."""
     if not may_be_held(call.op, call.fields):
         return PATIENCE
-    millis = call.fields.get("suspendTimeoutMillis", "")
-    return PATIENCE + LOOKS + (int(millis) / 1000 if millis.isdecimal() else 0)
+    millis = java_long(call.fields.get("suspendTimeoutMillis", ""))
+    return PATIENCE + LOOKS + max(0, millis or 0) / 1000
 
 
 class Client:
@@ -256,8 +257,8 @@ class Client:
             def dispatched() -> bool:
                 self._wait()
                 told = line.ask(plain("max_offset", topic=topic, queue=queue), PATIENCE)
-                end = (told.ext_fields or {}).get("offset", "")
-                return told.code not in OK or not end.isdecimal() or int(end) > offset
+                end = java_long((told.ext_fields or {}).get("offset", ""))
+                return told.code not in OK or end is None or end > offset
 
             until(dispatched, bool, BEHIND, ARRIVED)
 
@@ -290,16 +291,16 @@ class Client:
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
             return
         properties = parse_properties(call.fields.get("properties"), exact=False)
-        half = properties.get("TRAN_MSG", "").lower() == "true" and call.op == "send"
+        half = java_boolean(properties.get("TRAN_MSG")) and call.op == "send"
         found = places(fields)
-        offset = int(answered) if (answered := fields.get("queueOffset", "")).isdecimal() else 0
+        offset = java_long(fields.get("queueOffset", "")) or 0
         topic = call.fields.get("topic", "")
         visible = not half and "DELAY" not in properties
         self._context.end = found[0] + stored_bytes(self._context, call) if found and visible else None
         self._context.known += [Stored(place, offset, half, visible, topic) for place in found]
-        queue = fields.get("queueId", "")
-        if visible and found and queue.isdecimal() and _is_placed(call, properties):
-            self._context.last = topic, int(queue), offset + len(found) - 1
+        queue = java_int(fields.get("queueId", ""))
+        if visible and found and queue is not None and _is_placed(call, properties):
+            self._context.last = topic, queue, offset + len(found) - 1
 
     def _write_strays(self, key: str) -> None:
         """Write down what nobody waited for; what a broker asks or tells its clients by itself is no answer."""
@@ -405,7 +406,7 @@ def _is_question(command: Command) -> bool:
 
 def places(fields: Mapping[str, str]) -> list[int]:
     """Where in the log the answered messages are; an id that is none names no place."""
-    return [int(one[16:], 16) for one in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(one)]
+    return [hexadecimal(one[16:]) for one in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(one)]
 
 
 def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:
@@ -417,7 +418,7 @@ def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:
                 yield found
             found = {}
         else:
-            found.setdefault(int(step[1].get("client", 0)), []).append(step)
+            found.setdefault(whole_number(step[1].get("client", 0)), []).append(step)
     if found:
         yield found
 

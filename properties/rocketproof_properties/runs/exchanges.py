@@ -16,6 +16,7 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.stored.record import Log, Record, read_log, record_at
@@ -84,7 +85,9 @@ def _exchanged(asked: Asked, stored: tuple[int, ...]) -> Exchange:
     """The request with its answers and records."""
     answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
     timed_out = "TimedOut" in str(asked.answer.get("error", ""))
-    return Exchange(asked.value["to"], request_of(asked), int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
+    return Exchange(
+        asked.value["to"], request_of(asked), whole_number(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored
+    )
 
 
 def rebuild(parsed: ParsedHistory, profile: Profile) -> Rebuilt:
@@ -105,7 +108,7 @@ class _Rebuilding:
         self.records = [record for record in found if record is not None]
         self.by_place = {record.at: record for record in self.records}
         rows = self.parsed.states.get("records", {}).get("records", ())
-        self.unread = {int(row["at"]) for row in rows if "data" not in row}
+        self.unread = {whole_number(row["at"]) for row in rows if "data" not in row}
         self.acknowledged = {place for one in self.parsed.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
         self.stored: dict[int, tuple[int, ...]] = {}
         self.requests = {one.seq: request_of(one) for one in self.parsed.asked}
@@ -114,7 +117,7 @@ class _Rebuilding:
         changed = {one.fields.get("topic") for one in self.parsed.asked if one.op in ("update_topic", "delete_topic")}
         for name, config in (self.parsed.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
-                self.counts[name] = int(config["readQueueNums"]), int(config["writeQueueNums"])
+                self.counts[name] = whole_number(config["readQueueNums"]), whole_number(config["writeQueueNums"])
 
     def result(self) -> Rebuilt:
         broker = self.parsed.broker
@@ -123,11 +126,11 @@ class _Rebuilding:
         for _, value in self.parsed.strays:
             if exchanges:
                 exchanges[-1].answers.append(_answer(value, _STRANGE))
-        size = int(self.parsed.settings.get("mappedFileSizeCommitLog", 1 << 30))
-        limit = int(self.parsed.settings.get("maxMessageSize", 4 << 20))
+        size = whole_number(self.parsed.settings.get("mappedFileSizeCommitLog", 1 << 30))
+        limit = whole_number(self.parsed.settings.get("maxMessageSize", 4 << 20))
         queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
-        if int(self.parsed.settings.get("transactionCheckInterval", 60_000)) <= _SOON:
+        if whole_number(self.parsed.settings.get("transactionCheckInterval", 60_000)) <= _SOON:
             whole.waited = list(waited(self.parsed, self.profile))
         whole.limits_record, whole.early_batches = self.profile.limits_record, settings(self.profile.name)["early_batches"]
         whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
@@ -177,9 +180,9 @@ class _Rebuilding:
         if asked.code != codes.SUCCESS:
             return
         if asked.op == "update_topic":
-            read, write = (asked.fields.get(name, "") for name in ("readQueueNums", "writeQueueNums"))
+            read, write = (java_int(asked.fields.get(name, "")) for name in ("readQueueNums", "writeQueueNums"))
             # 4.5.2 answers before it has looked
-            self.counts[asked.fields["topic"]] = (int(read), int(write)) if read.isdecimal() and write.isdecimal() else None
+            self.counts[asked.fields["topic"]] = None if read is None or write is None else (read, write)
         elif asked.op == "delete_topic":
             self.counts[asked.fields["topic"]] = None
 
@@ -191,7 +194,7 @@ class _Rebuilding:
         free = (record for record in self.records if record.at not in self.acknowledged and record.at not in self.taken)
         found: tuple[int, ...] = ()
         if asked.op in ("send", "batch") and not asked_for:
-            born = int(asked.fields.get("bornTimestamp", -1))
+            born = java_long(asked.fields.get("bornTimestamp", ""))
             found = tuple(islice((r.at for r in free if r.born_timestamp == born), max(1, len(request.bodies))))
         elif asked.op == "send_back" and (before := self.by_place.get(request.offset)) is not None:
             chosen = choose(request, self.groups[asked.seq], before, ((one.at, one) for one in free), asked=asked_for)
@@ -210,7 +213,9 @@ class _Rebuilding:
                 try:
                     data = fastjson.loads(body_of(asked.answer) or b"{}")
                     queues = {asked.fields["topic"]: tuple(str(row["brokerName"]) for row in data["queueDatas"])}
-                    brokers = {str(b["brokerName"]): {int(i): str(a) for i, a in b["brokerAddrs"].items()} for b in data["brokerDatas"]}
+                    brokers = {
+                        str(b["brokerName"]): {whole_number(i): str(a) for i, a in b["brokerAddrs"].items()} for b in data["brokerDatas"]
+                    }
                 except (ValueError, KeyError, TypeError, AttributeError):
                     continue
                 yield Routes(queues, brokers)
@@ -260,7 +265,7 @@ def _json(asked: Asked) -> dict[str, Any]:
 
 
 def _answer(value: Mapping[str, Any], opaque: int) -> Answer:
-    return Answer(int(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
+    return Answer(whole_number(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
 
 
 def request_of(asked: Asked) -> Request:
@@ -282,15 +287,12 @@ def request_of(asked: Asked) -> Request:
         parse_properties(fields.get("properties"), exact=False),
         tuple(one for one, _ in batch_items(body or b"")) if kind == "batch" else (body,),
         _number(fields.get("reconsumeTimes")),
-        None if most is None else _number(most),
-        int(asked.value["version"]),
+        None if most is None else java_int(most),
+        whole_number(asked.value["version"]),
         _number(fields.get("delayLevel")),
         _number(fields.get("offset")),
     )
 
 
 def _number(text: str | None) -> int:
-    try:
-        return int(text or 0)
-    except ValueError:
-        return 0
+    return java_long(text or "") or 0

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from rocketproof_impl.remoting.command import Command
 from rocketproof_protocol.codes import SUCCESS
 from rocketproof_protocol.groups import SYSTEM_GROUPS
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT, QUEUE_OFFSET_AT
 
 from ..steps.vocabulary import SECOND, Step
@@ -35,7 +36,7 @@ NO_KEY: Final = "rocketproof-none"
 REACHES: Final = ("indexLastUpdateTimestamp", "indexLastUpdatePhyoffset")
 """How far an index goes, as the answer to who asks by a key says: when its last record was stored, and where it is."""
 _SIZE: Final = Struct(">i")
-_QUEUE: Final = re.compile(r'\{[^{}]*"queueId":(\d+)[^{}]*\}:(\{[^{}]*\})')
+_QUEUE: Final = re.compile(r'\{[^{}]*"queueId":([0-9]+)[^{}]*\}:(\{[^{}]*\})')
 """An entry of a map whose names are queues, which no reader of JSON reads."""
 
 
@@ -148,7 +149,7 @@ def offset_of(answer: Command | None) -> int | None:
     if answer is None or answer.code != SUCCESS:
         return None
     with suppress(KeyError, ValueError):
-        return int((answer.ext_fields or {})["offset"])
+        return whole_number((answer.ext_fields or {})["offset"])
     return None
 
 

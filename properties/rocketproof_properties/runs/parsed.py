@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_protocol.codes import SYSTEM_BUSY
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.operations import STRAY, Call, paired
@@ -63,7 +64,7 @@ class Asked:
     @property
     def code(self) -> int | None:
         """The answer's code, None without one."""
-        return int(self.answer["code"]) if self.closed == "ok" else None
+        return whole_number(self.answer["code"]) if self.closed == "ok" else None
 
     @property
     def refused(self) -> bool:
@@ -146,13 +147,13 @@ class ParsedHistory:
     def names(self) -> Names:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", self.broker)
         own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
-        return Names(str(self.origin.get("prefix", "")), int(self.origin.get("number", 0)), cluster, own)
+        return Names(str(self.origin.get("prefix", "")), whole_number(self.origin.get("number", 0)), cluster, own)
 
     @property
     def program(self) -> Program:
         data = self.origin.get("program") or {}
         steps = tuple((name, dict(args)) for name, args in data.get("steps", ()))
-        return Program(int(data.get("number", 0)), str(data.get("source", "")), steps, str(data.get("needs", "")))
+        return Program(whole_number(data.get("number", 0)), str(data.get("source", "")), steps, str(data.get("needs", "")))
 
     @property
     def records(self) -> dict[int, bytes]:
@@ -166,7 +167,7 @@ class ParsedHistory:
 
     def _kept(self, state: str) -> dict[int, bytes]:
         rows = self.states.get(state, {}).get("records", ())
-        return {int(row["at"]): base64.b64decode(row["data"]) for row in rows if "data" in row}
+        return {whole_number(row["at"]): base64.b64decode(row["data"]) for row in rows if "data" in row}
 
 
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:

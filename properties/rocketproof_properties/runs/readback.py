@@ -20,6 +20,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model import interrupts
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import java_long, whole_number
 from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_traces.stored.record import Record, record_at
@@ -126,7 +127,7 @@ class Reader:
 
         def read(answer: Command) -> dict[str, dict[str, Any]]:
             table = json.loads(answer.body or b"")[key].items()
-            return {str(entry): {**config, **{each: int(config[each]) for each in numbers}} for entry, config in table}
+            return {str(entry): {**config, **{each: whole_number(config[each]) for each in numbers}} for entry, config in table}
 
         answer = self.ask(name)
         return None if answer is None or answer.code != codes.SUCCESS else self._read(name, answer, read)
@@ -158,15 +159,15 @@ class Reader:
                 return
             found = list(split(answer.body or b""))
             yield from found
-            following = (answer.ext_fields or {}).get("nextBeginOffset", "")
-            after = int(following) if following.isdecimal() else start + len(found)
+            after = java_long((answer.ext_fields or {}).get("nextBeginOffset", ""))
+            after = start + len(found) if after is None else after
             if after <= start:
                 return
             start = after
 
 
 def _offset(answer: Command) -> int:
-    return int((answer.ext_fields or {})["offset"])
+    return whole_number((answer.ext_fields or {})["offset"])
 
 
 def _settings(answer: Command) -> dict[str, str]:
@@ -269,7 +270,7 @@ def width(config: Mapping[str, Any]) -> int:
 
     A topic without queues may have some all the same: what is given up goes to queue 0, which nobody can pull from then.
     """
-    return max(1, *(int(config[name]) for name in COUNTS))
+    return max(1, *(whole_number(config[name]) for name in COUNTS))
 
 
 def _looks(

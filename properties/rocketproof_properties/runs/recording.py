@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, Writer
 
@@ -52,7 +53,7 @@ def body_of(value: Mapping[str, Any]) -> bytes | None:
     body = value.get("body")
     if body is not None:
         return body if isinstance(body, bytes) else base64.b64decode(body)
-    size = int(value.get("bodySize", 0))
+    size = whole_number(value.get("bodySize", 0))
     return b"x" * size if size else b"" if "bodyCrc" in value else None
 
 
@@ -94,7 +95,7 @@ def wall() -> int:
 def last_number(folder: Path) -> int:
     """The greatest number of a history that was begun in a folder; new ones get greater ones."""
     names = [path.stem for path in folder.rglob("*.ndjson")]
-    return max((int(name) for name in names if name.isdecimal()), default=0)
+    return max((java_int(name) or 0 for name in names), default=0)
 
 
 class Recording:

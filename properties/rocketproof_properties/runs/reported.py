@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rocketproof_protocol.numbers import whole_number
+
 _INT: Final = range(1 << 31)
 RANGES: Final[Mapping[str, range]] = {
     "brokerPermission": range(16),
@@ -29,6 +31,6 @@ def readable(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 def _is_one_of(text: str, numbers: range) -> bool:
     try:
-        return int(text) in numbers
+        return whole_number(text) in numbers
     except (TypeError, ValueError):
         return False

@@ -19,6 +19,7 @@ from typing import Any, Final
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.history.operations import OVER
 
@@ -213,7 +214,7 @@ class Runner:
         brokers = list(self.deployment.brokers)
         broker = brokers[program.number % len(brokers)]
         names = self._names(number, broker)
-        size = int(self.settings.get("mappedFileSizeCommitLog", 0))
+        size = whole_number(self.settings.get("mappedFileSizeCommitLog", 0))
         context = Context(names, broker, file_size=size, profile=self._profile, settings=self.settings)
         path = (folder or self.folder) / f"{number:05}.ndjson"
         origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}

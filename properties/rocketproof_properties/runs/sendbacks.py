@@ -16,6 +16,7 @@ from typing import Protocol
 from rocketproof_model.specification.bounds import is_given_up, retry_limit_of
 from rocketproof_protocol import codes
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 
@@ -41,7 +42,7 @@ def made(update: Asked) -> tuple[str, Group]:
     """The group that an administrator changes, by its name; of a body that cannot be read the group "", as a broker makes it."""
     try:
         data = json.loads(body_of(update.value) or b"{}")
-        group = Group(int(data.get("retryMaxTimes", RETRY_MAX_TIMES)), int(data.get("retryQueueNums", 1)))
+        group = Group(whole_number(data.get("retryMaxTimes", RETRY_MAX_TIMES)), whole_number(data.get("retryQueueNums", 1)))
         return str(data.get("groupName")), group
     except (ValueError, TypeError, AttributeError):
         return "", Group()

@@ -12,6 +12,7 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.flags import PULL_SUSPENDS
+from rocketproof_protocol.numbers import java_int, whole_number
 
 from .names import Names
 from .sizes import added_length, batch_length, left_of_file, overhead, stored_length
@@ -49,7 +50,8 @@ def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version
 def may_be_held(op: str, fields: Mapping[str, str]) -> bool:
     """Whether a broker may hold this request until there is something to answer."""
     flags = fields.get("sysFlag", "") if op == "pull" else ""
-    return flags.isdecimal() and bool(int(flags) & PULL_SUSPENDS)
+    number = java_int(flags)
+    return number is not None and bool(number & PULL_SUSPENDS)
 
 
 class Stored(NamedTuple):
@@ -116,7 +118,7 @@ class Context:
     def longest(self, to: str) -> int:
         """Bytes that a record may have."""
         del to
-        return int(self.settings.get("maxMessageSize", 4 << 20))
+        return whole_number(self.settings.get("maxMessageSize", 4 << 20))
 
     def overhead(self, to: str, topic: str, properties: Mapping[str, str]) -> int:
         """The bytes of a plain record beside its body (APP-06, SEND-25)."""

@@ -6,13 +6,14 @@ Nothing heavy is imported here: what is wrong is said before anything is collect
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 import pytest
+
+from rocketproof_protocol.numbers import java_long, whole_number
 
 from ..deployments.forms import form_of, is_address, parts_of
 
@@ -108,14 +109,14 @@ def read(config: pytest.Config) -> Options:
         target,
         _profile(config),
         _text(config, NAME_SERVER, "give an address such as 127.0.0.1:9876", is_address),
-        int(_text(config, PROGRAMS, "give a number such as 200", _is_count) or Options.programs),
-        int(_text(config, SEED, "give a whole number", lambda text: re.fullmatch(r"-?\d+", text) is not None) or Options.seed),
+        whole_number(_text(config, PROGRAMS, "give a number such as 200", _is_count) or Options.programs),
+        whole_number(_text(config, SEED, "give a whole number", lambda text: java_long(text) is not None) or Options.seed),
         _seconds(config),
         _path(config, ACCEPT),
         _path(config, REPORT),
         _path(config, STORE),
         cast(When, _text(config, SUITE, f"give {', '.join(_WHEN)}", lambda text: text in _WHEN) or Options.suite),
-        int(states) if (states := _text(config, STATES, "give a number such as 1000000", _is_count)) else None,
+        whole_number(states) if (states := _text(config, STATES, "give a number such as 1000000", _is_count)) else None,
     )
     _check_target(target, where, config.invocation_params.dir)
     return made
@@ -177,7 +178,7 @@ def _profile(config: pytest.Config) -> str | None:
 
 
 def _is_count(text: str) -> bool:
-    return text.isdecimal() and int(text) > 0
+    return (java_long(text) or 0) > 0
 
 
 def _seconds(config: pytest.Config) -> float | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_traces.history.operations import OVER
 
@@ -122,14 +123,14 @@ class Failure:
         """The event that the finding names, -1 if none."""
         if self.finding.verdict.seq >= 0:
             return self.finding.verdict.seq
-        named = re.search(r"\brequest (\d+) \(", self.finding.verdict.text)
-        return int(named[1]) if named else -1
+        named = re.search(r"\brequest ([0-9]+) \(", self.finding.verdict.text)
+        return whole_number(named[1]) if named else -1
 
     def _request(self, one: Asked) -> str:
         fields = one.fields
         about = fields.get("topic") or fields.get("group") or ""
         shown = [f"{name} {_readable(value)}" for name, value in fields.items() if name not in _UNTOLD and value != _USUAL.get(name)]
-        name = REQUESTS.get(int(one.value["code"]), str(one.value["code"])) if one.op == "other" else one.op
+        name = REQUESTS.get(whole_number(one.value["code"]), str(one.value["code"])) if one.op == "other" else one.op
         size = one.value.get("bodySize") or 0
         body = [f"{size:,} bytes"] if size > 20 else []
         return self._plain(" ".join([name, about, *([", ".join([*shown, *body])] if shown or body else [])]))
@@ -138,14 +139,14 @@ class Failure:
         if one.one_way:
             text = "wants none"
         elif one.closed == "ok":
-            code = int(one.answer["code"])
+            code = whole_number(one.answer["code"])
             fields = one.answer.get("fields") or {}
             told = [f"{name} {fields[name]}" for name in _ANSWERED if name in fields]
             remark = str(one.answer.get("remark") or "").split("\n")[0]
             text = ", ".join([f"{code} {ANSWERS.get(code, '')}".strip(), *told, *([remark] if remark else [])])
         else:
             text = f"none: {one.answer.get('error', 'the run ended')}"
-        strays = [f"{code} {ANSWERS.get(code, '')}".strip() for code in (int(stray.get("code", -1)) for stray in one.strays)]
+        strays = [f"{code} {ANSWERS.get(code, '')}".strip() for code in (whole_number(stray.get("code", -1)) for stray in one.strays)]
         return self._plain(", and ".join([text, *(f"gets {stray}" if one.one_way else f"then {stray} again" for stray in strays)]))
 
     def _topics(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from rocketproof_model.specification import Specification
+from rocketproof_protocol.numbers import whole_number
 
 from ..catalogue import CASES, CLAIMS, HISTORY_CLAIMS
 from ..catalogue.claim import Claim
@@ -92,7 +93,7 @@ def _ranges(ids: Collection[str]) -> str:
     for id_ in ids:
         name, _, number = id_.rpartition("-")
         last, _, before = runs[-1][-1].rpartition("-") if runs else ("", "", "0")
-        if runs and last == name and int(number) == int(before) + 1:
+        if runs and last == name and whole_number(number) == whole_number(before) + 1:
             runs[-1].append(id_)
         else:
             runs.append([id_])

@@ -20,6 +20,7 @@ from rocketproof_model.specification.sendbacks import Sendbacks
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PREPARED, READ, WRITE
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE, TEMPLATE
 
@@ -119,7 +120,7 @@ class BacksTarget(ModelTarget):
             "answer": code,
             "appended": appended,
             "made": self._topics() != table,
-            "queue": None if queue is None else int(queue),
+            "queue": None if queue is None else whole_number(queue),
         }
         self.taken = not appended and code != "SUCCESS"
         self.left = not appended and code == "SUCCESS"
@@ -138,7 +139,7 @@ class BacksTarget(ModelTarget):
         self.cluster.scheduler.settle()
 
     def _do_deliver(self) -> None:
-        level = int(self._properties(self._record())[DELAY])
+        level = whole_number(self._properties(self._record())[DELAY])
         self.deployment.act("time", millis=LEVELS[level - 1])
 
     def _do_look(self) -> None:
@@ -182,9 +183,9 @@ class BacksTarget(ModelTarget):
         return {
             "message.place": "taken" if self.taken else "given up" if self.left else "delayed" if delayed else "stored",
             "message.topic": TOPICS.get(properties[REAL_TOPIC] if delayed else record.topic),
-            "message.queue": int(properties[REAL_QID]) if delayed else record.queue_id,
+            "message.queue": whole_number(properties[REAL_QID]) if delayed else record.queue_id,
             "message.times": record.reconsume_times,
-            "message.delay": int(properties.get(DELAY, 0)),
+            "message.delay": whole_number(properties.get(DELAY, 0)),
             "message.first": TOPICS.get(properties.get(RETRY_TOPIC)),
             "message.origin": origin is not None,
             "message.prepared": record.transaction == PREPARED,

@@ -28,6 +28,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.actions import ANSWERS, STEPS
@@ -261,8 +262,8 @@ class SimulatedTarget(ModelTarget):
             job.checks = place == "arrived"
             fields = command.ext_fields or {}
             if command.code == codes.SUCCESS:
-                job.queue = int(fields["queueId"])
-                job.offset = int(fields["queueOffset"]) if self.s.scope.store else 0
+                job.queue = whole_number(fields["queueId"])
+                job.offset = whole_number(fields["queueOffset"]) if self.s.scope.store else 0
         elif handler is not None and handler.done.done:
             raise Deviation(f"the request of client {p} ended without an answer: the specification answers every request")
         job.appended += self.parts.log(job.broker).total - total

@@ -22,6 +22,7 @@ from rocketproof_model import Instance
 from rocketproof_model.specification.delays import HALF, NOWHERE, Delays
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
@@ -183,8 +184,8 @@ class DelaysTarget(ModelTarget):
     def _stored(self) -> int:
         """What delayOffset.json says of the level."""
         text = self.node.disk.read(f"{self.node.settings.store_path_root_dir}/config/delayOffset.json") or b""
-        found = re.search(rf"\b{MAX_LEVEL}:(\d+)", text.decode())
-        return int(found[1]) if found else 0
+        found = re.search(rf"\b{MAX_LEVEL}:([0-9]+)", text.decode())
+        return whole_number(found[1]) if found else 0
 
     def _is_due(self, time: int) -> bool:
         now = self.cluster.clock.now()
@@ -215,8 +216,8 @@ class DelaysTarget(ModelTarget):
         last = records[made[-1]] if made else None
         half = delayed.properties[REAL_TOPIC] == HALF_TOPIC
         return {
-            "level": int(delayed.properties[DELAY]) - MAX_LEVEL + self.s.levels,
-            "asked": HALF if half else int(delayed.properties[REAL_QID]),
+            "level": whole_number(delayed.properties[DELAY]) - MAX_LEVEL + self.s.levels,
+            "asked": HALF if half else whole_number(delayed.properties[REAL_QID]),
             "place": last.queue_id if last is not None and last.topic != HALF_TOPIC else NOWHERE,
             "out": len(made),
             "kept": sum(place < self.flushed for place in made),

@@ -24,6 +24,7 @@ from rocketproof_model import Instance
 from rocketproof_model.specification.device import Device
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 
 from ..steps.vocabulary import plain
 from .abstraction import BLANK
@@ -212,7 +213,7 @@ class DeviceTarget(ModelTarget):
     def _do_power_loss(self, kept: int) -> None:
         file, units = divmod(kept, self.s.units)
         for path, content in self._files():
-            start = int(path.rsplit("/", 1)[1]) // self.size
+            start = whole_number(path.rsplit("/", 1)[1]) // self.size
             left = self.size if start < file else 0 if start > file else units * RECORD
             content.write(left, bytes(self.size - left))
             content.force()

@@ -24,6 +24,7 @@ from rocketproof_model import interrupts
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_traces.stored.record import read_log
 
 from ..deployments.comeback import come_back
@@ -165,7 +166,7 @@ class Outside:
     def records(self) -> list[Message]:
         """The records of the log's files, up to what cannot be read."""
         files = sorted((self.running.store(BROKER) / "commitlog").glob("*"))
-        data = b"".join(path.read_bytes() for path in files if path.name.isdigit())
+        data = b"".join(path.read_bytes() for path in files if is_digits(path.name))
         found = read_log(data, self._file_size, hosts_by_flag=self.profile.hosts_by_flag).records
         return [message for one in found if (message := self._decode(data[one.at : one.end])) is not None]
 
@@ -181,14 +182,14 @@ class Outside:
         return {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        return int((self._told("max_offset", topic=topic, queue=queue_id).ext_fields or {})["offset"])
+        return whole_number((self._told("max_offset", topic=topic, queue=queue_id).ext_fields or {})["offset"])
 
     def get_message(self, topic: str, queue_id: int, offset: int) -> Message | None:
         return next((m for m in self.records() if (m.topic, m.queue_id, m.queue_offset) == (topic, queue_id, offset)), None)
 
     def _offset(self, group: str, topic: str, queue_id: int) -> int | None:
         answer = self.call(plain("progress", topic=topic, queue=queue_id, group=group))
-        return int((answer.ext_fields or {})["offset"]) if answer.code == codes.SUCCESS else None
+        return whole_number((answer.ext_fields or {})["offset"]) if answer.code == codes.SUCCESS else None
 
     def _ends(self) -> dict[str, int]:
         """The next offset of each queue that has a record."""

@@ -21,6 +21,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import TRANSACTION_BITS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC, TIMER_DELAY_SEC, TIMER_OUT_MS, TRAN_MSG
 from rocketproof_protocol.topics import SCHEDULE
 
@@ -106,7 +107,7 @@ class PlacedTarget(SimulatedTarget):
             return
         job.kind = _KIND_OF[message.sys_flag & TRANSACTION_BITS]
         waits = TIMER_DELAY_SEC in message.properties and TIMER_OUT_MS not in message.properties
-        level = 0 if message.topic == SCHEDULE else int(message.properties.get(DELAY, 0))
+        level = 0 if message.topic == SCHEDULE else whole_number(message.properties.get(DELAY, 0))
         place = self.parts.names.index(message.topic)
         job.way |= {"half": False, "level": level, "timed": waits, "place": place, "lane": message.queue_id}
 

@@ -22,6 +22,7 @@ from rocketproof_model import Instance
 from rocketproof_model.specification.progress import Progress
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
@@ -115,11 +116,11 @@ class ProgressTarget(ModelTarget):
         self.flush.waits = True
         if answer.code != expected:
             raise Deviation(f"the pull at {self.place} is answered {answer.code}: the specification says {expected}")
-        return int((answer.ext_fields or {})["nextBeginOffset"]), answer.body or b""
+        return whole_number((answer.ext_fields or {})["nextBeginOffset"]), answer.body or b""
 
     def _do_begin(self) -> None:
         """Where the broker says, and at 0 in a queue that later releases do not know yet."""
-        self.place = int((self._ask("progress", unless=codes.QUERY_NOT_FOUND).ext_fields or {}).get("offset", 0))
+        self.place = whole_number((self._ask("progress", unless=codes.QUERY_NOT_FOUND).ext_fields or {}).get("offset", 0))
         self.running, self.moved = True, False
 
     def _do_pull(self) -> None:

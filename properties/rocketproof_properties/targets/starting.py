@@ -26,6 +26,7 @@ from rocketproof_model.specification.starting import RETRIES, Starting
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import SHORT_NAMES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
 
 from .base import Deviation, ModelTarget, Seen
@@ -271,7 +272,7 @@ class StartingTarget(ModelTarget):
 
 def _queue(request: Command) -> int:
     fields = request.ext_fields or {}
-    return int(fields.get("queueId", fields.get(SHORT_NAMES["queueId"], "0")))
+    return whole_number(fields.get("queueId", fields.get(SHORT_NAMES["queueId"], "0")))
 
 
 def _word(error: Exception) -> str:

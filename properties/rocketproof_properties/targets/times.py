@@ -16,6 +16,7 @@ from rocketproof_model import Instance
 from rocketproof_model.specification.times import Times
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
@@ -55,7 +56,7 @@ class TimesTarget(ModelTarget):
         answer = self.cluster.call(plain("search", topic=TOPIC, time=asked, upper=above))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the offset of a time is answered {answer.code}: the specification has one told")
-        self.last = {"asked": "upper" if above else "lower", "time": time, "told": int((answer.ext_fields or {})["offset"])}
+        self.last = {"asked": "upper" if above else "lower", "time": time, "told": whole_number((answer.ext_fields or {})["offset"])}
 
     def _begins(self, moment: int) -> int:
         """When a moment began, or is to begin (ms)."""

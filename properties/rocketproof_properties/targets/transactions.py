@@ -17,6 +17,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED
 from rocketproof_protocol.groups import CHECK_GROUP
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
@@ -83,7 +84,7 @@ class TransactionsTarget(ModelTarget):
         answer = self._send("message", PREPARED if prepared else 0, **properties)
         stored = list(self.node.running.store.records())[before:]
         place = _place(stored[0]) if stored else "refused" if answer.code == codes.NO_PERMISSION else "none"
-        offset = int((answer.ext_fields or {})["queueOffset"]) if stored else -1
+        offset = whole_number((answer.ext_fields or {})["queueOffset"]) if stored else -1
         self.sent = {"place": place, "tran": tran, "delayed": delayed, "answered": offset}
 
     def _do_refuse(self, tran: str) -> None:
@@ -128,14 +129,14 @@ class TransactionsTarget(ModelTarget):
     def _do_ask(self, c: int) -> None:
         questions = self._round(c)
         self.asked += 1
-        if len(questions) != int(self.constants["connected"]):
+        if len(questions) != whole_number(self.constants["connected"]):
             raise Deviation(f"the producer is asked {len(questions)} times: the specification asks it once, if it is there")
         for question in questions:
             self._is_about_a_copy(question)
 
     def _is_about_a_copy(self, question: Command) -> None:
         """The question names the place of the copy that was put."""
-        place = int((question.ext_fields or {})["commitLogOffset"])
+        place = whole_number((question.ext_fields or {})["commitLogOffset"])
         newest = [message for message in self.node.running.store.records() if message.topic in (HALF_TOPIC, SCHEDULE)][-1]
         if place != newest.physical_offset:
             raise Deviation(f"the producer is asked about {place}: the new copy is at {newest.physical_offset}")
@@ -163,7 +164,7 @@ class TransactionsTarget(ModelTarget):
     def _ended(self) -> set[int]:
         """The copies that operation records name."""
         bodies = [message.body or b"" for message in self.node.running.store.records() if message.topic == OP_HALF_TOPIC]
-        return {int(number) for body in bodies for number in body.decode().split(",") if number}
+        return {whole_number(number) for body in bodies for number in body.decode().split(",") if number}
 
     def seen(self) -> Seen:
         store, ended = self.node.running.store, self._ended()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.checker.steps import Bound
 
 from ..choices import InputError
@@ -38,8 +39,8 @@ def again(
     made = ValidationReport(
         old["target"],
         profile or str(old["profile"]),
-        int(old["seed"]),
-        int(old["programs"]["asked"]),
+        whole_number(old["seed"]),
+        whole_number(old["programs"]["asked"]),
         {**settings, "states": bound.states},
         tool(),
         str(old["began"]),
@@ -76,7 +77,7 @@ def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
     program = row.get("program") or {}
     needs, steps = str(program.get("needs") or ""), tuple((name, dict(args)) for name, args in program.get("steps") or ())
     verdict = Verdict(row["judge"], row["property"], row["text"], rules=tuple(row.get("rules") or ()))
-    return ValidationFinding(verdict, Program(0, needs, steps, needs), "", int(row["programs"]), cause=str(row.get("cause") or ""))
+    return ValidationFinding(verdict, Program(0, needs, steps, needs), "", whole_number(row["programs"]), cause=str(row.get("cause") or ""))
 
 
 def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str, bound: Bound) -> None:
@@ -89,5 +90,5 @@ def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], fol
             continue
         same = judge_file(path, profile, (one.verdict.judge,), bound).alike(one.verdict)
         if same:
-            one.again, one.repeats = int(row["again"]), int(row["repeats"])
+            one.again, one.repeats = whole_number(row["again"]), whole_number(row["repeats"])
             one.verdict, one.program, one.history = same[0], load(path).program, row["history"]

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
 
 from ..deployments.comeback import come_back
 from ..deployments.deployment import Deployment, Target, TargetError
@@ -287,7 +288,7 @@ def _asked_again(two: Sequence[Asked]) -> bool:
 def _request(one: Asked) -> str:
     fields = {name: one.fields[name] for name in ("topic", "queueId", "group", "offset", "delayLevel") if name in one.fields}
     shown = ", ".join(f"{name}={value}" for name, value in fields.items())
-    code = int(one.value["code"])
+    code = whole_number(one.value["code"])
     return f"{codes.REQUESTS.get(code, code)} ({code}) {shown}".strip()
 
 

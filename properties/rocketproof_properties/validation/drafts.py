@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.operations import Call, paired
 
@@ -153,7 +154,7 @@ def _asked(call: Call[Event]) -> tuple[str, str, str]:
     asked = call.begun.value
     code = asked.get("code")
     name = f"{REQUESTS.get(code, call.begun.op)} ({code})" if isinstance(code, int) else call.begun.op
-    size = f", a body of {counted(int(asked['bodySize']), 'byte')}" if asked.get("bodySize") else ""
+    size = f", a body of {counted(whole_number(asked['bodySize']), 'byte')}" if asked.get("bodySize") else ""
     if asked.get("oneWay"):
         answer = "(one-way)"
     elif call.answer is None:

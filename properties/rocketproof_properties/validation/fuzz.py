@@ -28,6 +28,7 @@ from rocketproof_impl.remoting.frame import take
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import HOSTS_IPV6
+from rocketproof_protocol.numbers import hexadecimal, is_digits, whole_number
 from rocketproof_traces.stored.kinds import Reason
 from rocketproof_traces.stored.record import LONGEST_HEAD, Log, head_of, read_log
 
@@ -147,7 +148,7 @@ class _Store:
         self._found.codes[answer.code] += 1
         for id_ in (answer.ext_fields or {}).get("msgId", "").split(",") if answer.code in STORED else ():
             if id_:
-                frames.most_place = int(id_[16:], 16)
+                frames.most_place = hexadecimal(id_[16:])
                 self._places[frames.most_place] = one.kind
                 self._found.acknowledged += 1
 
@@ -157,7 +158,7 @@ class _Store:
         """Where the log can be read to; what was acknowledged and does not lie before that is lost."""
         store = self._running.store(BROKER)
         strange = {path.name for path in store.iterdir()} - OWN | ({path.name for path in store.parent.iterdir()} - self._beside)
-        if strange or any(not path.name.isdigit() for path in (store / "commitlog").iterdir()):
+        if strange or any(not is_digits(path.name) for path in (store / "commitlog").iterdir()):
             self._wrong(f"{said}: files are where none belong: {sorted(strange)}")
         log = self._read(store)
         there = {record.at for record in log.records}
@@ -185,14 +186,14 @@ class _Store:
         """One more message lies at the end of the log, and is dispatched."""
         with self._running.connect(BROKER) as connection:
             answer = connection.ask(plain("send", topic="Probe"), PATIENCE)
-            place = int((answer.ext_fields or {}).get("msgId", "0" * 32)[16:], 16)
+            place = hexadecimal((answer.ext_fields or {}).get("msgId", "0" * 32)[16:])
             if answer.code not in STORED or (place < end and self.usable):
                 self._wrong(f"{said}: after a start a message is answered {answer.code} and lies at {place}, where the log ended at {end}")
             self._probes += 1
             until, count = time.monotonic() + PATIENCE, "0"
-            while self.usable and int(count) < self._probes and time.monotonic() < until:
+            while self.usable and whole_number(count) < self._probes and time.monotonic() < until:
                 count = (connection.ask(plain("max_offset", topic="Probe"), PATIENCE).ext_fields or {}).get("offset", "0")
-            if self.usable and int(count) != self._probes:
+            if self.usable and whole_number(count) != self._probes:
                 self._wrong(f"{said}: {self._probes} messages to one queue, of which {count} are dispatched")
 
 

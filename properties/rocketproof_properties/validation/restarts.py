@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAYS
 from rocketproof_protocol import codes, fastjson
+from rocketproof_protocol.numbers import java_int
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.record import record_at
@@ -88,11 +89,11 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
         for record in records:
             if record.topic != SCHEDULE or not record.counted:
                 continue
-            level, queue = record.queue_id, record.properties.get(REAL_QID, "")
+            level, queue = record.queue_id, java_int(record.properties.get(REAL_QID, ""))
             topic = record.properties.get(REAL_TOPIC, "")
-            known = not queue.isdecimal() or (topic, int(queue), record.born_timestamp) in there or topic in parsed.deleted
-            if level < len(DELAYS) and not known and parsed.names.is_mine(topic):
-                yield Late(topic, int(queue), record.born_timestamp, record.store_timestamp + DELAYS[level])
+            known = (topic, queue, record.born_timestamp) in there or topic in parsed.deleted
+            if queue is not None and level < len(DELAYS) and not known and parsed.names.is_mine(topic):
+                yield Late(topic, queue, record.born_timestamp, record.store_timestamp + DELAYS[level])
 
 
 def restart_each(

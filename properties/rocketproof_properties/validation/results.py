@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..faults.claims import FAULT_CLAIMS
 from ..faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
 from ..reports.results import Outcome, Result, Run, first_line, lines
@@ -41,7 +43,7 @@ def run(data: Mapping[str, Any], folder: Path | None = None) -> Run:
         COMMAND,
         f"{name} {version}".strip() if version not in name else name,
         tuple(_results(data, profile, folder)),
-        int(data["exit"]),
+        whole_number(data["exit"]),
         profile,
         str(data["began"]),
         float(data["seconds"]),

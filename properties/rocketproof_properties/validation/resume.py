@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.shown import json_text
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import read as read_history
@@ -61,7 +62,7 @@ def recorded(folder: Path, programs: Sequence[Program]) -> dict[int, Path]:
             (folder / ASIDE).mkdir(exist_ok=True)
             path.rename(folder / ASIDE / path.name)
             continue
-        number = int(program.get("number", 0))
+        number = whole_number(program.get("number", 0))
         if number not in by_number or program != json.loads(json.dumps(by_number[number].data())):
             raise InputError(f"--resume {folder}: {path.name} is of a program that this seed does not give any more; begin a new run")
         found[number] = path

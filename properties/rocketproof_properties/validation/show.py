@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
 from ..estimates import unseen_text
@@ -25,7 +27,7 @@ from .results import STRUCK
 from .undecided import MORE_STATES, REPEAT
 
 _SHOWN = 10  # sentences of one kind
-_HAZARD = re.compile(r"HAZ-\d+")
+_HAZARD = re.compile(r"HAZ-[0-9]+")
 
 
 def render_self_test(target: Target, checked: Iterable[Checked]) -> list[Checked]:
@@ -222,7 +224,7 @@ def _print_undecided(report: ValidationReport, folder: Path, page: Page) -> None
         _folded(f"and {len(found) - _SHOWN} more in the report", page)
     remedies = {one.remedy for one in found}
     if MORE_STATES in remedies:
-        states = 10 * int(report.settings.get("states") or EXPANDED.states)
+        states = 10 * whole_number(report.settings.get("states") or EXPANDED.states)
         page.line(f"    decide it with a larger bound: rocketproof validate --again {shlex.quote(str(folder))} --states {states}", "dim")
     if REPEAT in remedies:
         page.line("    validate the target again: what comes again is a finding", "dim")

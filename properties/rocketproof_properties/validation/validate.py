@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_model import interrupts
+from rocketproof_protocol.numbers import java_int
 from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import conditions as about
@@ -444,7 +445,7 @@ class _Validation:
         origin = {
             "deleted": deleted,
             "anew": anew,
-            "programs": sorted(int(one.path.stem) for one in programs if one.path.stem.isdecimal()),
+            "programs": sorted(number for one in programs if (number := java_int(one.path.stem)) is not None),
             "target": dict(self.report.target),
             "profile": self.target.profile,
             "seed": self.request.seed,

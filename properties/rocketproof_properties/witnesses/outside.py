@@ -17,6 +17,7 @@ from rocketproof_model.interpreter import State, effect, readable, refusing, suc
 from rocketproof_model.result import Move, Witness
 from rocketproof_model.specification import SCOPES, part
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.witness.show import SHOWN
 from rocketproof_traces.witness.truth import truths
 
@@ -112,7 +113,7 @@ def perform_outside(target: Target, source: Source, witness: Witness) -> Perform
     profile, log = PROFILES[target.profile], list[str]()
     quick = isinstance(target, Apache)
     with target.open(Setup(settings={**way.settings(constants), **FILE_SIZES, **(LEVELS if quick else {})})) as running:
-        outside = Outside(running, profile, int(FILE_SIZES["mappedFileSizeCommitLog"]), quick=quick)
+        outside = Outside(running, profile, whole_number(FILE_SIZES["mappedFileSizeCommitLog"]), quick=quick)
         try:
             made = way.target(part(source.scope), witness.instance, profile, on=(outside, outside.node()))
             _follow(made, witness, way.own, log)

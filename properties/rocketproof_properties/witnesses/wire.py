@@ -26,6 +26,7 @@ from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.stored.record import record_at
 
@@ -220,7 +221,7 @@ class WireReplay:
     def _answered(self, answer: Command) -> Answered:
         fields = answer.ext_fields or {}
         found = places(fields)
-        return Answered(self._word(answer.code), int(fields.get("queueOffset", 0)), found[0] if found else None)
+        return Answered(self._word(answer.code), whole_number(fields.get("queueOffset", 0)), found[0] if found else None)
 
     def _word(self, code: int) -> str:
         return ANSWERS.get(self._profile.plain(code), f"code {code}")

@@ -6,6 +6,7 @@ And what the stretches of the log have noted for the whole store. Each kind of r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import index
 from typing import Any
 
 from rocketproof_protocol.topics import SCHEDULE
@@ -80,7 +81,7 @@ def config_rows(store: Store, last_stored: int) -> Iterator[Rows]:
         for backup in (False, True):
             path = join(store.folder, "config", name + BACKUP * backup)
             if exists(path):
-                append(rows, {"backup": int(backup), "readable": int(isinstance(_table(path, inner), dict))})
+                append(rows, {"backup": int(bool(backup)), "readable": int(isinstance(_table(path, inner), dict))})
                 paths.append(path)
     yield "config", rows, lambda row: {"file": paths[row], "offset": 0}
     yield from _levels(store, join(store.folder, "config", DELAYED), last_stored)
@@ -101,7 +102,7 @@ def _number(value: Any) -> int:
     """A number of a table, cut to what a rule computes with; -1 for what is none."""
     try:
         return max(min(number(value), LIMIT >> 1), -(LIMIT >> 1))
-    except (OverflowError, TypeError, ValueError):
+    except (TypeError, ValueError):
         return -1
 
 
@@ -116,9 +117,9 @@ def _levels(store: Store, path: str, last_stored: int) -> Iterator[Rows]:
     for level in levels:
         queue, offset = queues.get(level), offsets[level]
         due = {}
-        for name, index in (("lastDue", offset - 1), ("nextDue", offset)):
-            entry = queue.entries(index, 1) if queue is not None and queue.min <= index < queue.max else None
-            due[name] = int(entry.tagsCode[0]) if entry is not None and (entry.found == ENTRY).all() else 0
+        for name, at in (("lastDue", offset - 1), ("nextDue", offset)):
+            entry = queue.entries(at, 1) if queue is not None and queue.min <= at < queue.max else None
+            due[name] = index(entry.tagsCode[0]) if entry is not None and (entry.found == ENTRY).all() else 0
         append(
             rows,
             {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import index
 
 from ..stored.layout import ENTRY
 from ..stored.queues import Queue
@@ -33,9 +34,9 @@ def shown(levels: Sequence[Queue], files: Sequence[LogFile]) -> dict[int, int]:
     return waits
 
 
-def _wait(queue: Queue, index: int, log: Records) -> int | None:
-    entry = queue.entries(index, 1)
+def _wait(queue: Queue, at: int, log: Records) -> int | None:
+    entry = queue.entries(at, 1)
     if not (entry.found == ENTRY).all():
         return None
-    record = log.at(int(entry.physicalOffset[0]))
-    return None if record is None else int(entry.tagsCode[0]) - record.head.store_timestamp
+    record = log.at(index(entry.physicalOffset[0]))
+    return None if record is None else index(entry.tagsCode[0]) - record.head.store_timestamp

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from rocketproof_protocol.numbers import java_long
 from rocketproof_protocol.topics import LMQ_PREFIX
 
 from ..stored.layout import ENTRY, ENTRY_SIZE
 from ..stored.segments import LogFile
 from .records import Found, Records
-from .transactions import is_number
 
 if TYPE_CHECKING:
     from ..stored.queues import Entries, Queue
@@ -82,4 +82,8 @@ def _light_queues(record: Found) -> dict[bytes, int]:
     """The light queues in which a record is too, and its queue offset in each."""
     names = record.properties.get(b"INNER_MULTI_DISPATCH", b"").split(b",")
     offsets = record.properties.get(b"INNER_MULTI_QUEUE_OFFSET", b"").split(b",")
-    return {name: int(offset) for name, offset in zip(names, offsets, strict=False) if is_number(offset)}
+    return {
+        name: place
+        for name, offset in zip(names, offsets, strict=False)
+        if (place := java_long(offset.decode("utf-8", "replace"))) is not None
+    }

@@ -6,6 +6,7 @@ import bisect
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import index
 from struct import Struct
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import HOSTS_IPV6
+from rocketproof_protocol.numbers import is_digits
 
 from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
@@ -52,7 +54,7 @@ class _Log(KeptOpen):
         n, begins = 0, -1
         while True:
             address = self._room.ctypes.data + MARGIN
-            n = int(look_up(address, self._first, self._past, begins, self._hosts, entries.physicalOffset, entries.keyHash, n, found))
+            n = index(look_up(address, self._first, self._past, begins, self._hosts, entries.physicalOffset, entries.keyHash, n, found))
             if n == found.shape[1]:
                 return found
             begins = int(entries.physicalOffset[n])
@@ -83,7 +85,7 @@ def index_rows(store: str, files: Sequence[LogFile], end: int) -> Iterator[Rows]
     folder = join(store, "index")
     with _Log(files) as log:
         for name in names_of(folder):
-            if name.isascii() and name.isdigit() and not is_file_name(name):
+            if is_digits(name) and not is_file_name(name):
                 yield from _file(join(folder, name), log, end)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ class Lines:
             table, rows, left_out, self._numbers, self._keys, self._values, self.count, self._queues,
             self._first, self._final, self._before, self._after,
         )  # fmt: skip
-        return int(pairs)
+        return index(pairs)
 
     @property
     def topic(self) -> Column:

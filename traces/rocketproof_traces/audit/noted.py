@@ -7,6 +7,7 @@ All of it is small, or grows with the transactions only; it goes through JSON wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class Noted:
             return
         hosts = np.stack((address, port), axis=1)
         for (where, at), first, count in zip(*np.unique(hosts, axis=0, return_index=True, return_counts=True), strict=True):
-            self._host(int(where), int(at), int(count), int(rows["physicalOffset"][first]))
+            self._host(index(where), index(at), index(count), int(rows["physicalOffset"][first]))
 
     def _host(self, address: int, port: int, count: int, place: int) -> None:
         if (address, port) in self._hosts:

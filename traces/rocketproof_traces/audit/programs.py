@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from threading import Lock
 from types import MappingProxyType
 from typing import Any
@@ -141,10 +142,10 @@ class Decider:
         counts: dict[str, int] = {}
         breaches: list[Breach] = []
         for number in np.unique(broken.term) if len(broken) else ():
-            rule = self.rules[int(number)]
+            rule = self.rules[index(number)]
             rows = broken.row[broken.term == number]
             counts[rule.id] = len(rows)
-            breaches += self._say(int(number), rows[: max(0, limit - known.get(rule.id, 0))], before, after)
+            breaches += self._say(index(number), rows[: max(0, limit - known.get(rule.id, 0))], before, after)
         return counts, breaches
 
     def _say(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[Breach]:
@@ -162,7 +163,7 @@ class Decider:
             limits = _words(bound.limit, answers[f"limit{n}"], answers.fault(f"limit{n}"))
             broken = ~answers[f"holds{n}"].astype(np.bool_) | answers.fault(f"holds{n}")
             words[0] = [f"{bound.relation} {limit}" if out else said for limit, out, said in zip(limits, broken, words[0], strict=True)]
-        return [Breach(rule, int(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
+        return [Breach(rule, index(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
 
 
 def _parts(rule: Rule) -> tuple[tuple[str, Expr], ...]:
@@ -176,7 +177,9 @@ def _taken(columns: Columns, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]
 def _words(term: Expr, codes: NDArray[Any], fault: NDArray[np.bool_]) -> list[str]:
     """Values as a person reads them; a number that is out of any range has none."""
     type_ = term.type
-    return [
-        "out of range" if none else str(type_.decode(int(code))).lower() if type_.sort == "bool" else str(type_.decode(int(code)))
-        for code, none in zip(codes, fault, strict=True)
-    ]
+
+    def word(code: int) -> str:
+        text = str(type_.decode(code))
+        return text.lower() if type_.sort == "bool" else text
+
+    return ["out of range" if none else word(code) for code, none in zip(codes.tolist(), fault, strict=True)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from operator import index
 
 from rocketproof_model.specification.bounds import DELAYS
 from rocketproof_protocol.flags import INHERIT
@@ -104,7 +105,7 @@ class Store:
         if self.has_stopped and not any(file.header for file in self.log):
             return NEVER_BEHIND
         last = (queue.entries(queue.max - 1, 1).physicalOffset for queue in self.queues.all() if queue.max > queue.min)
-        return max((int(found[0]) for found in last if len(found)), default=-1)
+        return max((index(found[0]) for found in last if len(found)), default=-1)
 
     @cached_property
     def batch_topics(self) -> frozenset[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,4 +51,4 @@ class Succession:
     @property
     def edges(self) -> dict[str, list[int]]:
         """Each column of the first row and of the last one."""
-        return {name: [int(first), int(last)] for name, first, last in zip(self.columns, self._first, self._kept[:, 0], strict=True)}
+        return {name: [index(first), index(last)] for name, first, last in zip(self.columns, self._first, self._kept[:, 0], strict=True)}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
+from rocketproof_protocol.numbers import java_long
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
@@ -26,7 +27,8 @@ _HALF, _SCHEDULE, _ORDINARY, _NONE = (Class.encode(name) for name in ("half", "s
 _MESSAGE: Final = ("bodyLength", "bodyCRC", "flag", "bornTimestamp", "bornAddress", "bornPort")
 _KEPT: Final = ("physicalOffset", "queueOffset", "topic", "queueId", *_MESSAGE)
 _NO_TOPIC: Final = -2
-MOST_DIGITS: Final = 18
+_OFFSETS: Final = range(10**18)
+"""Offsets with which rules can compute in 64 bits."""
 
 
 class Halves:
@@ -133,10 +135,6 @@ class Halves:
 
 def numbers_of(body: bytes) -> list[int] | None:
     """The queue offsets in the body of an operation record: one in 4.x, several with a comma behind each in 5.x; None for what is none."""
-    words = body.removesuffix(b",").split(b",")
-    return [int(word) for word in words] if all(map(is_number, words)) else None
-
-
-def is_number(word: bytes) -> bool:
-    """Whether a word is a number of a queue that a rule can compute with."""
-    return word.isdigit() and len(word) <= MOST_DIGITS
+    found = [java_long(word) for word in body.decode("utf-8", "replace").removesuffix(",").split(",")]
+    places = [place for place in found if place is not None and place in _OFFSETS]
+    return places if len(places) == len(found) else None

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from operator import index
 from typing import Any
 
 import pyarrow as pa
@@ -154,11 +155,11 @@ class Runs:
             seqs = table["seq"].to_numpy()
         if self.open and seqs[0] < self.pieces[-1].last:
             self.close()
-        writer = self._writer or self._begin(int(seqs[0]))
+        writer = self._writer or self._begin(index(seqs[0]))
         writer.write_table(table)
         piece = self.pieces[-1]
         newest = max(piece.newest, table["time"].drop_null().to_numpy().max(initial=0).item())
-        self.pieces[-1] = Piece(piece.file, piece.history, piece.rows + table.num_rows, piece.first, int(seqs[-1]), newest)
+        self.pieces[-1] = Piece(piece.file, piece.history, piece.rows + table.num_rows, piece.first, index(seqs[-1]), newest)
 
     def _begin(self, first: int) -> pq.ParquetWriter:
         file = f"{self._cache.name(self._source)}-{next(self._numbers):06d}.parquet"

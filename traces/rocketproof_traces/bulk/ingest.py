@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from rocketproof_model import RocketproofError
+from rocketproof_protocol.numbers import java_int
 
 from .. import history
 from ..compressed import open_text
@@ -138,7 +139,7 @@ class _Ingest:
         text = str(error)
         if text.startswith(f"{self.source}:"):
             place_, _, rest = text[len(self.source) + 1 :].partition(": ")
-            line = int(place_) if place_.isdigit() else None
+            line = java_int(place_)
             text = rest if line is not None else text
         self.problems.append((self._history, line, text.removeprefix(f"{self.source}: ")))
 

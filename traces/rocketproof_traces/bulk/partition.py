@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE, TEMPLATES
 
@@ -258,7 +259,7 @@ class _Partition:
 
 def _committed(value: str) -> bool:
     try:
-        return int((json.loads(value).get("fields") or {}).get("commitOrRollback", 0)) == COMMIT
+        return whole_number((json.loads(value).get("fields") or {}).get("commitOrRollback", 0)) == COMMIT
     except (AttributeError, TypeError, ValueError):
         return False
 

@@ -16,6 +16,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from rocketproof_protocol.numbers import java_long
+
 from ..errors import TraceError
 from ..outcomes import Outcome, all_of
 from .cache import place, written
@@ -72,7 +74,11 @@ class Results:
         """Batches that are whole: number and path, oldest first."""
         found = self.files.get_file_info(fs.FileSelector(f"{self.path}/verdicts", allow_not_found=True))
         names = [(info.base_name.removeprefix(_NAME), info.path) for info in found if info.base_name.startswith(_NAME)]
-        whole = [(int(n), path) for n, path in names if n.isdigit() and self.files.get_file_info(f"{path}/{DONE}").is_file]
+        whole = [
+            (number, path)
+            for name, path in names
+            if (number := java_long(name)) is not None and self.files.get_file_info(f"{path}/{DONE}").is_file
+        ]
         return sorted(whole)
 
     def next(self) -> str:

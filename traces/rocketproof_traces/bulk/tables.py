@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..checker.part import Finding
 from ..checker.parts import default_of
 from ..history import Event
@@ -133,10 +135,9 @@ def _text(text: str) -> str:
 
 def _number(value: Any) -> int | None:
     try:
-        number = int(value)
+        return whole_number(value)
     except (TypeError, ValueError):
         return None
-    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def finding_row(found: Finding) -> dict[str, Any]:

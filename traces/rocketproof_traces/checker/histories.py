@@ -17,6 +17,7 @@ from typing import Any
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST
+from rocketproof_protocol.numbers import java_boolean, whole_number
 
 from ..collection import uncollected
 from ..errors import TraceError, short
@@ -165,7 +166,7 @@ def _settings_of(header: Header) -> tuple[bool | None, int]:
     auto, permission = _switch(settings, "autoCreateTopicEnable"), settings.get("brokerPermission")
     if permission is not None and str(permission) not in map(str, range(16)):
         raise TraceError("header", f"'brokerPermission' is {short(permission)}", "give a number such as 6")
-    return auto, 6 if permission is None else int(permission)
+    return auto, 6 if permission is None else whole_number(permission)
 
 
 def _switch(settings: Mapping[str, Any], name: str) -> bool | None:
@@ -173,7 +174,7 @@ def _switch(settings: Mapping[str, Any], name: str) -> bool | None:
     value = settings.get(name)
     if value is not None and str(value).lower() not in ("true", "false"):
         raise TraceError("header", f"'{name}' is {short(value)}", "give true or false")
-    return None if value is None else str(value).lower() == "true"
+    return None if value is None else java_boolean(str(value))
 
 
 def judge_part(
@@ -239,7 +240,7 @@ def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Call
 
 
 def _possible_settings(part: Part, header: Header) -> Iterator[tuple[bool, int, bool]]:
-    """The settings that the broker may have had: autoCreateTopicEnable, brokerPermission, autoCreateSubscriptionGroup. Raises TraceError."""
+    """Yield each autoCreateTopicEnable, brokerPermission and autoCreateSubscriptionGroup that are possible together. Raises TraceError."""
     auto, permission = _settings_of(header)
     for auto_create, auto_groups in product(part.switches if auto is None else (auto,), _auto_groups(part, header)):
         yield auto_create, permission, auto_groups

@@ -15,6 +15,7 @@ from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
@@ -367,9 +368,9 @@ class PartChecker:
         """The steps by which settings become others."""
         for name, value in one.settings().items():
             if name == CREATION:
-                yield self.machine.configures["switch_creation"], (0, int(value.lower() == "true"))
+                yield self.machine.configures["switch_creation"], (0, int(java_boolean(value)))
             elif name == PERMISSION:
-                bits = int(value) if value.isdecimal() else 0
+                bits = java_int(value) or 0
                 yield self.machine.configures["permit"], (0, int(bool(bits & READ)), int(bool(bits & WRITE)))
 
     @property
@@ -417,7 +418,7 @@ class PartChecker:
         """What the place of a request's record depends on, as codes."""
         topics = {"dead": self.topics.get(values.get("dead", ""), 0), **self._own_topics}
         types = {"step": placing.Step, "flaw": placing.Flaw}
-        return {name: types[name].encode(value) if name in types else int(value) for name, value in (values | topics).items()}
+        return {name: types[name].encode(value) if name in types else whole_number(value) for name, value in (values | topics).items()}
 
     @cached_property
     def _own_topics(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE, TEMPLATES
 
 from ..history.cases import ATTRIBUTES, UNREADABLE, Config
@@ -288,7 +289,7 @@ def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
     if part.broker in survey.retries and any(topic.startswith(RETRY_PREFIX) for topic in part.topics):
         part.cut_at(survey.retries[part.broker], "the broker makes and fills retry topics by itself")
     for one in asked:
-        if one.op == "update_topic" and str(one.fields.get("order", "")).lower() == "true":
+        if one.op == "update_topic" and java_boolean(str(one.fields.get("order", ""))):
             part.cut_at(one.opened, "order topics")
         elif one.op == "update_topic" and one.reason == ATTRIBUTES:
             part.cut_at(one.opened, ATTRIBUTES)

@@ -25,6 +25,7 @@ from rocketproof_protocol.codes import (
     SYSTEM_ERROR,
 )
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
+from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
 from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
@@ -126,7 +127,7 @@ class PlacedChecker(PartChecker):
         it from the beginning."""
         name = topic.removeprefix(RETRY_PREFIX)
         made = (self.auto_groups or name.startswith(SYSTEM_GROUP_PREFIX)) and not (self.profile.check_groups and self._is_odd(name))
-        return int(made or name in SYSTEM_GROUPS), RETRY_MAX_TIMES, 1, int(name in SYSTEM_GROUPS)
+        return int(bool(made or name in SYSTEM_GROUPS)), RETRY_MAX_TIMES, 1, int(name in SYSTEM_GROUPS)
 
     def _is_odd(self, group: str) -> bool:
         """Whether the name has something that later releases take for no group's."""
@@ -160,7 +161,7 @@ class PlacedChecker(PartChecker):
         if told is not None and self.profile.tests_groups and self._is_odd(told[0]):
             return Refused(self.machine, self.profile.illegal_code, "a group of this name is not made", code)
         known, limit, queues, _ = self._found_group(topic)
-        remade = int(self.profile.remakes_groups and known and not forgets(one, self.profile))
+        remade = int(bool(self.profile.remakes_groups and known and not forgets(one, self.profile)))
         group = (known, limit, queues, remade) if told is None else (1, *told[1:], 1)
         return Regrouped(self.machine, self.topics[topic], group, code, self._forgotten(one))
 
@@ -205,7 +206,7 @@ class PlacedChecker(PartChecker):
         """A group asks how far it is."""
         queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
         counters = self.machine.counters(self.topics[one.topic], queue)
-        takes = zero is None or str(zero).lower() == "true" or not self.profile.heeds_set_zero
+        takes = zero is None or java_boolean(str(zero)) or not self.profile.heeds_set_zero
         place, anywhere, filled = self._places[place_of(one)], self.profile.begins_anywhere, not self._begins_empty(one.topic)
         return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"), filled)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rocketproof_model.specification.scope import MOST_TOLD
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
+from rocketproof_protocol.numbers import java_boolean, java_int, java_long
 
 from ..history.operations import JUDGED, PROGRESS, Operation
 from .ways import PLACING
@@ -44,10 +45,8 @@ def numbers(one: Operation) -> list[object]:
 
 def are_read(told: list[object]) -> bool:
     """Whether these are numbers, as far as they are there, and none that is too large."""
-    try:
-        return all(each is None or -limit <= int(str(each)) < limit for each, limit in zip(told, (1 << 31, MOST_TOLD), strict=False))
-    except ValueError:
-        return False
+    found = ((java_long(str(each)), limit) for each, limit in zip(told, (1 << 31, MOST_TOLD), strict=False) if each is not None)
+    return all(number is not None and -limit <= number < limit for number, limit in found)
 
 
 TOLD_BY_FIELDS = ("pull", "delete_group", *PROGRESS)
@@ -56,17 +55,17 @@ TOLD_BY_FIELDS = ("pull", "delete_group", *PROGRESS)
 
 def forgets(one: Operation, profile: Profile) -> bool:
     """Whether a request deletes a group and its offsets."""
-    return one.op == "delete_group" and str(one.fields.get(profile.clean_offsets, "")).lower() == "true"
+    return one.op == "delete_group" and java_boolean(str(one.fields.get(profile.clean_offsets, "")))
 
 
 def tells_unheard(op: str, fields: Mapping[str, str]) -> bool:
     """Whether a request may change offsets of groups though no part of a concurrent history is judged with it: a pull that tells one, a
     group that is deleted with its offsets, whatever nobody knows, and what is kept under a name that may be another's, too."""
     if op == "pull":
-        flags = str(fields.get("sysFlag", ""))
-        return not flags.isdecimal() or bool(int(flags) & PULL_COMMITS_OFFSET)
+        flags = java_int(str(fields.get("sysFlag", "")))
+        return flags is None or bool(flags & PULL_COMMITS_OFFSET)
     if op == "delete_group":
-        return any(str(fields.get(name, "")).lower() == "true" for name in ("removeOffset", "cleanOffset"))
+        return any(java_boolean(str(fields.get(name, ""))) for name in ("removeOffset", "cleanOffset"))
     if op in PROGRESS:
         return "@" in f"{fields.get('topic')}{fields.get('consumerGroup')}"
     return op not in HEARD

@@ -24,6 +24,7 @@ from rocketproof_protocol.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
+from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
@@ -165,7 +166,7 @@ class RecordedChecker(PlacedChecker):
     def _reason(self, one: Operation) -> str:
         if one.looks_after or one.op in (ROUTE, *REGROUPS, "send_back"):
             return ""
-        code = int(one.asked["code"])
+        code = whole_number(one.asked["code"])
         if one.op in PROGRESS:
             return self._unheard(one)
         if one.op in SENDS:
@@ -220,7 +221,7 @@ class RecordedChecker(PlacedChecker):
         for one in reversed(self.part.asked):
             if one.op in SENDS and one.code in (SUCCESS, *STATUSES):
                 place = (one.topic, one.answered("queueId"), one.answered("queueOffset"))
-                if place in later and int(one.asked.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED and not self._seen(one):
+                if place in later and whole_number(one.asked.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED and not self._seen(one):
                     found.add(one.case)
                 later.add(place)
         return found
@@ -276,18 +277,18 @@ class RecordedChecker(PlacedChecker):
             return Refused(machine, SYSTEM_ERROR, NAMELESS, code)
         if one.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
             return Refused(machine, SYSTEM_BUSY, REJECTED, code)
-        if one.op in SENDS and one.reach(int(one.asked["code"]))[1] == UNREADABLE:
+        if one.op in SENDS and one.reach(whole_number(one.asked["code"]))[1] == UNREADABLE:
             return Refused(machine, SYSTEM_ERROR, NO_HEADER, code)
         if one.op in ("update_topic", "delete_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
             return Refused(machine, SYSTEM_ERROR, ON_SLAVE, code)
-        if one.op == "update_topic" and one.reach(int(one.asked["code"]))[1] == "filter types":
+        if one.op == "update_topic" and one.reach(whole_number(one.asked["code"]))[1] == "filter types":
             return Refused(machine, SYSTEM_ERROR, UNNAMED, code)
         if one.op in (*REGROUPS, "end_transaction") and not known:
             return None
         request = super()._request(one, why, known=known, claims=claims)
         if isinstance(request, Send) and one.case in self._lost:
             return replace(request, count=0)
-        if isinstance(request, Update) and self.profile.keeps_order and str(one.fields.get("order", "")).lower() == "true":
+        if isinstance(request, Update) and self.profile.keeps_order and java_boolean(str(one.fields.get("order", ""))):
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
 
@@ -316,7 +317,7 @@ class RecordedChecker(PlacedChecker):
 
     @staticmethod
     def _waits(one: Operation) -> bool:
-        return one.properties.get(WAIT, "true").lower() == "true"
+        return java_boolean(one.properties.get(WAIT, "true"))
 
     def _ended(self, one: Operation) -> Ended:
         ended = super()._ended(one)

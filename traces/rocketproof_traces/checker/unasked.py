@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.committing import UNTOLD
+from rocketproof_protocol.numbers import LONG
 
-from ..history.cases import JAVA_LONG
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
 from .steps import Local, Move
@@ -139,7 +139,7 @@ class Filled(OneStep):
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         slot = self.machine.offset_slot(self.topic, self.queue)
         now = shared[slot]
-        last = min((offset for offset in self.claimed if offset >= now), default=JAVA_LONG[1])
+        last = min((offset for offset in self.claimed if offset >= now), default=LONG[-1])
         ends = [offset for offset in (*self.maybe, *self.claimed) if now < offset <= last or (self.begins and offset != now)]
         moves = [Move("filled", self.machine.assigned(shared, {slot: end}), OVER, 1 << slot, 1 << slot) for end in ends]
         return moves or [Move("filled", shared, None, 1 << slot, 1 << slot, dead=True)]  # what it touches depends on no offset

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from rocketproof_model.language import JAVA_INT, Bool, Int, Type
+from rocketproof_model.language import Bool, Int, Type
 from rocketproof_model.specification.bounds import (
     DELAY_LEVELS,
     NAMES_LIMIT,
@@ -27,6 +27,7 @@ from rocketproof_model.specification.vocabulary import Kind
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
 from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, INNER_BATCH, ROLLBACK
+from rocketproof_protocol.numbers import LONG, hexadecimal, java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import (
     CLUSTER,
     DELAY,
@@ -50,7 +51,7 @@ from rocketproof_protocol.properties import (
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 
-from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, JAVA_LONG, KINDS, NO_GROUP, properties_of
+from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
 from ..history.operations import PROGRESS, SENDS, Operation
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
@@ -61,7 +62,6 @@ PLACING = (*REGROUPS, "send_back", "end_transaction")
 """Requests about groups and about records, whose part is judged with the places of its records."""
 MAX_MESSAGE = 4_194_304
 """maxMessageSize by default."""
-_JAVA_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _NAME = 255
 """More bytes than the name of a topic takes."""
 _ADDED = 1024
@@ -99,20 +99,12 @@ class Record:
 def level_asked(one: Operation) -> int | None:
     """The delay level that a send asks for, 0 without one; None if it is no int."""
     text = one.properties.get(DELAY)
-    if text is None:
-        return 0
-    return _number(text, JAVA_INT)
-
-
-def _number(text: str, within: tuple[int, int]) -> int | None:
-    """What Java's Integer.parseInt, or Long.parseLong, makes of a text; None if it takes it for none."""
-    number = int(text) if _JAVA_NUMBER.fullmatch(text) else within[1] + 1
-    return number if within[0] <= number <= within[1] else None
+    return 0 if text is None else java_int(text)
 
 
 def is_half(one: Operation, profile: Profile) -> bool:
     """TRX-01, TRX-02: whether a send is transactional in this release. A batch is none (BAT-03)."""
-    return one.op == "send" and profile.half_messages and one.properties.get(TRAN_MSG, "").lower() == "true"
+    return one.op == "send" and profile.half_messages and java_boolean(one.properties.get(TRAN_MSG))
 
 
 def is_odd_batch(one: Operation, profile: Profile) -> bool:
@@ -150,14 +142,13 @@ def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) ->
         return False, "none"
     if one.code == SYSTEM_ERROR and _NO_WHEEL in one.remark:
         return False, "error"
-    number, unit = _number(items[named], JAVA_LONG), _TIMED[named]
+    number, unit = java_long(items[named]), _TIMED[named]
     if number is None:
         return False, "size"
     if unit is None:
         return (False, "size") if one.code == MESSAGE_ILLEGAL else (None, "none")
-    least, most = JAVA_LONG
-    ahead = (number * unit - least) % (most - least + 1) + least  # as Java multiplies
-    ahead = -1 if ahead > most - 2 * _FAR else max(-_FAR, min(ahead, _FAR))  # and adds it to now
+    ahead = (number * unit - LONG.start) % (1 << 64) + LONG.start  # as Java multiplies
+    ahead = -1 if ahead > LONG[-1] - 2 * _FAR else max(-_FAR, min(ahead, _FAR))  # and adds it to now
     refused = _holds(is_refused_time, ahead, _MOST_AHEAD, int(TIMER_DEL_UNIQKEY in items))
     return _holds(waits_for_time, ahead, _MOST_AHEAD), "size" if refused else "none"
 
@@ -214,9 +205,10 @@ def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool, dead
 
 def limit_of(one: Operation) -> Values:
     """The limit of retries that a request names, and whether its version may name one."""
-    named = one.fields.get("maxReconsumeTimes") is not None
-    version = int(one.asked.get("version", NAMES_LIMIT if named else 0))  # of one that was not recorded nothing is concluded
-    return {"named": named, "requested": one.number("maxReconsumeTimes"), "version": version}
+    requested = number_of(one.fields, "maxReconsumeTimes")
+    named = requested is not None
+    version = whole_number(one.asked.get("version", NAMES_LIMIT if named else 0))  # of one that was not recorded nothing is concluded
+    return {"named": named, "requested": requested or 0, "version": version}
 
 
 def _is_nameless(one: Operation) -> bool:
@@ -340,7 +332,7 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
         level = level_asked(one) if written_in_batch is None else _level_in_batch(written_in_batch, one, profile)
         level, bodiless = None if level is None else min(max(level, 0), DELAY_LEVELS), size == 0
         yield (
-            int(place[16:], 16),
+            hexadecimal(place[16:]),
             Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled, topic if sure else None),
         )
 
@@ -353,7 +345,7 @@ def _level_in_batch(text: str, one: Operation, profile: Profile) -> int | None:
         level = one.properties[DELAY]
     elif profile.batch_properties and not profile.separates_batch and text.rpartition(PROPERTY_END)[2].startswith(f"{DELAY}{NAME_END}"):
         return None
-    return 0 if level is None else _number(level, JAVA_INT)
+    return 0 if level is None else java_int(level)
 
 
 # What is refused
@@ -385,7 +377,7 @@ def _body_alone(one: Operation, profile: Profile) -> bool:
 
 
 def _size(one: Operation) -> int:
-    return int(one.asked.get("bodySize") or 0)
+    return whole_number(one.asked.get("bodySize") or 0)
 
 
 def _fits(one: Operation, profile: Profile, properties: int) -> bool:
@@ -429,7 +421,7 @@ def _whole(text: str, cut: re.Match[str] | None) -> int:
     if cut is None:
         return len(text.encode("utf-8", "replace"))
     kept = text[: cut.start()]
-    more = max(0, int(cut[1]) - len(kept))
+    more = max(0, whole_number(cut[1]) - len(kept))
     return len(kept.encode("utf-8", "replace")) + more * len(kept[-1:].encode("utf-8", "replace"))
 
 

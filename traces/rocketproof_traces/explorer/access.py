@@ -15,6 +15,8 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 
+from rocketproof_protocol.numbers import java_long
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -70,7 +72,7 @@ class Guarded:
         if not self._knows(scope, headers):
             return _refused(401, "the token is missing or wrong; open the address that `rocketproof explore` printed")
         size = headers.get("content-length", "0")
-        if not size.isdecimal() or int(size) > LARGEST:
+        if (length := java_long(size)) is None or not 0 <= length <= LARGEST:
             return _refused(413, f"the request is larger than {LARGEST // 2**20} MiB; ask about fewer states")
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return _refused(415, "the request is no JSON; send Content-Type: application/json")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification.bounds import NAMES_LIMIT, is_given_up, retry_limit_of
 from rocketproof_protocol.codes import (
     FLUSH_DISK_TIMEOUT,
@@ -28,9 +27,11 @@ from rocketproof_protocol.codes import (
     SUBSCRIPTION_GROUP_NOT_EXIST,
     UPDATE_AND_CREATE_TOPIC,
 )
+from rocketproof_protocol.fastjson import text_of
 from rocketproof_protocol.fields import FULL_NAMES, REQUIRED_OF_A_SEND
 from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK, TRANSACTION_BITS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
 
@@ -40,12 +41,17 @@ KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback
 COUNTED = ("not", "commit")
 """The kinds of records that their queue counts."""
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
-_NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag", "flag")
-JAVA_LONG = (-(2**63), 2**63 - 1)
+_Numbers = Mapping[str, Callable[[str], int | None]]
+_OF_A_SEND: _Numbers = {
+    **dict.fromkeys(("defaultTopicQueueNums", "queueId", "sysFlag", "flag", "reconsumeTimes", "maxReconsumeTimes"), java_int),
+    "bornTimestamp": java_long,
+}
+_OF_A_SEND_BACK: _Numbers = {"delayLevel": java_int, "offset": java_long}
 ATTRIBUTES: Final = "attributes of topics"
 _PLAIN_ATTRIBUTES: Final = re.compile(r"\+message\.type=(?:NORMAL|FIFO|DELAY|TRANSACTION)")
 _COUNTS = ("readQueueNums", "writeQueueNums", "perm")
-CUT = re.compile(r"\.\.\.\((\d+)\)$")  # how a recording shortens a long value
+_OF_AN_UPDATE: _Numbers = dict.fromkeys(_COUNTS, java_int)
+CUT = re.compile(r"\.\.\.\(([0-9]+)\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
 UNREADABLE = "headers that do not decode"
 DEAD, AT_LIMIT, UNKNOWN_LIMIT = "dead letters", "retries at their limit", "retries of a group whose limit nobody recorded"
@@ -116,11 +122,11 @@ def is_heading(row: dict[str, Any]) -> bool:
 
 
 def _bool(value: Any) -> bool:
-    return str(value).lower() == "true"
+    return java_boolean(str(value))
 
 
 def _int(value: Any) -> int:
-    return int(value) if value is not None else 0
+    return whole_number(value) if value is not None else 0
 
 
 def stored(entries: Iterable[Mapping[str, Any]]) -> tuple[Stored, ...]:
@@ -130,9 +136,9 @@ def stored(entries: Iterable[Mapping[str, Any]]) -> tuple[Stored, ...]:
 
 def _stored(entry: Mapping[str, Any]) -> Stored:
     props = entry.get("props") or {}
-    real = (str(props[REAL_TOPIC]), int(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
+    real = (str(props[REAL_TOPIC]), whole_number(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
     kind = KINDS[_int(entry.get("sysFlag")) & TRANSACTION_BITS]
-    return Stored(str(entry["topic"]), int(entry["queueId"]), int(entry["queueOffset"]), kind, real)
+    return Stored(str(entry["topic"]), whole_number(entry["queueId"]), whole_number(entry["queueOffset"]), kind, real)
 
 
 def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,16 +180,16 @@ def reach(
     if code == UPDATE_AND_CREATE_TOPIC:
         if fields.get("topicFilterType", "SINGLE_TAG") not in ("SINGLE_TAG", "MULTI_TAG"):
             return "other", "filter types"
-        if not _are_ints(fields, _COUNTS):
+        if not _decodes(fields, _COUNTS, _OF_AN_UPDATE):
             return "other", UNREADABLE
-        if any(int(fields[name]) < 0 for name in _COUNTS) or int(fields["perm"]) > 15:
+        if any(whole_number(fields[name]) < 0 for name in _COUNTS) or whole_number(fields["perm"]) > 15:
             return "other", "counts or permissions that no topic has"
         if not has_plain_attributes(fields):
             return "other", ATTRIBUTES
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND_MESSAGE, SEND_MESSAGE_V2):
         return "other", BATCHES if code == SEND_BATCH_MESSAGE else f"request code {code}"
-    if not fields.keys() >= REQUIRED_OF_A_SEND or not _are_ints(fields, _NUMBERS):
+    if not _decodes(fields, REQUIRED_OF_A_SEND, _OF_A_SEND):
         return "other", UNREADABLE
     if "batch" in fields and _bool(fields["batch"]):
         return "other", BATCHES
@@ -191,7 +197,7 @@ def reach(
     if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or CUT.search(text))):
         return "other", "size limits"
     stored = answered == 0 or answered is None or answered in STATUSES
-    if DELAY in properties and (not _are_ints(properties, (DELAY,)) or (int(properties[DELAY]) > 0 and stored)):
+    if DELAY in properties and (java_int(properties[DELAY]) is None or (whole_number(properties[DELAY]) > 0 and stored)):
         return "other", "delayed messages"
     if _bool(properties.get(TRAN_MSG, "")) and (stored or answered == NO_PERMISSION):
         return "other", "transactional messages"
@@ -201,10 +207,10 @@ def reach(
 
 def _retried(fields: Mapping[str, Any], answered: int | None, version: int, group_limit: int | None) -> str:
     """Why a send to a retry topic is out of reach: it may have become a dead letter (DLQ-02, DLQ-03)."""
-    requested, times = fields.get("maxReconsumeTimes"), _int(fields.get("reconsumeTimes"))
+    requested, times = number_of(fields, "maxReconsumeTimes"), number_of(fields, "reconsumeTimes") or 0
     if group_limit is None and (requested is None or version < NAMES_LIMIT):
         return UNKNOWN_LIMIT if times > 0 else ""
-    limit = retry_limit_of(None if requested is None else int(requested), version, group_limit or 0)
+    limit = retry_limit_of(requested, version, group_limit or 0)
     if is_given_up(times, limit, beyond=True):
         return DEAD
     if answered == SUBSCRIPTION_GROUP_NOT_EXIST:
@@ -214,14 +220,15 @@ def _retried(fields: Mapping[str, Any], answered: int | None, version: int, grou
 
 def decodes_send_back(fields: Mapping[str, Any]) -> bool:
     """Whether the numbers in the header of a send-back decode: where one does not, it is answered before anything is done."""
-    kinds = (("delayLevel", JAVA_INT), ("offset", JAVA_LONG))
-    return all(_are_ints(fields, (name,), within) for name, within in kinds if name in fields)
+    return _decodes(fields, (), _OF_A_SEND_BACK)
 
 
-def _are_ints(fields: Mapping[str, Any], names: Sequence[str], within: tuple[int, int] = JAVA_INT) -> bool:
-    """Whether Java's Integer.parseInt, or Long.parseLong, takes all of these."""
-    try:
-        numbers = [int(fields[name]) for name in names]
-    except (KeyError, TypeError, ValueError):
-        return False
-    return min(numbers) >= within[0] and max(numbers) <= within[1]
+def number_of(fields: Mapping[str, Any], name: str) -> int | None:
+    """Return an optional int of a header. None if it is not there, or if Java does not take its text: the broker then has null (REM-04)."""
+    return None if fields.get(name) is None else java_int(text_of(fields[name]))
+
+
+def _decodes(fields: Mapping[str, Any], required: Iterable[str], numbers: _Numbers) -> bool:
+    """Whether a header decodes: it has what is required, and Java takes the texts of its numbers."""
+    told = {name: value for name, value in fields.items() if value is not None}
+    return told.keys() >= set(required) and all(read(text_of(told[name])) is not None for name, read in numbers.items() if name in told)

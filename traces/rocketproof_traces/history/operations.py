@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from rocketproof_model.specification.bounds import NAMES_LIMIT
 from rocketproof_protocol.codes import SEND_MESSAGE, UPDATE_AND_CREATE_TOPIC
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import java_boolean, whole_number
 
 from ..errors import TraceError, short
 from ..history import Event, Moment
@@ -81,7 +82,7 @@ class Operation:
     def number(self, name: str, otherwise: int = 0) -> int:
         """A field of the header as a number."""
         try:
-            return int(self.fields.get(name, otherwise))
+            return whole_number(self.fields.get(name, otherwise))
         except (ValueError, TypeError):
             return otherwise
 
@@ -94,7 +95,7 @@ class Operation:
         """A field of the answer as a number, None if it is not there or is none."""
         value = self.told.get(name)
         try:
-            return int(value) if isinstance(value, (str, int)) else None
+            return whole_number(value) if isinstance(value, (str, int)) else None
         except ValueError:
             return None
 
@@ -108,7 +109,7 @@ class Operation:
 
     def reach(self, code: int, group_limit: int | None = RETRY_MAX_TIMES) -> tuple[Kind, str]:
         """Whether the specification speaks of it as a request of this code, else why not (`cases.reach`)."""
-        size, version = int(self.asked.get("bodySize") or 0), int(self.asked.get("version", NAMES_LIMIT))
+        size, version = whole_number(self.asked.get("bodySize") or 0), whole_number(self.asked.get("version", NAMES_LIMIT))
         return reach(code, self.fields, self.properties, self.code, size, version, group_limit)
 
     def group(self) -> tuple[str, int, int] | None:
@@ -116,7 +117,11 @@ class Operation:
         history."""
         try:
             data = json.loads(_body(self.asked) or b"")
-            return str(data["groupName"]), int(data.get("retryMaxTimes", RETRY_MAX_TIMES)), int(data.get("retryQueueNums", 1))
+            return (
+                str(data["groupName"]),
+                whole_number(data.get("retryMaxTimes", RETRY_MAX_TIMES)),
+                whole_number(data.get("retryQueueNums", 1)),
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
@@ -387,8 +392,8 @@ def config_of(data: Any) -> Config | None:
 
 def _known(entry: Mapping[str, Any]) -> Config:
     order = entry.get("order", False)
-    order = str(order).lower() == "true"
-    return Config(int(entry["readQueueNums"]), int(entry["writeQueueNums"]), int(entry["perm"]), order)
+    order = java_boolean(str(order))
+    return Config(whole_number(entry["readQueueNums"]), whole_number(entry["writeQueueNums"]), whole_number(entry["perm"]), order)
 
 
 def _batched(body: bytes) -> list[tuple[int, str]] | None:

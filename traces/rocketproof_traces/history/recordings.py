@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..history import Event
@@ -82,16 +83,16 @@ def _events(path: Path, lines: list[tuple[int, dict[str, Any]]], origins: dict[s
 def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, Any]]]:
     """A case as events: the request, what came of it, and what the broker then had of the topic."""
     request, response = row["request"], row["response"]
-    code = int(request["code"])
+    code = whole_number(request["code"])
     fields = expanded(code, request.get("extFields") or {})
     op = OPS.get(code, "other")
     if op in SENDS:
-        op = "batch" if str(fields.get("batch", "")).lower() == "true" else "send"
+        op = "batch" if java_boolean(str(fields.get("batch", ""))) else "send"
     case = f"{row['cfg']}-{row['n']} {row['case']!r}"
-    asked = {"to": broker, "code": code, "fields": fields, "bodySize": int(request.get("body_len") or 0), "case": case}
+    asked = {"to": broker, "code": code, "fields": fields, "bodySize": whole_number(request.get("body_len") or 0), "case": case}
     if row.get("to") == "ns" or op == "route":
         asked |= {"to": NAME_SERVER, "broker": broker}
-    asked |= {"version": int(request["version"])} if "version" in request else {}
+    asked |= {"version": whole_number(request["version"])} if "version" in request else {}
     asked |= {"body": _packed(request["body"])} if isinstance(request.get("body"), dict | str) else {}
     made: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, asked)]
     if response["code"] is None:

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocketproof_protocol.numbers import whole_number
+
 from ..errors import TraceError
 
 OLDEST = 17  # Spark 4 starts on no older one
@@ -76,7 +78,7 @@ def _released(home: Path) -> tuple[Path, int] | None:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    version = re.search(r'^JAVA_VERSION="?([\d.]+)', text, re.MULTILINE)
+    version = re.search(r'^JAVA_VERSION="?([0-9.]+)', text, re.MULTILINE)
     return (home, _number(version[1])) if version and (home / "bin" / _EXECUTABLE).is_file() else None
 
 
@@ -89,11 +91,11 @@ def _asked(executable: Path) -> tuple[Path, int] | None:
     except (OSError, subprocess.SubprocessError):
         return None
     home = re.search(r"^\s*java\.home = (.+)$", asked.stderr, re.MULTILINE)
-    version = re.search(r"^\s*java\.version = ([\d.]+)", asked.stderr, re.MULTILINE)
+    version = re.search(r"^\s*java\.version = ([0-9.]+)", asked.stderr, re.MULTILINE)
     return (Path(home[1].strip()), _number(version[1])) if home and version else None
 
 
 def _number(version: str) -> int:
     """17 of `17.0.15`, 8 of `1.8.0`."""
     first, *rest = version.split(".")
-    return int(rest[0]) if first == "1" and rest else int(first)
+    return whole_number(rest[0]) if first == "1" and rest else whole_number(first)

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from rocketproof_model import interrupts
+from rocketproof_protocol.numbers import java_int
 
 from ..errors import TraceError
 from ..pools import cores as usable_cores
@@ -248,7 +249,7 @@ def _sizes(master: str, cores: int | None) -> dict[str, str]:
     if not master.startswith("local"):
         return sizes | ({"spark.cores.max": str(cores), "spark.sql.shuffle.partitions": str(cores)} if cores else {})
     wanted = master.removeprefix("local").strip("[]").split(",")[0]
-    count = int(wanted) if wanted.isdigit() else usable_cores() if wanted == "*" else 1
+    count = java_int(wanted) or (usable_cores() if wanted == "*" else 1)
     return sizes | {"spark.sql.shuffle.partitions": str(count)}
 
 

@@ -19,6 +19,8 @@ from pyspark.sql import datasource as api
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from rocketproof_protocol.numbers import java_long
+
 from ..errors import TraceError
 from ..stored.paths import absolute
 from ..tables import commitlog, consumequeue, index, topics
@@ -77,9 +79,10 @@ class StoreSource(api.DataSource):
 
     def _part_size(self) -> int:
         given = self.options.get("maxPartitionBytes", str(PART_SIZE))
-        if not (given.isdigit() and int(given) > 0):
+        size = java_long(given)
+        if size is None or size <= 0:
             raise TraceError(f"{self.name()}: maxPartitionBytes", f"is {given}", "give a number of bytes from 1 on")
-        return int(given)
+        return size
 
 
 class CommitLogSource(StoreSource):

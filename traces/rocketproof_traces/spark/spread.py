@@ -11,7 +11,10 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from operator import index
 from typing import TYPE_CHECKING, TypeVar
+
+from rocketproof_protocol.numbers import whole_number
 
 from ..errors import TraceError
 from ..pools import Spread
@@ -69,7 +72,7 @@ def over_items(function: Callable[[A], B], items: Sequence[A]) -> Mapping:
         import pyarrow as pa
 
         for batch in batches:
-            answers = [pickle.dumps(function(items[int(n)])) for n in batch.column(0).to_pylist()]
+            answers = [pickle.dumps(function(items[index(n)])) for n in batch.column(0).to_pylist()]
             _keep_what_is_loaded()
             yield pa.RecordBatch.from_pydict({"answer": pa.array(answers, pa.binary())})
 
@@ -95,6 +98,6 @@ def _cores(spark: SparkSession) -> int:
     from pyspark.errors import PySparkException
 
     try:
-        return max(1, int(spark.sparkContext.defaultParallelism))
+        return max(1, whole_number(spark.sparkContext.defaultParallelism))
     except PySparkException:
-        return max(1, int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4))
+        return max(1, whole_number(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4))

@@ -9,6 +9,7 @@ A chunk's memory is used again for the next one: copy what is kept. Texts are co
 from __future__ import annotations
 
 import ipaddress
+from operator import index
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,7 +105,7 @@ class Chunk:
 
         address, port = self[f"{which}Address"], self[f"{which}Port"]
         pairs, inverse = np.unique((address << 32) + (port & 0xFFFFFFFF), return_inverse=True)
-        texts = np.array([f"{ipaddress.IPv4Address(int(each) >> 32 & 0xFFFFFFFF)}:{_signed(int(each))}" for each in pairs], object)
+        texts = np.array([f"{ipaddress.IPv4Address(index(each) >> 32 & 0xFFFFFFFF)}:{_signed(index(each))}" for each in pairs], object)
         found = texts[inverse] if len(pairs) else np.empty(0, object)
         found[~self.is_message] = None
         for row in np.flatnonzero(self.is_message & (address < 0)):

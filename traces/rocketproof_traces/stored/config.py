@@ -11,6 +11,7 @@ from struct import Struct
 from typing import Any
 
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.numbers import whole_number
 
 from .errors import StoredError
 from .paths import exists, join, read_whole
@@ -82,17 +83,14 @@ def read_topics(path: str) -> Topics:
     try:
         rows = {name: _row(name, row) for name, row in table.items()}
         numbers = [number(version.get(name) or 0) for name in ("counter", "timestamp", "stateVersion")]
-    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise StoredError(path, f"has an entry of another form ({error})", "give config/topics.json of a store") from None
     return Topics(path, numbers[0], numbers[1], numbers[2], rows)
 
 
 def number(value: Any, size: int = 8) -> int:
-    """A number of a table. Raises OverflowError for one beyond `size` bytes, ValueError and TypeError for what is none."""
-    found = int(value)
-    if not -(1 << 8 * size - 1) <= found < 1 << 8 * size - 1:
-        raise OverflowError(f"a number has more than {size} bytes")
-    return found
+    """A number of a table. Raises ValueError and TypeError for what is none, also for one beyond `size` bytes."""
+    return whole_number(value, range(-(1 << 8 * size - 1), 1 << 8 * size - 1))
 
 
 def _row(name: str, row: dict[str, Any]) -> TopicRow:

@@ -9,6 +9,8 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.numbers import is_digits
+
 from .errors import StoredError
 from .facts import LIMIT, Column
 from .layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
@@ -77,7 +79,7 @@ def index_files(folders: Sequence[str], slots: int | None = None) -> list[IndexF
     found = []
     for folder in folders:
         inner = join(folder, "index")
-        found += [open_index(join(inner, name), slots) for name in names_of(inner) if name.isascii() and name.isdigit()]
+        found += [open_index(join(inner, name), slots) for name in names_of(inner) if is_digits(name)]
     return found
 
 

@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.numbers import is_digits
+
 from .chunk import Chunk
 from .facts import LIMIT, Column
 from .kinds import Kind
@@ -55,7 +57,7 @@ class LedgerIndex(KeptOpen):
     @cached_property
     def _files(self) -> tuple[tuple[int, str], ...]:
         names = names_of(self._folder) if self._folder else []
-        return tuple((offset_of(self._folder, name), join(self._folder, name)) for name in names if name.isascii() and name.isdigit())
+        return tuple((offset_of(self._folder, name), join(self._folder, name)) for name in names if is_digits(name))
 
     def find(self, numbers: Column) -> Mapping[str, Column]:
         """Of entries the columns of what the index says of them; `there`: 2 where it says something, 1 where it has zeros, 0 where it has

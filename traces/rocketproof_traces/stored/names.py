@@ -6,6 +6,7 @@ A number is a row: the names known at the start come first, in their order, the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class Names:
         self.grow()
         padded = np.zeros(LONGEST + MARGIN, np.uint8)
         padded[: len(data)] = np.frombuffer(data, np.uint8)
-        return int(number_of(padded.ctypes.data, 0, len(data), self.address))
+        return index(number_of(padded.ctypes.data, 0, len(data), self.address))
 
     def grow(self) -> None:
         """Make room for one record's names, if there is too little."""

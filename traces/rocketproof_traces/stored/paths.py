@@ -18,6 +18,8 @@ from typing import Any, Final, Protocol, Self
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import getproxies
 
+from rocketproof_protocol.numbers import is_digits, java_int, java_long
+
 from ..reach import ANSWER_SECONDS, nobody
 from .errors import StoredError, Unreadable
 
@@ -228,22 +230,23 @@ def names_of(folder: str) -> list[str]:
 
 def is_file_name(name: str) -> bool:
     """20 digits, as the files of the log and of the queues are named."""
-    return len(name) == 20 and name.isascii() and name.isdigit()
+    return len(name) == 20 and is_digits(name)
 
 
 def offset_of(folder: str, name: str) -> int:
     """The offset that such a name says. Raises StoredError for one that no file can have."""
-    offset = int(name)
-    if offset >= 1 << 63:
+    offset = java_long(name)
+    if offset is None:
         raise StoredError(join(folder, name), "is named by an offset beyond 8 bytes", "take it away: no broker has written it")
     return offset
 
 
 def queue_of(folder: str, name: str) -> int:
     """The queue id that a name of digits says. Raises StoredError for one that no queue can have."""
-    if len(name) > 11 or not -(1 << 31) <= int(name) < 1 << 31:
+    queue_id = java_int(name)
+    if queue_id is None:
         raise StoredError(join(folder, name), "is named by a queue id beyond 4 bytes", "take it away: no broker has written it")
-    return int(name)
+    return queue_id
 
 
 def exists(path: str) -> bool:

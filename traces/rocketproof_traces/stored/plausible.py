@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from operator import index
 from struct import Struct
 
 import numpy as np
@@ -75,7 +76,7 @@ class Place:
             return None
         kind, size, position, body = _LEDGER.unpack(read(self.source, at, self.header))
         agrees = kind in LEDGER_OTHERS and position == self.base + at and body >= 0 and size == self.header + body
-        return at + int(size) if agrees and at + size <= self.length else None
+        return at + index(size) if agrees and at + size <= self.length else None
 
     def parts(self, at: int) -> Parts | None:
         """The record at a place with a magic number; None if the file ends in its fixed places."""
@@ -122,7 +123,7 @@ class Place:
 
     def _body_is_whole(self, at: int, parts: Parts) -> bool:
         (stored,) = _INT.unpack(read(self.source, at + self.header + 8, 4))
-        return int(stored) == zlib.crc32(read(self.source, parts.body_at, parts.body_length)) & 0x7FFFFFFF
+        return index(stored) == zlib.crc32(read(self.source, parts.body_at, parts.body_length)) & 0x7FFFFFFF
 
     def next_plausible(self, at: int, end: int) -> int | None:
         """The first plausible place in [at, end), passing over entries of DLedger without a record."""
@@ -150,7 +151,7 @@ class Place:
                 self.source.read_into(start, room[MARGIN : MARGIN + end - start].data)
                 first, last = find_data(room.ctypes.data + MARGIN, 0, end - start)
                 if first < end - start:
-                    return start + int(last)
+                    return start + index(last)
             end = start
         return -1
 

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from struct import Struct
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -175,7 +176,7 @@ def _last(probe: _Probe, file: QueueFile, first: int, past: int) -> int | None:
     room = np.empty((past - first) * ENTRY_SIZE, np.uint8)
     probe.source(file.path).read_into(first * ENTRY_SIZE - file.base, room.data)
     last = last_entry(room.ctypes.data, past - first)
-    return first + int(last) if last >= 0 else None
+    return first + index(last) if last >= 0 else None
 
 
 def _indices(file: QueueFile) -> tuple[int, int]:

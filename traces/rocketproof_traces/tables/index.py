@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from rocketproof_protocol.numbers import is_digits
+
 from ..stored.errors import StoredError
 from ..stored.facts import Column
 from ..stored.index import open_index
@@ -24,7 +26,7 @@ _NUMBERS = {"keyHash": INT, "physicalOffset": LONG, "storeTimestamp": LONG, "num
 def _parts(folders: Sequence[str], clauses: Clauses, part_size: int) -> list[tuple[str, ...]]:
     """A part for each file of the index. Raises StoredError."""
     inner = [join(folder, "index") for folder in folders]
-    paths = [join(folder, name) for folder in inner for name in names_of(folder) if name.isascii() and name.isdigit()]
+    paths = [join(folder, name) for folder in inner for name in names_of(folder) if is_digits(name)]
     return packed([path for path in paths if text_passes(about(clauses, "file"), path)], lambda path: part_size, part_size)
 
 

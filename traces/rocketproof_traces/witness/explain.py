@@ -17,6 +17,7 @@ from rocketproof_model import Action, Instance, Model
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import BoolType, EnumType, IndexType, MaybeType, SetType, Type
 from rocketproof_model.result import Witness
+from rocketproof_protocol.numbers import whole_number
 
 from ..errors import TraceError
 from ..refusal import Refusal, refusal_of
@@ -165,7 +166,7 @@ def _value(type_: Type, name: str, word: str) -> object:
         return _value(of, name, word)
     if isinstance(of, IndexType) and (word in of.names or word.strip("'\"") in of.names):
         return word.strip("'\"")
-    return int(word.removeprefix(name) if re.fullmatch(rf"{re.escape(name)}\d+", word) else word)
+    return whole_number(word.removeprefix(name) if re.fullmatch(rf"{re.escape(name)}[0-9]+", word) else word)
 
 
 # Text

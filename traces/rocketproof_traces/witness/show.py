@@ -17,6 +17,7 @@ from rich.text import Text
 from rocketproof_model import EvaluationError, Variable
 from rocketproof_model.interpreter import initial, starts_in
 from rocketproof_model.result import Witness
+from rocketproof_protocol.numbers import is_digits
 
 from .parts import Acting, acting, concerned, in_order
 from .truth import NOT_YET, WAITING, Truth, truths, waits
@@ -285,7 +286,7 @@ def _shortened(lanes: Sequence[str]) -> tuple[str, ...]:
 
 def _initials(name: str, size: int) -> str:
     first, *others = re.split(r"[ _-]+", name)
-    return first[:size] + "".join(word if word.isdecimal() else word[:1] for word in others)
+    return first[:size] + "".join(word if is_digits(word) else word[:1] for word in others)
 
 
 def _body(told: Story, console: Console) -> list[Text]:

@@ -10,6 +10,7 @@ from rocketproof_model import EvaluationError, Instance, Property
 from rocketproof_model.interpreter import Scope, State, evaluate, holds, successors
 from rocketproof_model.language import OBSERVED, Bool, Expr, Int, Observer, const, show
 from rocketproof_model.result import Move, Witness
+from rocketproof_protocol.numbers import whole_number
 
 from ..refusal import false_part, values_of
 
@@ -79,8 +80,8 @@ def _observed(instance: Instance, claim: Property, before: State | None, state: 
     if before is None:
         old, number = 0, evaluate(observer.first(), scope)
     else:
-        counted = const(int(_counts(instance, observer, before, state, move)), Bool)
-        done = int(last.partition(" ")[2].partition("/")[0] or 0) if waits(last) else -1
+        counted = const(int(bool(_counts(instance, observer, before, state, move))), Bool)
+        done = whole_number(last.partition(" ")[2].partition("/")[0] or 0) if waits(last) else -1
         old = observer.broken if last == "fails" else done + 1
         number = evaluate(observer.next(const(old, Int(0, observer.broken)), counted), scope)
     if number == observer.broken:

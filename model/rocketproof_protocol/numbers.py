@@ -1,0 +1,80 @@
+"""Numbers and booleans in texts, as Java reads them: the only reader of numbers on the wire and in a broker's files.
+
+`Integer.parseInt` and `Long.parseLong` take an optional sign and then digits: ASCII digits or any other decimal digits of one UTF-16 unit
+(`"٣"`, `"３"`). They take no blank, no `_` and no empty text, which Python's `int` partly does. The table in
+`tests/data/java_numbers.json` was computed with Java 17; a slow test computes it again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Final
+
+INT: Final = range(-(2**31), 2**31)
+"""The values of a Java int."""
+LONG: Final = range(-(2**63), 2**63)
+"""The values of a Java long."""
+_DIGITS_OF_A_LONG: Final = 19
+_HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]+")
+
+
+def java_int(text: str) -> int | None:
+    """Return what `Integer.parseInt` returns, None where it throws NumberFormatException."""
+    return _parsed(text, INT)
+
+
+def java_long(text: str) -> int | None:
+    """Return what `Long.parseLong` returns, None where it throws NumberFormatException."""
+    return _parsed(text, LONG)
+
+
+def is_digits(text: str) -> bool:
+    """Return whether a text is ASCII digits and nothing else, as the files of a store are named."""
+    return text.isascii() and text.isdecimal()
+
+
+def hexadecimal(text: str) -> int:
+    """Return the number in a text of ASCII hexadecimal digits. Raises ValueError for any other text."""
+    if not _HEXADECIMAL.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not a hexadecimal number")
+    return int(text, 16)
+
+
+def java_boolean(text: str | None) -> bool:
+    """Return what `Boolean.parseBoolean` returns: true for "true" in any case, else false."""
+    return text is not None and text.lower() == "true"
+
+
+def whole_number(value: object, within: range = LONG) -> int:
+    """Return the whole number in a JSON value or a text. A text is read as Java reads it, a fraction is cut off.
+
+    Raises ValueError for a text that is no number and for a number that is not `within`, TypeError for any other value.
+    """
+    if isinstance(value, str):
+        number = _parsed(value, within)
+    elif isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        number = int(value) if int(value) in within else None
+    elif isinstance(value, float):
+        number = None
+    else:
+        raise TypeError(f"{type(value).__name__} instead of a number")
+    if number is None:
+        raise ValueError(f"{str(value)[:40]!r} is not a whole number from {within.start} to {within.stop - 1}")
+    return number
+
+
+def _parsed(text: str, within: range) -> int | None:
+    digits = text[1:] if text.startswith(("+", "-")) else text
+    if not digits.isdecimal() or (not digits.isascii() and max(digits) > "\uffff"):  # Java reads a text by its UTF-16 units
+        return None
+    if len(digits) > _DIGITS_OF_A_LONG:
+        digits = "".join(str(unicodedata.decimal(digit)) for digit in digits).lstrip("0") or "0"
+        if len(digits) > len(str(within.stop)):
+            return None
+    number = -int(digits) if text.startswith("-") else int(digits)
+    return number if number in within else None
+
+
+__all__ = ["INT", "LONG", "hexadecimal", "is_digits", "java_boolean", "java_int", "java_long", "whole_number"]

@@ -10,6 +10,7 @@ or a library may drop the exception: it is raised again then (`interrupts.Interr
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import sys
@@ -41,6 +42,7 @@ class _Interrupts:
     def handle(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         interrupts.note()
+        logging.disable()  # libraries such as py4j log an exception that interrupts them
         if self.raises:
             self.raises = False
             raise interrupts.Interrupted

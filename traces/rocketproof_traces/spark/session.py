@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
-import logging
 import os
 import re
 import shutil
@@ -201,8 +200,6 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
 
     if master.startswith("spark://"):
         _check_master(master)
-    for name in ("py4j.java_gateway", "py4j.clientserver"):  # they print what interrupts them
-        logging.getLogger(name).addFilter(lambda record: not interrupts.came())
     here = master.startswith("local") or any(host in master for host in _LOOPBACK)
     folder = Path(tempfile.mkdtemp(prefix="rocketproof-spark-"))
     settings = {"spark.app.name": "rocketproof", **_ALWAYS, **_QUIET, **_places(folder), **_sizes(master, cores)}

@@ -250,7 +250,7 @@ def _json(files: Files, name: str, random: Random, _: str) -> None:
             "utf-8", "surrogatepass"
         )
     else:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):  # two mutations may have met the same file
             table = json.loads(text)
             _replaced(table, random)
             files[name] = json.dumps(table).encode()

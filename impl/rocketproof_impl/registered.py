@@ -67,8 +67,8 @@ class _Reader:
         if len(self._data) - at < _INT.size:
             raise ValueError("the compressed registration ends too early")
         self._at = at + _INT.size
-        (number,) = _INT.unpack_from(self._data, at)
-        return int(number)
+        number: int = _INT.unpack_from(self._data, at)[0]
+        return number
 
     def part(self) -> bytes:
         length, at = self.number(), self._at

@@ -33,7 +33,7 @@ def loads(text: str | bytes, *, most: int | None = MAX_VALUES) -> Any:
         except ValueError:
             return json.loads(_STRING_OR_BARE_NAME.sub(_quoted, text))
     except RecursionError:
-        raise ValueError("a JSON text whose values are nested too deeply") from None
+        raise ValueError("its values are nested too deeply") from None
 
 
 def _quoted(found: re.Match[str]) -> str:

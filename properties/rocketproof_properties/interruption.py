@@ -89,7 +89,7 @@ def hear(*signals: Signals) -> None:
     os.set_blocking(sink, False)
     set_wakeup_fd(sink, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=_forget)
-    threading.Thread(target=state.watch, args=(source, frozenset(map(int, signals))), daemon=True, name="signals").start()
+    threading.Thread(target=state.watch, args=(source, frozenset(one.value for one in signals)), daemon=True, name="signals").start()
     for number in signals:
         signal(number, state.handle)
     sys.unraisablehook = _unraisable

@@ -133,7 +133,10 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "a queue's": (lambda p: (next(p.glob("consumequeue/*/*")) / ("9" * 20)).touch(), f"{'9' * 20}: is named by an offset"),
     "a pipe": (lambda p: os.mkfifo(p / "commitlog" / f"{1 << 40:020d}"), "is no regular file"),
     "a folder": (lambda p: (p / "commitlog" / f"{1 << 40:020d}").mkdir(), "is no regular file; take it away"),
-    "a deep table": (lambda p: (p / "config" / "topics.json").write_text("[" * 200_000), "topics.json: is no table (too deep)"),
+    "a deep table": (
+        lambda p: (p / "config" / "topics.json").write_text("[" * 200_000),
+        "topics.json: is no JSON (its values are nested too deeply)",
+    ),
     "a pipe as table": (lambda p: _pipe(p / "config" / "topics.json"), "topics.json: is no regular file"),
     "a number beyond 8 bytes": (lambda p: _huge(p / "config" / "topics.json"), "has an entry of another form"),
     "the same of a group": (

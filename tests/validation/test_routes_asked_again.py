@@ -33,7 +33,7 @@ class Waiting(Client):
 @pytest.mark.parametrize(("missed", "pauses"), [(0, []), (2, [2, 4]), (ASKED_AGAIN, [2, 4, 8])])
 def test_a_route_is_asked_for_again_later_each_time(missed: int, pauses: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(client, "time", SimpleNamespace(sleep=waited.append))
+    monkeypatch.setattr(client.interrupts, "pause", waited.append)
     route: Any = None
     Waiting(missed)._route(route)
     assert waited == [SETTLING * pause for pause in pauses]
@@ -47,7 +47,7 @@ def test_a_topic_is_changed_when_its_creation_has_had_time_to_register(
     """A real 4.9.4 had the older entry in its name server behind 3 of 40 updates that followed a first message at once, and behind none of
     120 that waited."""
     waited: list[float] = []
-    monkeypatch.setattr(client, "time", SimpleNamespace(sleep=waited.append, monotonic=client.time.monotonic))
+    monkeypatch.setattr(client, "interrupts", SimpleNamespace(pause=waited.append))
     with InProcess("P494").open() as running:
         judged(running, tmp_path, ("send", {"topic": "A"}), (step, {}))
     assert len(waited) == waits

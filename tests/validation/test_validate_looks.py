@@ -211,7 +211,7 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         "topic.attributes",
     ),
     "a batch that is no error": (
-        [Text("rocketproof_impl.store.commitlog:_misread", "{parts.size} > {written}", "{written} > {parts.size}")],
+        [Text("rocketproof_impl.store.commitlog:_misread", "{size} > {size - missing}", "{size - missing} > {size}")],
         (("send", {"items": [("a", {})], "sys_flag": 16}),),
         "batch.remark",
     ),

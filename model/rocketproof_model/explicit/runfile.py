@@ -1,7 +1,8 @@
 """Runs of states in a file, one after the other: each a set in order (see `ordered`), in blocks that are read by themselves.
 
 A block has a head, the first of its states as it is, and the bytes of all of them. The first states are what is known of a run without
-reading it; a checksum is compared when a block is first read. Threads may read at once.
+reading it. Heads and first states have checksums that are compared when the file is opened; that of the bytes is compared when a block is
+first read. Threads may read at once.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 STATES = 1 << 16  # of a block
-_HEAD = np.dtype([("states", "<u4"), ("bytes", "<u4"), ("sum", "<u4"), ("kind", "<u4")])
-_KIND = 0x6E757221
+_HEAD = np.dtype([("states", "<u4"), ("bytes", "<u4"), ("sum", "<u4"), ("own", "<u4")])  # `own` is the checksum of head and first state
 _TOGETHER = 1 << 22  # bytes of blocks that are read at once
+
+
+def _head(states: int, size: int, sum_: int, first: bytes) -> bytes:
+    """The head of a block and its first state."""
+    own = zlib.crc32(np.array([(states, size, sum_, 0)], dtype=_HEAD).tobytes() + first)
+    return np.array([(states, size, sum_, own)], dtype=_HEAD).tobytes() + first
 
 
 class DamagedError(Exception):
@@ -77,7 +83,7 @@ class RunFile:
             rows = states[first * words : (first + self.block) * words]
             coded = self.order.encoded(rows)
             count, sum_ = self.order.count(rows), zlib.crc32(coded.data)
-            head = np.array([(count, len(coded), sum_, _KIND)], dtype=_HEAD).tobytes() + rows[:words].astype("<i8").tobytes()
+            head = _head(count, len(coded), sum_, rows[:words].astype("<i8").tobytes())
             most = self.most()
             if most is not None and self.end + len(head) + len(coded) > most:
                 raise OSError(errno.ENOSPC, "the files may not be larger")
@@ -118,12 +124,12 @@ class RunFile:
                 if len(head) < _HEAD.itemsize + 8 * words:
                     raise DamagedError
                 at += len(head)
-                count, many, sum_, kind = (int(value) for value in np.frombuffer(head, _HEAD, 1)[0])
+                count, many, sum_, _ = (int(value) for value in np.frombuffer(head, _HEAD, 1)[0])
                 first = tuple(np.frombuffer(head, "<i8", words, _HEAD.itemsize).tolist())
+                if head != _head(count, many, sum_, head[_HEAD.itemsize :]) or not count:
+                    raise DamagedError
                 run.blocks.append(Block(at, many, count, sum_, first, False))
                 run.states, at = run.states + count, at + many
-                if kind != _KIND or not count:
-                    raise DamagedError
             if run.states != size or at != end:
                 raise DamagedError
             self.end = run.end = end

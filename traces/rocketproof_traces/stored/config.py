@@ -65,8 +65,6 @@ def read_json(path: str) -> dict[str, Any]:
         found = loads(text, most=None)
     except UnicodeDecodeError as error:
         raise StoredError(path, f"is no text in UTF-8 (byte {error.start})", "give the broker's own file") from None
-    except RecursionError:
-        raise StoredError(path, "is no table (too deep)", "give the broker's own file, or the one beside it that ends in .bak") from None
     except ValueError as error:
         raise StoredError(path, f"is no JSON ({error})", "give the broker's own file, or the one beside it that ends in .bak") from None
     if not isinstance(found, dict):

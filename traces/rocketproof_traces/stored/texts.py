@@ -47,8 +47,10 @@ def integer(base, at, length):
 def integer_of(text: bytes) -> int | None:
     """Return the int that the kernel reads in a text, None where it reads none."""
     data = text + b"\0"  # the kernel looks at the first byte of an empty text too
+    fine: bool
+    value: int
     fine, value = integer(np.frombuffer(data, np.uint8).ctypes.data, 0, len(text))
-    return int(value) if fine else None
+    return value if fine else None
 
 
 @njit(nogil=True)

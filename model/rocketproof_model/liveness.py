@@ -22,17 +22,18 @@ import numpy as np
 
 from . import interrupts
 from .errors import EvaluationError, LimitReached
-from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes
+from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes, given
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import Lasso, Parts, Waiting, components, fair_nodes, shortest, waiting
+from .explicit.loops import ask_all
 from .explicit.table import physical_memory
 from .explicit.threads import in_pieces
-from .explicit.walks import ask_all
 from .faults import fault_at_end
 from .interpreter import State, refusing
 from .language import Action, Bool, Expr, Instance, Property, const
 from .result import INTERRUPTED, LIVE, MEMORY, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
+from .routines import compile_routine
 from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
@@ -165,11 +166,12 @@ def _space(found: Exploration, claims: Sequence[Property], checked: bool, worker
     instance = found.instance
     graph = found.graph(most=_MOST, staying=False, workers=workers)
     masks = np.zeros((found.states, mask_words(formulas)), np.int64)
-    address = compile_masks("check", found.kernel.layout, formulas, checked=checked)
+    answers = compile_masks("check", found.kernel.layout, formulas, checked=checked)
     consts = found.kernel.consts(instance)
 
     def ask(begin: int, end: int) -> int:
-        fault = int(ask_all(address, consts, graph.states[begin:end], masks[begin:end]))
+        values, states, rows = given(consts, graph.states[begin:end], masks[begin:end])
+        fault = compile_routine(ask_all)(answers, values, states, end - begin, graph.states.shape[1], rows, masks.shape[1])
         return fault if fault < 0 else begin + fault
 
     fault = next((fault for fault in in_pieces(ask, found.states, workers) if fault >= 0), -1)

@@ -86,3 +86,40 @@ def test_nothing_heavy_is_imported_for_help_for_mistakes_and_for_what_reads_a_wi
 def test_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out.strip() == version("rocketproof") != "0.0.0"
+
+
+LIVE = '''
+from rocketproof_model import Int, Model
+
+model = Model("cycle")
+at = model.var("at", Int(0, 2), init=0)
+
+
+@model.action(fair="strong")
+def go(a):
+    """Go on."""
+    a.guard("here", at < 2, "there is a next place")
+    a.set(at, at + 1)
+
+
+@model.action(fair="weak")
+def back(a):
+    """Go back."""
+    a.guard("here", at == 1, "there is a place before")
+    a.set(at, 0)
+
+
+model.leads_to("ARRIVES", at == 0, at == 2, "it arrives")
+model.leads_to("STARTS", at == 2, at == 0, "it starts again")
+'''
+
+
+def test_liveness_is_decided_without_numba(tmp_path: Path) -> None:
+    """Importing it takes a second; what it compiles takes several."""
+    (tmp_path / "live.py").write_text(LIVE)
+    engines = ["rocketproof_model.liveness", "numba"]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], input=json.dumps([engines, [["check", "live.py", "--all"]]]), capture_output=True, text=True,
+        check=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert [(code, found) for code, found, _ in json.loads(done.stdout)] == [(1, ["rocketproof_model.liveness"])], done.stdout

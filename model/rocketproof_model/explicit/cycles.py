@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import compiled
-from .edges import STRONG, WEAK, Bools, Edges, Levels, Long, Nodes
+from ..routines import compile_routine, get, put, routine
+from .edges import STRONG, WEAK, Bools, Edges, Levels, Long, Nodes, byte, given, int32, put_byte, put_int32
 
 _MOST, _ALL = 1 << 18, 1 << 21  # nodes with bits that are looked at from one node, and from all together
 
@@ -70,7 +70,9 @@ class _Part:
         nodes = np.flatnonzero(found == found[home]).astype(np.int32)
         place = np.full(graph.size, -1, np.int32)
         place[nodes] = np.arange(len(nodes), dtype=np.int32)
-        return _Part(nodes, place, _labels_of(graph.offsets, graph.labels, nodes, fair == STRONG))
+        enabled = np.zeros(len(fair), np.bool_)
+        compile_routine(mark_enabled)(*given(graph.offsets, graph.labels, nodes, enabled), len(nodes))
+        return _Part(nodes, place, np.flatnonzero(enabled & (fair == STRONG)).astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +102,19 @@ class _Bits:
 
 def _fewest(graph: Edges, visit: Bools, part: _Part, bits: _Bits, home: int, most: int) -> list[int] | None:
     """The edges of a shortest fair cycle from `home`, None if none has fewer than `most`."""
-    edges = _search(
-        graph.offsets, graph.targets, graph.labels, visit, part.place, bits.weak, bits.owed, bits.taken, bits.count, bits.strong, home,
-        len(part.nodes), most,
-    )  # fmt: skip
-    return None if len(edges) and edges[0] < 0 else [int(e) for e in edges[::-1]]
+    size = len(part.nodes) << bits.count
+    parent, by, queue = np.full(size, -2, np.int32), np.empty(size, np.int64), np.empty(size, np.int32)
+    arrays = given(
+        graph.offsets, graph.targets, graph.labels, visit, part.nodes, part.place, bits.weak, bits.owed, bits.taken, parent, by, queue
+    )
+    at = compile_routine(search_cycle)(*arrays, len(bits.weak), bits.count, bits.strong, home, most)
+    if at < 0:
+        return None
+    edges: list[int] = []
+    while parent[at] >= 0:
+        edges.append(int(by[at]))
+        at = parent[at]
+    return edges[::-1]
 
 
 def _some(graph: Edges, fair: Levels, visit: Bools, found: Nodes, home: int) -> list[int]:
@@ -114,7 +124,7 @@ def _some(graph: Edges, fair: Levels, visit: Bools, found: Nodes, home: int) -> 
     weak &= fair == WEAK
     strong = np.zeros(len(fair), np.bool_)
     taken = np.zeros(len(fair), np.bool_)
-    seen, parent = np.full(graph.size, -1, np.int32), np.empty(graph.size, np.int64)
+    seen, parent, last = np.full(graph.size, -1, np.int32), np.empty(graph.size, np.int64), np.empty(1, np.int64)
     queue = np.empty(int(np.count_nonzero(found == found[home])), np.int32)
 
     unseen = True
@@ -134,12 +144,12 @@ def _some(graph: Edges, fair: Levels, visit: Bools, found: Nodes, home: int) -> 
         goal = home if not (weak.any() or strong.any() or unseen) else -1
         if at == goal:
             return walk
-        node, last = _nearest(
-            graph.offsets, graph.targets, graph.labels, found, at, goal, weak, strong, unseen & visit, search, seen, parent, queue
-        )
+        visits = unseen & visit
+        arrays = given(graph.offsets, graph.targets, graph.labels, found, weak, strong, visits, seen, parent, queue, last)
+        node = compile_routine(find_nearest)(*arrays, len(fair), at, goal, search)
         search += 1
         assert node >= 0, "the component is not fair"
-        piece = [] if last < 0 else [int(last)]
+        piece = [] if last[0] < 0 else [int(last[0])]
         while node != at:
             piece.append(int(parent[node]))
             node = graph.source(piece[-1])
@@ -151,117 +161,110 @@ def _some(graph: Edges, fair: Levels, visit: Bools, found: Nodes, home: int) -> 
             walk.append(edge)
 
 
-@compiled
-def _labels_of(offsets: Long, labels: Nodes, nodes: Nodes, wanted: Bools) -> Nodes:
-    """The wanted labels that are enabled at some of the nodes."""
-    seen = np.zeros(wanted.size, np.bool_)
-    for node in nodes:
-        for e in range(offsets[node], offsets[node + 1]):
-            seen[labels[e]] |= wanted[labels[e]]
-    return np.flatnonzero(seen).astype(np.int32)
+@routine
+def mark_enabled(offsets: int, labels: int, nodes: int, enabled: int, many: int) -> int:
+    """Mark the labels that are enabled at some of the `many` nodes."""
+    for k in range(many):
+        node = int32(nodes, k)
+        for e in range(get(offsets, node), get(offsets, node + 1)):
+            put_byte(enabled, int32(labels, e), 1)
+    return 0
 
 
-@compiled
-def _search(
-    offsets: Long, targets: Nodes, labels: Nodes, visit: Bools, place: Nodes, weak: Long, owed: Long, taken: Long, bits: int, strong: int,
-    home: int, nodes: int, most: int,
-) -> Long:  # fmt: skip
-    """Edges of the shortest fair cycle, last one first; a -1 if it has not fewer than `most`."""
-    every = np.int64(0)
-    for label in range(weak.size):
-        every |= weak[label]
-    need = every | 1
-    ones = (np.int64(1) << strong) - 1
-    low = bits - 2 * strong
-    size = nodes << bits
-    parent = np.full(size, -2, np.int32)
-    by = np.empty(size, np.int64)
-    queue = np.empty(size, np.int32)
+@routine
+def search_cycle(
+    offsets: int, targets: int, labels: int, visit: int, nodes: int, place: int, weak: int, owed: int, taken: int, parent: int, by: int,
+    queue: int, many: int, bits: int, strong: int, home: int, most: int,
+) -> int:  # fmt: skip
+    """Find a shortest fair cycle from `home`: where it ends, or -1 if it has not fewer edges than `most`.
+
+    A place in `parent`, `by` and `queue` is a node's place in its component, and behind it the bits of what was done. `parent` has the
+    place before, -1 where the search begins and -2 where it never was; `by` has the edge from there. There are `many` labels.
+    """
+    every = 0
+    for label in range(many):
+        every = every | get(weak, label)
+    ones, low = (1 << strong) - 1, bits - 2 * strong
     head, tail, depth, level = 0, 1, 0, 1
-    here = np.int64(0)
-    mask = np.int64(visit[home])
-    for e in range(offsets[home], offsets[home + 1]):
-        here |= weak[labels[e]]
-        mask |= owed[labels[e]]
-    mask |= every & ~here
-    queue[0] = (place[home] << bits) | mask
-    parent[queue[0]] = -1
-    node_of = np.empty(nodes, np.int32)
-    for node in range(place.size):
-        if place[node] >= 0:
-            node_of[place[node]] = node
+    begin = int32(place, home) << bits | demands(home, offsets, labels, visit, weak, owed, every)
+    put_int32(queue, 0, begin)
+    put_int32(parent, begin, -1)
     while head < tail and depth + 1 < most:
-        at = queue[head]
+        at = int32(queue, head)
         head += 1
-        node = node_of[at >> bits]
-        before = np.int64(at) & ((np.int64(1) << bits) - 1)
-        for e in range(offsets[node], offsets[node + 1]):
-            target = targets[e]
-            if place[target] < 0:
+        node = int32(nodes, at >> bits)
+        before = at & (1 << bits) - 1
+        for e in range(get(offsets, node), get(offsets, node + 1)):
+            target, label = int32(targets, e), int32(labels, e)
+            if int32(place, target) < 0:
                 continue
-            label = labels[e]
-            mask = before | weak[label] | taken[label] | np.int64(visit[target])
-            here = np.int64(0)
-            for f in range(offsets[target], offsets[target + 1]):
-                here |= weak[labels[f]]
-                mask |= owed[labels[f]]
-            mask |= every & ~here
-            to = (place[target] << bits) | mask
-            if parent[to] != -2:
+            mask = before | get(weak, label) | get(taken, label) | demands(target, offsets, labels, visit, weak, owed, every)
+            to = int32(place, target) << bits | mask
+            if int32(parent, to) != -2:
                 continue
-            parent[to] = at
-            by[to] = e
-            if target == home and mask & need == need and (mask >> low) & ones & ~(mask >> (low + strong)) == 0:
-                edges = np.empty(depth + 1, np.int64)
-                for k in range(depth + 1):
-                    edges[k] = by[to]
-                    to = parent[to]
-                return edges
-            queue[tail] = to
+            put_int32(parent, to, at)
+            put(by, to, e)
+            if target == home and mask & (every | 1) == every | 1 and (mask >> low) & ones & ~(mask >> low + strong) == 0:
+                return to
+            put_int32(queue, tail, to)
             tail += 1
         if head == level:
             level = tail
             depth += 1
-    return np.full(1, -1, np.int64)
+    return -1
 
 
-@compiled
-def _nearest(
-    offsets: Long, targets: Nodes, labels: Nodes, found: Nodes, start: int, goal: int, weak: Bools, strong: Bools,
-    visit: Bools, search: int, seen: Nodes, parent: Long, queue: Nodes,
-) -> tuple[int, int]:  # fmt: skip
-    """Search the component of `start`: the nearest node and, if an edge is what was sought, that edge (else -1).
+@routine
+def demands(node: int, offsets: int, labels: int, visit: int, weak: int, owed: int, every: int) -> int:
+    """The bits that a visit of the node sets: that of `visit`, of weakly fair labels that are disabled, and of strongly fair ones owed."""
+    here, mask = 0, byte(visit, node)
+    for e in range(get(offsets, node), get(offsets, node + 1)):
+        here = here | get(weak, int32(labels, e))
+        mask = mask | get(owed, int32(labels, e))
+    return mask | every & ~here
+
+
+@routine
+def find_nearest(
+    offsets: int, targets: int, labels: int, found: int, weak: int, strong: int, visit: int, seen: int, parent: int, queue: int, edge: int,
+    many: int, start: int, goal: int, search: int,
+) -> int:  # fmt: skip
+    """Search the component of `start` for the nearest node sought; -1 if there is none. `edge` takes the edge, if one is sought, else -1.
 
     Sought is the node `goal`, or, if that is -1, an edge whose label is demanded, a node where a label of `weak` is disabled, or one
-    of `visit`.
+    of `visit`. There are `many` labels.
     """
     open_weak = 0
-    for label in range(weak.size):
-        open_weak += weak[label]
-    head, tail = 0, 1
-    queue[0] = start
-    seen[start] = search
+    for label in range(many):
+        open_weak += byte(weak, label)
+    home, head, tail = int32(found, start), 0, 1
+    put(edge, 0, -1)
+    put_int32(queue, 0, start)
+    put_int32(seen, start, search)
     while head < tail:
-        node = queue[head]
+        node = int32(queue, head)
         head += 1
+        begin, end = get(offsets, node), get(offsets, node + 1)
         if node == goal:
-            return node, -1
+            return node
         if goal < 0:
-            if visit[node]:
-                return node, -1
+            if byte(visit, node):
+                return node
             still = 0
-            for e in range(offsets[node], offsets[node + 1]):
-                still += weak[labels[e]]
+            for e in range(begin, end):
+                still += byte(weak, int32(labels, e))
             if still < open_weak:
-                return node, -1
-            for e in range(offsets[node], offsets[node + 1]):
-                if (weak[labels[e]] or strong[labels[e]]) and found[targets[e]] == found[start]:
-                    return node, e
-        for e in range(offsets[node], offsets[node + 1]):
-            target = targets[e]
-            if found[target] == found[start] and seen[target] != search:
-                seen[target] = search
-                parent[target] = e
-                queue[tail] = target
+                return node
+            for e in range(begin, end):
+                label = int32(labels, e)
+                if (byte(weak, label) or byte(strong, label)) and int32(found, int32(targets, e)) == home:
+                    put(edge, 0, e)
+                    return node
+        for e in range(begin, end):
+            target = int32(targets, e)
+            if int32(found, target) == home and int32(seen, target) != search:
+                put_int32(seen, target, search)
+                put(parent, target, e)
+                put_int32(queue, tail, target)
                 tail += 1
-    return -1, -1
+    return -1

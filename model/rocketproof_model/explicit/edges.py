@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..routines import address, load, routine, store
+
 UNFAIR, WEAK, STRONG = 0, 1, 2
 Bools = NDArray[np.bool_]
 Nodes = NDArray[np.int32]
@@ -28,6 +30,10 @@ class Edges:
     targets: Nodes
     labels: Nodes
     starts: int = 1
+
+    def __post_init__(self) -> None:
+        kinds = [array.dtype for array in (self.offsets, self.targets, self.labels)]
+        assert kinds == [np.int64, np.int32, np.int32], f"routines read these arrays by their types, and they are {kinds}"
 
     @property
     def size(self) -> int:
@@ -52,3 +58,34 @@ class Edges:
 
     def source(self, edge: int) -> int:
         return int(np.searchsorted(self.offsets, edge, side="right")) - 1
+
+
+def given(*arrays: NDArray[Any]) -> list[int]:
+    """The addresses of arrays for a routine, which cannot see gaps. The caller keeps the arrays."""
+    assert all(array.flags.c_contiguous for array in arrays), "a routine reads an array that has gaps"
+    return [address(array) for array in arrays]
+
+
+@routine
+def byte(base: int, index: int) -> int:
+    """An element of Bools or Levels."""
+    return load(base + index, 1)
+
+
+@routine
+def put_byte(base: int, index: int, value: int) -> int:
+    store(base + index, 1, value)
+    return 0
+
+
+@routine
+def int32(base: int, index: int) -> int:
+    """An element of Nodes, with its sign."""
+    return (load(base + 4 * index, 4) ^ 1 << 31) - (1 << 31)
+
+
+@routine
+def put_int32(base: int, index: int, value: int) -> int:
+    """Write an element of Nodes or Codes."""
+    store(base + 4 * index, 4, value)
+    return 0

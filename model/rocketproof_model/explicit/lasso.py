@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import compiled
+from ..routines import compile_routine, get, load, put, routine
 from .cycles import shortest_cycle
-from .edges import Bools, Codes, Edges, Levels, Long, Nodes
+from .edges import STRONG, Bools, Codes, Edges, Levels, Long, Nodes, byte, given, int32, put_byte, put_int32
 from .threads import in_pieces
 
 
@@ -78,13 +78,23 @@ class Lasso:
 def waiting(graph: Edges, formula: Bools, goal: Bools) -> Waiting:
     """Nodes reachable through a node of the formula and from there through nodes without the goal only."""
     arises = formula & ~goal
-    queue, levels, reached = _waiting(graph.offsets, graph.targets, arises, goal, graph.starts)
-    return Waiting(queue, levels, arises, reached)
+    seen, reached = (np.zeros(graph.size, np.bool_) for _ in range(2))
+    queue = np.empty(2 * graph.size, np.uint32)  # memory that is never written takes none
+    levels = np.empty(2 * graph.size + 1, np.int64)
+    arrays = given(graph.offsets, graph.targets, arises, goal, seen, reached, queue, levels)
+    levels = levels[: compile_routine(walk_waiting)(*arrays, graph.starts) + 1].copy()
+    return Waiting(queue[: levels[-1]], levels, arises, reached)
 
 
 def components(graph: Edges, alive: Bools) -> Components:
     """Strongly connected components of the nodes that are `alive`."""
-    return Components(*_tarjan(graph.offsets, graph.targets, alive))
+    total = int(np.count_nonzero(alive))
+    part = np.zeros(graph.size, np.int32)
+    path, edge, low, order = (np.empty(total, np.int32) for _ in range(4))
+    starts = np.zeros(total + 1, np.int32)
+    arrays = given(graph.offsets, graph.targets, alive, part, path, edge, low, order, starts)
+    parts = compile_routine(tarjan)(*arrays, graph.size, total)
+    return Components(order, starts[: parts + 1], part)
 
 
 def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = True) -> Nodes:
@@ -99,8 +109,12 @@ def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = 
         keep = np.zeros(graph.size, np.bool_)
 
         def judge(begin: int, end: int, parts: Components = parts, keep: Bools = keep, before: int = before) -> bool:
-            given = graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit
-            return bool(_judge(*given, begin, end, found, keep, before))
+            enabled, taken, touched = (np.zeros(len(fair), kind) for kind in (np.int64, np.bool_, np.int32))
+            arrays = given(
+                graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit, found, keep,
+                enabled, taken, touched,
+            )  # fmt: skip
+            return bool(compile_routine(judge_components)(*arrays, begin, end, before))
 
         some = any(in_pieces(judge, len(parts.starts) - 1, first.workers))
         if (some and not all_of_them) or not keep.any():
@@ -132,194 +146,189 @@ def _prefix(graph: Edges, paths: Waiting, node: int, distance: int) -> list[int]
     edges: list[int] = []
     pending = 1
     for far in range(distance, 0, -1):
-        ways = [pending]
+        ways = 1 << pending
         if pending and paths.arises[node] and (paths.at(far) == 2 * node).any():
-            ways = [1, 0]
-        found = [(*_finder(graph.offsets, graph.targets, paths.at(far - 1), node, way), way) for way in ways]
-        _, edge, pending = min(one for one in found if one[0] >= 0)
-        edges.append(int(edge))
-        node = graph.source(edges[-1])
+            ways = 3
+        codes = paths.at(far - 1)
+        found = compile_routine(find_step)(*given(graph.offsets, graph.targets, codes), len(codes), node, ways)
+        assert found >= 0, "no step leads to a node of the queue"
+        edge, pending = divmod(found, 2)
+        edges.append(edge)
+        node = graph.source(edge)
     return edges[::-1]
 
 
-@compiled
-def _waiting(offsets: Long, targets: Nodes, arises: Bools, goal: Bools, starts: int) -> tuple[Codes, Long, Bools]:
-    n = goal.size
-    seen = np.zeros(n, np.bool_)
-    reached = np.zeros(n, np.bool_)
-    queue = np.empty(2 * n, np.uint32)  # memory that is never written takes none
-    levels = np.empty(2 * n + 1, np.int64)
-    head = tail = distance = 0
+@routine
+def walk_waiting(offsets: int, targets: int, arises: int, goal: int, seen: int, reached: int, queue: int, levels: int, starts: int) -> int:
+    """Fill the queue and the levels of `Waiting`; the number of levels."""
+    head, tail, distance = 0, 0, 0
     for first in range(starts):
-        seen[first] = True
-        queue[tail] = 2 * first
-        tail += 1
-        if arises[first]:
-            reached[first] = True
-            queue[tail] = 2 * first + 1
-            tail += 1
+        tail = meet(first, arises, seen, reached, queue, tail)
     while head < tail:
-        levels[distance] = head
+        put(levels, distance, head)
         distance += 1
         end = tail
         while head < end:
-            node = np.int64(queue[head] >> 1)
-            waits = queue[head] & 1 == 1
+            code = load(queue + 4 * head, 4)
             head += 1
-            for e in range(offsets[node], offsets[node + 1]):
-                target = targets[e]
-                if waits:
-                    if not (goal[target] or reached[target]):
-                        reached[target] = True
-                        queue[tail] = 2 * target + 1
-                        tail += 1
-                elif not seen[target]:
-                    seen[target] = True
-                    queue[tail] = 2 * target
-                    tail += 1
-                    if arises[target] and not reached[target]:
-                        reached[target] = True
-                        queue[tail] = 2 * target + 1
-                        tail += 1
-    levels[distance] = tail
-    return queue[:tail], levels[: distance + 1].copy(), reached
+            for e in range(get(offsets, code >> 1), get(offsets, (code >> 1) + 1)):
+                target = int32(targets, e)
+                if not code & 1:
+                    tail = meet(target, arises, seen, reached, queue, tail)
+                elif not byte(goal, target):
+                    tail = wait(target, reached, queue, tail)
+    put(levels, distance, tail)
+    return distance
 
 
-@compiled
-def _finder(offsets: Long, targets: Nodes, codes: Codes, node: int, way: int) -> tuple[int, int]:
-    """The first of the codes with this last bit from whose node an edge leads to the given one, and that edge; -1 if there is none."""
-    for k in range(codes.size):
-        if codes[k] & 1 == way:
-            at = np.int64(codes[k] >> 1)
-            for e in range(offsets[at], offsets[at + 1]):
-                if targets[e] == node:
-                    return k, e
-    return -1, -1
+@routine
+def meet(node: int, arises: int, seen: int, reached: int, queue: int, tail: int) -> int:
+    """Add a node without a pending obligation to the queue, unless it is there, and with one that arises in it; the queue's end."""
+    if byte(seen, node):
+        return tail
+    put_byte(seen, node, 1)
+    put_int32(queue, tail, 2 * node)
+    return wait(node, reached, queue, tail + 1) if byte(arises, node) else tail + 1
 
 
-@compiled
-def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Nodes, Nodes]:
-    n = alive.size
-    total = 0
-    for v in range(n):
-        total += alive[v]
-    number = np.zeros(n, np.int32)  # 0 not seen, -1 - k once component k is complete
-    path = np.empty(total, np.int32)  # of each node on the path the next edge, behind the first one, and the least number that it reaches
-    edge = np.empty(total, np.int32)
-    low = np.empty(total, np.int32)
-    order = np.empty(total, np.int32)  # complete components from the front, nodes of others from the back
-    starts = np.empty(total + 1, np.int32)
-    starts[0] = 0
-    count = found = parts = 0
-    top = total
-    for root in range(n):
-        if not alive[root] or number[root] != 0:
+@routine
+def wait(node: int, reached: int, queue: int, tail: int) -> int:
+    """Add a node with a pending obligation to the queue, unless it is there; the queue's end."""
+    if byte(reached, node):
+        return tail
+    put_byte(reached, node, 1)
+    put_int32(queue, tail, 2 * node + 1)
+    return tail + 1
+
+
+@routine
+def find_step(offsets: int, targets: int, codes: int, many: int, node: int, ways: int) -> int:
+    """Find the first code of one of the `ways` whose node has an edge to the given one; -1 if none has.
+
+    Way 1 is codes without a pending obligation, way 2 those with one, 3 both. It returns twice the edge, and one more for a code of way 2.
+    """
+    for k in range(many):
+        code = load(codes + 4 * k, 4)
+        if ways >> (code & 1) & 1:
+            for e in range(get(offsets, code >> 1), get(offsets, (code >> 1) + 1)):
+                if int32(targets, e) == node:
+                    return 2 * e + (code & 1)
+    return -1
+
+
+@routine
+def tarjan(
+    offsets: int, targets: int, alive: int, number: int, path: int, edge: int, low: int, order: int, starts: int, size: int, total: int
+) -> int:
+    """Fill `order`, `starts` and `part` of `Components`, which is `number`; the number of components. `total` nodes are alive.
+
+    `number` is 0 for a node not seen, and -1 - k once component k is complete. `path` has the nodes on the path, `edge` the next edge of
+    each behind its first one, `low` the least number that each reaches. `order` has complete components from the front, nodes of others
+    from the back.
+    """
+    count, found, parts, top = 0, 0, 0, total
+    for root in range(size):
+        if not byte(alive, root) or int32(number, root) != 0:
             continue
-        depth = 0
-        entering = root
+        depth, entering = 0, root
         while True:
             if entering >= 0:
                 count += 1
-                number[entering] = count
-                path[depth] = entering
-                edge[depth] = 0
-                low[depth] = count
+                put_int32(number, entering, count)
+                put_int32(path, depth, entering)
+                put_int32(edge, depth, 0)
+                put_int32(low, depth, count)
                 depth += 1
                 top -= 1
-                order[top] = entering
+                put_int32(order, top, entering)
                 entering = -1
-            v = path[depth - 1]
-            least = low[depth - 1]
-            begin, end = offsets[v], offsets[v + 1]
-            e = begin + edge[depth - 1]
+            v = int32(path, depth - 1)
+            least = int32(low, depth - 1)
+            begin, end = get(offsets, v), get(offsets, v + 1)
+            e = begin + int32(edge, depth - 1)
             while e < end:
-                w = targets[e]
+                w = int32(targets, e)
                 e += 1
-                if alive[w]:
-                    if number[w] == 0:
+                if byte(alive, w):
+                    seen = int32(number, w)
+                    if seen == 0:
                         entering = w
                         break
-                    if 0 < number[w] < least:
-                        least = number[w]
-            edge[depth - 1] = e - begin
-            low[depth - 1] = least
+                    if seen > 0 and seen < least:
+                        least = seen
+            put_int32(edge, depth - 1, e - begin)
+            put_int32(low, depth - 1, least)
             if entering >= 0:
                 continue
             depth -= 1
-            if least == number[v]:
+            if least == int32(number, v):
                 parts += 1
                 while True:
-                    w = order[top]
+                    w = int32(order, top)
                     top += 1
-                    number[w] = -parts
-                    order[found] = w
+                    put_int32(number, w, -parts)
+                    put_int32(order, found, w)
                     found += 1
                     if w == v:
                         break
-                starts[parts] = found
+                put_int32(starts, parts, found)
             if depth == 0:
                 break
-            if least < low[depth - 1]:
-                low[depth - 1] = least
-    return order, starts[: parts + 1], number
+            if least < int32(low, depth - 1):
+                put_int32(low, depth - 1, least)
+    return parts
 
 
-@compiled
-def _judge(
-    offsets: Long,
-    targets: Nodes,
-    labels: Nodes,
-    fair: Levels,
-    order: Nodes,
-    starts: Nodes,
-    part: Nodes,
-    visit: Bools,
-    first: int,
-    last: int,
-    found: Nodes,
-    keep: Bools,
-    before: int,
-) -> bool:
+@routine
+def judge_components(
+    offsets: int, targets: int, labels: int, fair: int, order: int, starts: int, part: int, visit: int, found: int, keep: int, enabled: int,
+    taken: int, touched: int, first: int, last: int, before: int,
+) -> int:  # fmt: skip
     """Of the components first to last - 1 mark in `found` those that are fair, by their numbers and those `before`, and in `keep` what
-    remains to be searched; whether any is fair."""
-    enabled = np.zeros(fair.size, np.int64)
-    taken = np.zeros(fair.size, np.bool_)
-    touched = np.empty(fair.size, np.int32)
-    some = False
+    remains to be searched; whether any is fair.
+
+    Of each label `enabled` counts the nodes where it is enabled, and `taken` is whether it is; both are 0 before and after. `touched` has
+    room for all labels.
+    """
+    some = 0
     for k in range(first, last):
-        size = starts[k + 1] - starts[k]
-        several = 0
-        dead = True
-        for j in range(starts[k], starts[k + 1]):
-            dead &= not visit[order[j]]
-            for e in range(offsets[order[j]], offsets[order[j] + 1]):
-                label = labels[e]
-                if fair[label] != 0:
-                    if enabled[label] == 0:
-                        touched[several] = label
+        begin, end = int32(starts, k), int32(starts, k + 1)
+        several, dead, split = 0, 1, 0
+        for j in range(begin, end):
+            node = int32(order, j)
+            if byte(visit, node):
+                dead = 0
+            for e in range(get(offsets, node), get(offsets, node + 1)):
+                label = int32(labels, e)
+                if byte(fair, label) != 0:
+                    if get(enabled, label) == 0:
+                        put_int32(touched, several, label)
                         several += 1
-                    enabled[label] += 1
-                    if part[targets[e]] == -1 - k:
-                        taken[label] = True
-        split = False
+                    put(enabled, label, get(enabled, label) + 1)
+                    if int32(part, int32(targets, e)) == -1 - k:
+                        put_byte(taken, label, 1)
         for j in range(several):
-            label = touched[j]
-            if not taken[label]:
-                dead |= fair[label] == 1 and enabled[label] == size
-                split |= fair[label] == 2
-        if split and not dead:
-            for j in range(starts[k], starts[k + 1]):
-                node = order[j]
-                keep[node] = True
-                for e in range(offsets[node], offsets[node + 1]):
-                    if fair[labels[e]] == 2 and not taken[labels[e]]:
-                        keep[node] = False
-                        break
-        elif not dead:
-            for j in range(starts[k], starts[k + 1]):
-                found[order[j]] = before + k
-            some = True
+            label = int32(touched, j)
+            if not byte(taken, label):
+                if byte(fair, label) == STRONG:
+                    split = 1
+                elif get(enabled, label) == end - begin:
+                    dead = 1
+        if not dead:
+            for j in range(begin, end):
+                node = int32(order, j)
+                if split:
+                    put_byte(keep, node, 1)
+                    for e in range(get(offsets, node), get(offsets, node + 1)):
+                        label = int32(labels, e)
+                        if byte(fair, label) == STRONG and not byte(taken, label):
+                            put_byte(keep, node, 0)
+                            break
+                else:
+                    put_int32(found, node, before + k)
+            if not split:
+                some = 1
         for j in range(several):
-            enabled[touched[j]] = 0
-            taken[touched[j]] = False
+            put(enabled, int32(touched, j), 0)
+            put_byte(taken, int32(touched, j), 0)
     return some

@@ -247,6 +247,15 @@ def ask_states(check: int, consts: int, states: int, total: int, group: int, bes
 
 
 @routine
+def ask_all(check: int, consts: int, states: int, total: int, words: int, masks: int, many: int) -> int:
+    """Fill the `many` words of masks of each state; the number of a state where a formula has no value, or -1."""
+    for i in range(total):
+        if call(check, states + 8 * i * words, consts, masks + 8 * i * many, 0) < 0:
+            return i
+    return -1
+
+
+@routine
 def mix(word: int) -> int:
     """Spread the bits of a word over all 64 (two rounds of multiply and shift)."""
     word = (word ^ word >> 32) * MIX

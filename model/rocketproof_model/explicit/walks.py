@@ -1,4 +1,4 @@
-"""Loops that ask kernels about many states: random walks, and the truth of formulas in a list of states.
+"""Random walks through a kernel.
 
 All arrays are int64 unless said otherwise; `start` has a packed initial state a row, `here` and `out` hold packed states
 one after the other.
@@ -100,14 +100,4 @@ def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, count
         length[row] = done
         for k in range(masks.size):
             last[row, k] = masks[k]
-    return -1
-
-
-@compiled
-def ask_all(check, consts, states, masks):
-    """Fill the row of `masks` of each packed state; the number of a state where a formula has no value, or -1."""
-    for k in range(states.shape[0]):
-        row = states.ctypes.data + 8 * k * states.shape[1]
-        if call_masks(check, row, consts.ctypes.data, masks.ctypes.data + 8 * k * masks.shape[1], 0) < 0:
-            return k
     return -1

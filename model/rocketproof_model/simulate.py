@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import interrupts
-from .errors import EvaluationError, ModelError
+from .errors import EvaluationError, LimitReached, ModelError
 from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
 from .explicit.loops import successors as successors_of
@@ -27,7 +29,10 @@ from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, P
 
 KINDS = ("always", "reachable", "step", "deadlock_free")
 _BATCH_SECONDS = 0.3
+REPLAY_SECONDS = 1.0
+"""Seconds that the replays of all witnesses may take after the limit of time, or after an interrupt."""
 Long = NDArray[np.int64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,8 @@ class Tally:
     """What was counted for one claim: for `reachable` its formula, for the others their violation.
 
     `count` is the number of runs in which it was seen in some state (or step), `last` in the last state (None for
-    `step`); the intervals are those of the probabilities per run. `run` is the first run that showed it.
+    `step`); the intervals are those of the probabilities per run. `run` is the first run that showed it. It has no `witness`
+    if the limit of time ended the run's replay.
     """
 
     property: Property
@@ -117,7 +123,7 @@ def outcome(found: Simulation, tally: Tally) -> Outcome:
         tally.property,
         "simulate",
         "unknown" if tally.witness is None else "holds" if good else "violated",
-        (found.reason or BOUND) if tally.witness is None else "",
+        (found.reason or (BOUND if tally.run is None else TIME)) if tally.witness is None else "",
         tally.witness,
         transitions=found.transitions,
         depth=found.longest,
@@ -251,33 +257,37 @@ class _Walks:
         raise EvaluationError(f"run {run} of seed {self.seed} meets a term without a value, which the interpreter does not confirm")
 
     def result(self, reason: str, confidence: float, watch: Watch) -> Simulation:
+        last = watch.seconds if reason else watch.limits.seconds
+        replays = _Allowance(watch, None if last is None else last + REPLAY_SECONDS)
         empty = np.zeros((0, self.both), np.int64)
-        seen, last = np.concatenate([empty, *self.seen]), np.concatenate([empty, *self.last])
+        seen, final = np.concatenate([empty, *self.seen]), np.concatenate([empty, *self.last])
         length, ended = (np.concatenate([np.zeros(0, np.int64), *part]) for part in (self.length, self.ended))
         tallies = []
         for claim in self.claims:
             bit = self.moves.index(claim) if claim.kind == "step" else self.states.index(claim)
             word = bit // kernel.BITS + (self.width if claim.kind == "step" else 0)
             shift = bit % kernel.BITS
-            at_end = last[:, word] >> shift & 1 == 1
+            at_end = final[:, word] >> shift & 1 == 1
             if claim.kind == "deadlock_free":
                 shown = at_end = at_end & (ended == DEADLOCK)
             else:
                 shown = seen[:, word] >> shift & 1 == 1
-            tallies.append(self.tally(claim, shown, None if claim.kind == "step" else at_end, confidence))
+            tallies.append(self.tally(claim, shown, None if claim.kind == "step" else at_end, confidence, replays))
         return Simulation(
             self.instance, self.seed, self.steps, self.done, confidence, tuple(tallies), int(length.sum()), int(length.max(initial=0)),
             int((ended == DEADLOCK).sum()), int((ended == UNTIL).sum()), self.kernel.coverage(self.taken, self.cover), reason,
             watch.seconds,
         )  # fmt: skip
 
-    def tally(self, claim: Property, shown: NDArray[np.bool_], at_end: NDArray[np.bool_] | None, confidence: float) -> Tally:
+    def tally(
+        self, claim: Property, shown: NDArray[np.bool_], at_end: NDArray[np.bool_] | None, confidence: float, replays: _Allowance
+    ) -> Tally:
         count = int(shown.sum())
         run = int(np.argmax(shown)) if count else None
         last = None if at_end is None else int(at_end.sum())
         return Tally(
             claim, count, last, interval(count, self.done, confidence), None if last is None else interval(last, self.done, confidence),
-            run, None if run is None else self.witness(claim, run),
+            run, None if run is None else self.witness(claim, run, replays),
         )  # fmt: skip
 
     def replay(self, run: int) -> Iterator[tuple[Move | None, State]]:
@@ -300,20 +310,47 @@ class _Walks:
             assert effect(self.instance, before, action, move.args) == state, f"run {run}: kernel and interpreter differ after {move}"
             yield move, state
 
-    def witness(self, claim: Property, run: int) -> Witness:
-        """The run up to the place where the claim's formula (or its violation) shows itself."""
+    def witness(self, claim: Property, run: int, replays: _Allowance) -> Witness | None:
+        """The run up to the place where the claim's formula (or its violation) shows itself; None if the time for replays ends before."""
         moves: list[Move] = []
         states: list[State] = []
-        for move, state in self.replay(run):
-            if move is not None:
-                moves.append(move)
-            states.append(state)
-            if claim.kind == "step":
-                shown = move is not None and not holds(self.instance, claim.formula, states[-2], state)
-            elif claim.kind == "deadlock_free":
-                shown = not holds(self.instance, claim.formula, state) and next(successors(self.instance, state), None) is None
-            else:
-                shown = holds(self.instance, sought(claim), state)
-            if shown:
-                return Witness(self.instance, claim, tuple(moves), tuple(states), note=f"run {run} of seed {self.seed}")
+        try:
+            for move, state in replays.of(self.replay(run)):
+                if move is not None:
+                    moves.append(move)
+                states.append(state)
+                if claim.kind == "step":
+                    shown = move is not None and not holds(self.instance, claim.formula, states[-2], state)
+                elif claim.kind == "deadlock_free":
+                    shown = not holds(self.instance, claim.formula, state) and self.stuck(state, replays)
+                else:
+                    shown = holds(self.instance, sought(claim), state)
+                if shown:
+                    return Witness(self.instance, claim, tuple(moves), tuple(states), note=f"run {run} of seed {self.seed}")
+        except LimitReached:
+            return None
         raise AssertionError(f"kernel and interpreter disagree on run {run} of seed {self.seed}")
+
+    def stuck(self, state: State, replays: _Allowance) -> bool:
+        """Whether no action instance is enabled."""
+        steps = chain.from_iterable(((action, args) for args in action.instances) for action in self.instance.model.actions)
+        return all(refusing(self.instance, state, action, args) is not None for action, args in replays.of(steps))
+
+
+@dataclass(frozen=True)
+class _Allowance:
+    """The time for replays: up to `end` in the watch's seconds, or without end."""
+
+    watch: Watch
+    end: float | None
+
+    def of(self, work: Iterable[T]) -> Iterator[T]:
+        """The same items. Raises LimitReached before it asks for one after the end."""
+        self._check()
+        for one in work:
+            yield one
+            self._check()
+
+    def _check(self) -> None:
+        if self.end is not None and self.watch.seconds > self.end:
+            raise LimitReached(TIME)

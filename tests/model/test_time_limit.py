@@ -8,10 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nonempty import nonempty
 from rocketproof_model import Instance, Int, Model, invariants, simulate, spacer, symbolic
 from rocketproof_model.language import Property
-from rocketproof_model.result import TIME, Limits, Outcome, Watch
+from rocketproof_model.result import INTERRUPTED, TIME, Limits, Outcome, Watch
 from rocketproof_model.search import explore
 from rocketproof_properties.checks import decide
 
@@ -43,6 +46,46 @@ def test_a_limit_of_time_ends_the_engine(engine: Engine) -> None:
     found = engine(Instance(model, {}), model.properties[0], Limits(seconds=SECONDS))
     assert (found.verdict, found.reason) == ("unknown", TIME)
     assert time.process_time() - start < SECONDS + 3
+
+
+@given(limit=st.integers(0, 40), spent=st.integers(1, 30), stop=st.sampled_from([None, TIME, INTERRUPTED]))
+def test_replays_of_witnesses_end_soon_after_the_limit(limit: int, spent: int, stop: str | None) -> None:
+    """Each step of a replay takes a tenth of a second on this clock. A claim without a witness is undecided."""
+    model = Model("counter")
+    x = model.var("x", Int(0, 9), init=0)
+
+    @model.action()
+    def up(a: Any) -> None:
+        """It counts."""
+        a.guard("room", x < 9, "there is room")
+        a.set(x, x + 1)
+
+    for k in range(10):
+        model.always(f"BELOW {k}", x < k, "it stays low")
+    model.deadlock_free("GOES ON", "it goes on")
+    now = spent / 10
+    slow = simulate._Walks.replay
+
+    def replay(self: Any, run: int) -> Any:
+        nonlocal now
+        for step in slow(self, run):
+            now += 0.1
+            yield step
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Watch, "seconds", property(lambda _: now))
+        patched.setattr(simulate._Walks, "replay", replay)
+        walks = simulate._Walks(Instance(model, {}), list(model.properties), None, 0, 20)
+        walks.some(3)
+        found = walks.result(stop or "", 0.99, Watch(Limits(seconds=limit / 10)))
+    assert now <= max(limit / 10, spent / 10) + simulate.REPLAY_SECONDS + 0.1 + 1e-6
+    for tally in nonempty(found.tallies):
+        outcome = simulate.outcome(found, tally)
+        assert tally.run == 0
+        if outcome.witness is None:
+            assert (outcome.verdict, outcome.reason) == ("unknown", stop or TIME)
+        else:
+            assert (outcome.verdict, outcome.reason) == ("violated", "")
 
 
 def test_engines_of_a_unit_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

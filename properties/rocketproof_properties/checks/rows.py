@@ -136,6 +136,8 @@ def _note(outcome: Outcome) -> str:
         return ", ".join(f"{name} = {value}" for name, value in outcome.details["values"].items())
     if outcome.witness is not None:
         return outcome.witness.note
+    if outcome.verdict == "unknown" and outcome.details.get("run") is not None:
+        return f"run {outcome.details['run']} shows it, but the time ended before its replay; give more --time"
     if "needs_bytes" in outcome.details:
         return f"its fair loops need {outcome.details['needs_bytes'] / (1 << 20):,.0f} MB"
     fairness = Fairness.of(outcome)

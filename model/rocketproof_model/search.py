@@ -186,6 +186,7 @@ class _Search:
             self._merge(len(self.sizes))
 
     def found(self) -> Found:
+        self._bytes()
         return Found(self.crew.seen(), self.sizes, self.crew.count(), self.peak, 0, self.table)
 
     def _levels(self) -> None:
@@ -270,7 +271,6 @@ class _Search:
         """Bring the workers' new states and first findings together; the states are those of the given level."""
         parts = self.crew.parts()
         self.account.note(level, self.crew.seen())
-        self._bytes()
         return parts
 
     def predecessors(self, level: int, wanted: list[Packed]) -> dict[Packed, Packed]:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import routing
+from nonempty import nonempty
 from rocketproof_model import Body, Bool, EvaluationError, Expr, Instance, Int, Model, after, interpreter, ite, search
 from rocketproof_model.errors import LimitReached
-from rocketproof_model.explicit import account, crew, task
+from rocketproof_model.explicit import account, crew, loops, task
 from rocketproof_model.explicit.account import Account
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
@@ -445,3 +446,25 @@ def test_a_long_witness_makes_no_workers_for_its_levels(monkeypatch: pytest.Monk
     model.always("LOW", x < 2_000, "x is low")
     witness = explore(Instance(model, {})).outcome("LOW").witness
     assert witness is not None and witness.states == tuple((k,) for k in range(2_001)) and made <= 2
+
+
+def test_a_path_is_followed_by_one_call_and_in_pieces_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moves are the first in model order, with and without symmetry."""
+    calls = 0
+
+    def successors(*args: Any) -> int:
+        nonlocal calls
+        calls += 1
+        return kernel_successors(*args)
+
+    kernel_successors = loops.successors
+    monkeypatch.setattr(loops, "successors", successors)
+    found = {}
+    for most in (1 << 15, 1):
+        monkeypatch.setattr(account, "_MOST", most)
+        for symmetry in (False, True):
+            outcomes = explore(routing.model(**routing.SCOPES["small"]).given(), symmetry=symmetry).outcomes
+            found[most, symmetry] = {o.property.id: (o.witness.moves, o.witness.states) for o in outcomes if o.witness is not None}
+    assert found[1 << 15, False] == found[1, False] and found[1 << 15, True] == found[1, True]
+    assert max(len(moves) for moves, _ in nonempty(found[1, False].values())) > 2
+    assert calls <= 2, "each step of a path asked the kernel from Python"

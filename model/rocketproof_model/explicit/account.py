@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..faults import ModelFault, fault_at_end
-from ..interpreter import holds, initials, labelled
+from ..interpreter import State, holds, initials, labelled
 from ..language import Bool, Instance, Property, const, show
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from ..routines import address, compile_routine
@@ -271,31 +271,34 @@ class Account:
         for at in range(level, 0, -1):
             path.append(before[at, path[-1]])
         path.reverse()
-        states, moves = path[:1], []
-        for other in path[1:]:
-            state, move = self._step(states[-1], other)
-            states.append(state)
+        if claim.kind == "step" and not self.made.canon:
+            path.append(words[self.words :])
+        states, moves = self._followed(np.array(path, dtype=np.int64))
+        codes = list(map(tuple, self.made.layout.unpack_many(states).tolist()))
+        if claim.kind == "step" and self.made.canon:
+            state, move = self._violating(claim, states[-1])
+            codes.append(state)
             moves.append(move)
-        if claim.kind == "step":
-            state, move = self._step(states[-1], words[self.words :], claim if self.made.canon else None)
-            states.append(state)
-            moves.append(move)
-        codes = self.made.layout.unpack_many(np.array(states, dtype=np.int64)).tolist()
-        return Witness(self.instance, claim, tuple(moves), tuple(map(tuple, codes)))
+        return Witness(self.instance, claim, tuple(moves), tuple(codes))
 
-    def _step(self, one: Packed, other: Packed, against: Property | None = None) -> tuple[Packed, Move]:
-        """The first step in model order that leads from one state to the other, or to its like up to symmetry; with `against`, to a state
-        that is against this property of steps."""
-        w = self._scanner()
-        n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
-        rows = w.out[: n * self.words].reshape(n, self.words)
-        if against is None:
-            fits = (self._representatives(rows) == np.array(other)).all(axis=1)
-        else:
-            unpack, state = self.made.layout.unpack, self.made.layout.unpack(one)
-            fits = np.array([not holds(self.instance, against.formula, state, unpack(row)) for row in rows])
-        k = int(np.flatnonzero(fits)[0])
-        return tuple(rows[k].tolist()), self.made.move(int(w.tags[k]))
+    def _followed(self, states: Words) -> tuple[Words, list[Move]]:
+        """The path's moves, and in place of each state but the first what its move makes; in pieces, between which Ctrl-C ends it."""
+        w, tags = self._scanner(), np.empty(len(states) - 1, dtype=np.int64)
+        follow, piece = compile_routine(loops.follow_path, WIDTH=self.words), max(1, _MOST // max(self.made.most, 1))
+        for first in range(0, len(tags), piece):
+            steps = min(piece, len(tags) - first)
+            done = follow(address(w.block), address(states[first:]), steps, address(tags[first:]))
+            assert done == steps, "a path has a step that no action makes"
+        return states, [self.made.move(tag) for tag in tags.tolist()]
+
+    def _violating(self, claim: Property, before: Words) -> tuple[State, Move]:
+        """The first step from a state, in model order, that violates this claim about steps."""
+        w, unpack = self._scanner(), self.made.layout.unpack
+        n = loops.successors(self.made.succ, before, self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
+        states = map(unpack, w.out[: n * self.words].reshape(n, self.words))
+        steps = zip(states, w.tags[:n].tolist(), strict=True)
+        state, tag = next((s, tag) for s, tag in steps if not holds(self.instance, claim.formula, unpack(before), s))
+        return state, self.made.move(tag)
 
     def _representatives(self, states: Words) -> Words:
         """The canonical forms of states, (n, W); without symmetry the states themselves."""

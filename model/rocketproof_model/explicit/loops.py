@@ -273,6 +273,30 @@ def hash_of(states: int, at: int) -> int:
 
 
 @routine
+def follow_path(p: int, states: int, steps: int, tags: int) -> int:
+    """Make each state but the first of a path the first successor of the one before, in model order, that is equal to it up to symmetry.
+
+    `tags` takes the instance of each step. Returns the number of steps, less if one has no such successor.
+    """
+    out, canon, like, stride = get(p, OUT), get(p, CANON), get(p, PAIR), 8 * WIDTH
+    for i in range(steps):
+        n = call(get(p, SUCC), states + i * stride, get(p, CONSTS), out, get(p, TAGS), get(p, COUNTS), get(p, COVER))
+        after, found = states + (i + 1) * stride, 0
+        for j in range(n):
+            keep(out + j * stride, like, WIDTH)
+            if canon:
+                call(canon, like, 1)
+            if same(like, 0, after, 0):
+                keep(out + j * stride, after, WIDTH)
+                put(tags, i, get(get(p, TAGS), j))
+                found = 1
+                break
+        if not found:
+            return i
+    return steps
+
+
+@routine
 def find_predecessors(p: int, first: int, last: int, wanted: int, many: int, best: int) -> int:
     """For each wanted state keep in `best` the smallest of the frontier's states first to last - 1 that has it as a successor."""
     out, canon, consts = get(p, OUT), get(p, CANON), get(p, CONSTS)

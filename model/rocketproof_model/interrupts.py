@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
+
+T = TypeVar("T")
 
 SLICE = 0.05
 """Seconds after which a wait in a thread looks at the flag: a signal wakes only the main thread."""
@@ -15,6 +19,7 @@ _interrupted = False  # no threading.Event: a handler that interrupts the thread
 _watched = False
 _cancels: list[Callable[[], object]] = []
 _heard = False
+_decided = False
 _dropped: Callable[[], object] | None = None
 
 
@@ -39,6 +44,39 @@ def heard() -> None:
     _heard = True
 
 
+def decide() -> None:
+    """Declare that the results of the command are there. From now on a first signal raises nothing: the results are being written, and
+    the command ends soon. A second signal ends it at once."""
+    global _decided
+    _decided = True
+
+
+def undecided() -> None:
+    """Declare that a command begins, which has no results yet."""
+    global _decided
+    _decided = False
+
+
+def decided() -> bool:
+    """Return whether the results are there."""
+    return _decided
+
+
+def gathered(items: Iterable[T]) -> tuple[list[T], bool]:
+    """Collect items until an interrupt. Return those that are there, and whether an interrupt ended it. Raises KeyboardInterrupt if
+    there is none yet."""
+    found: list[T] = []
+    try:
+        for one in items:
+            found.append(one)  # noqa: PERF402  (what was collected before an interrupt is kept)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        heard()
+        return found, True
+    return found, False
+
+
 def watch() -> None:
     """Declare that a thread of this process calls `cancel` as soon as a signal arrives, also while the main thread is inside C code."""
     global _watched
@@ -59,9 +97,11 @@ def cancel() -> None:
 
 
 def note() -> None:
-    """Remember that this process was interrupted: it begins no further work."""
+    """Remember that this process was interrupted: it begins no further work. It ends soon, so that no collection of garbage needs to
+    look at the objects that exist: this takes seconds where there are millions of them."""
     global _interrupted
     _interrupted = True
+    gc.freeze()
 
 
 def came() -> bool:

@@ -10,6 +10,8 @@ or a library may drop the exception: it is raised again then (`interrupts.Interr
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import logging
 import multiprocessing
 import os
@@ -18,7 +20,7 @@ import threading
 import time
 from signal import Signals, pthread_kill, set_wakeup_fd, signal
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
 
 from rocketproof_model import interrupts
 
@@ -43,7 +45,7 @@ class _Interrupts:
         del number, frame
         interrupts.note()
         logging.disable()  # libraries such as py4j log an exception that interrupts them
-        if self.raises:
+        if self.raises and not interrupts.decided():
             self.raises = False
             raise interrupts.Interrupted
 
@@ -94,6 +96,17 @@ def hear(*signals: Signals) -> None:
         signal(number, state.handle)
     sys.unraisablehook = _unraisable
     threading.excepthook = _thread_ended
+
+
+def end(code: int) -> NoReturn:
+    """End this process with a code. After an interrupt it waits for no thread, which may be inside a compiler, and frees no memory."""
+    if interrupts.came():
+        atexit._run_exitfuncs()  # noqa: SLF001  (what `sys.exit` does, but without waiting for threads)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def end_at_once() -> None:

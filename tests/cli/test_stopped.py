@@ -9,22 +9,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rocketproof_bench
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 from rocketproof_bench.contention import Load, contend
+from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_model import interrupts
+from rocketproof_properties import requirements
+from rocketproof_properties.cli.program import run
 from rocketproof_properties.deployments.children import completed
 from rocketproof_properties.deployments.connection import TcpConnection
 from rocketproof_properties.generators.shrink import shrink
+from rocketproof_properties.hazards import gallery
 from rocketproof_properties.judging import judging
+from rocketproof_properties.rules import rules
 from rocketproof_traces import pools
+from rocketproof_traces.audit import merge
 from rocketproof_traces.checker import histories
 from rocketproof_traces.history import event_line, header_line
 
@@ -169,3 +177,120 @@ def test_a_thread_that_waits_for_an_answer_ends(monkeypatch: pytest.MonkeyPatch)
         thread.join(20)
         connection.close()
     assert len(ended) == 1
+
+
+def test_a_thread_inside_a_compiler_delays_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread looks at no flag, as one that compiles a kernel."""
+    busy, release = threading.Event(), threading.Event()
+
+    def compile_(_: int) -> None:
+        busy.set()
+        release.wait(60)
+
+    def interrupted(*_: object, **__: object) -> None:
+        busy.wait(60)
+        monkeypatch.setattr(interrupts, "_interrupted", True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pools, "wait", interrupted)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(pools.on_threads(2)(compile_, [1, 2]))
+        assert time.monotonic() - began < 30
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_an_interrupted_command_ends_without_its_threads(stopped: bool) -> None:
+    code = f"""
+import atexit, threading
+from rocketproof_model import interrupts
+from rocketproof_properties import interruption
+threading.Thread(target=threading.Event().wait, args=(60 if {stopped} else 0,)).start()
+atexit.register(print, "tidied")
+if {stopped}:
+    interrupts.note()
+interruption.end(3)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "tidied\n", "")
+
+
+def test_a_signal_ends_no_command_that_writes_its_results() -> None:
+    code = """
+import signal
+from rocketproof_model import interrupts
+from rocketproof_properties import interruption
+interruption.hear(signal.SIGINT)
+interrupts.decide()
+signal.raise_signal(signal.SIGINT)
+print("written", interrupts.came())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("written True\n", "")
+
+
+@given(st.lists(st.integers(), max_size=9), st.integers(0, 9))
+def test_what_was_gathered_before_an_interrupt_is_kept(items: list[int], at: int) -> None:
+    def interrupted() -> Iterator[int]:
+        yield from items[:at]
+        if at < len(items):
+            raise KeyboardInterrupt
+
+    if at == 0 and items:
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.gathered(interrupted())
+    else:
+        assert interrupts.gathered(interrupted()) == (items[:at], at < len(items))
+
+
+def test_an_interrupt_between_hazards_keeps_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    performed, perform = [], gallery.perform
+
+    def interrupted(hazard: gallery.Hazard, profile: str) -> gallery.PerformedHazard:
+        if len(performed) == 2:
+            raise KeyboardInterrupt
+        performed.append(hazard.id)
+        return perform(hazard, profile)
+
+    monkeypatch.setattr(gallery, "perform", interrupted)
+    assert run(["hazard", "--json", str(tmp_path / "out.json")]) == 3
+    assert [row["id"] for row in json.loads((tmp_path / "out.json").read_text())] == performed
+    assert "stopped by Ctrl-C after 2 of" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_an_audit_puts_results_together_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    fabricate(tmp_path / "store", Plan(300_000, bodies=(64, 64), file_size=100_000))
+    monkeypatch.setattr(merge.Merger, "_beside", interrupted)
+    assert run(["audit", str(tmp_path / "store"), "--engine", "local", "--out", str(tmp_path / "made")]) == 3
+    summary = json.loads((tmp_path / "made" / "summary.json").read_text())
+    assert summary["stopped"] and summary["stores"][0]["records"] > 1_000
+    assert "before anything was decided" not in capsys.readouterr().err
+
+
+def test_interrupted_requirements_are_undecided_unless_a_test_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(command: Sequence[str], **_: object) -> None:
+        path = next(Path(word.partition("=")[2]) for word in command if word.startswith("--requirements="))
+        so_far = {"CHK-10": {"passed": ["a"], "failed": [], "skipped": []}, "CHK-11": {"passed": [], "failed": ["b"], "skipped": []}}
+        requirements.so_far(path).write_text(json.dumps(so_far))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(requirements, "completed", interrupted)
+    monkeypatch.setattr(requirements, "implemented", lambda: {id_: ["m:f"] for id_ in rules()})
+    monkeypatch.setattr(requirements, "stated", dict)
+    assert run(["requirements", "--tests", str(tmp_path), "--json", str(tmp_path / "out.json")]) == 1
+    found = {row["id"]: row["status"] for row in json.loads((tmp_path / "out.json").read_text())}
+    assert (found["CHK-10"], found["CHK-11"], found["CHK-01"]) == ("undecided", "failed test", "undecided")
+    capsys.readouterr()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
+from xml.etree import ElementTree
 
 import rocketproof_bench
 import rocketproof_impl
@@ -30,6 +33,10 @@ PATIENCE: Final = 60.0
 """Seconds after which a command that does not end is killed."""
 UNDECIDED: Final = "before anything was decided"
 """What a command prints that has no results yet."""
+KEPT: Final = ("made/audit.part", "made/summary.json", "made/verdicts/*/_SUCCESS")
+"""Files that are there only after something was decided."""
+COUNTED: Final = re.compile(r"(?:auditing|replaying case|mutants, run|level): [1-9][0-9,.]* of [0-9,.]+")
+"""Lines of progress that count what was decided."""
 GRACE: Final = 1.0
 """Seconds that the guardian has to remove folders after the command has ended."""
 _MARK: Final = "ROCKETPROOF_STOPPED_TRIAL"
@@ -40,7 +47,7 @@ class Case:
     """A command to stop. `seconds`: the moments are drawn from so many seconds of its run, or from all of it if it is shorter.
 
     `broker`: it starts brokers, or Spark, and has more time to stop them. `served`: it runs until a signal, so its code is 0.
-    `needs`: it runs only where `STOPPED_WITH` names this.
+    `needs`: it runs only where `STOPPED_WITH` names this. `cold`: nothing that it compiles was kept by an earlier run.
     """
 
     name: str
@@ -49,6 +56,7 @@ class Case:
     broker: bool = False
     served: bool = False
     needs: str = ""
+    cold: bool = False
 
     @property
     def limit(self) -> float:
@@ -69,8 +77,20 @@ class Trial:
     left: list[str] = field(default_factory=list)
     finished: bool = False
 
-    wrote: bool = False
-    """Whether its results are in `out.json`."""
+    missing: list[str] = field(default_factory=list)
+    """Files of results that it was asked for and that are not whole."""
+    decided: list[str] = field(default_factory=list)
+    """What shows that something was decided."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it printed that it has no results."""
+        return UNDECIDED in self.output
+
+    @property
+    def wrote(self) -> bool:
+        """Whether it ended with results, and all of them are in their files."""
+        return not self.undecided and not self.missing
 
     def faults(self, case: Case, codes: Iterable[int]) -> list[str]:
         """What is wrong with this end."""
@@ -79,8 +99,10 @@ class Trial:
             found.append(f"it took {self.took:.1f} s")
         if not self.finished and self.code not in codes:
             found.append(f"exit code {self.code}")
-        if self.code == STOPPED and "out.json" in case.arguments and UNDECIDED not in self.output and not self.wrote:
-            found.append("its results are lost")
+        if self.missing and not self.undecided:
+            found.append(f"results are lost: {', '.join(self.missing)}")
+        if self.decided and self.undecided:
+            found.append(f"it printed that nothing was decided, but there is {', '.join(self.decided)}")
         if self.left:
             found.append(f"left behind: {', '.join(self.left)}")
         found += [f"printed {word!r}" for word in ("Traceback", "Exception ignored", "Error:") if word in self.output]
@@ -98,6 +120,8 @@ def start(case: Case, folder: Path, mark: str) -> subprocess.Popen[bytes]:
     (folder / "tmp").mkdir(parents=True, exist_ok=True)
     env = {**os.environ, "PYTHONPATH": PATH, "NO_COLOR": "1", "COLUMNS": "100", "TMPDIR": str(folder / "tmp"), _MARK: mark}
     env.pop("PYTEST_CURRENT_TEST", None)
+    if case.cold:
+        env |= dict.fromkeys(("ROCKETPROOF_CACHE", "NUMBA_CACHE_DIR"), str(folder / "cache"))
     with (folder / "output.txt").open("wb") as output:
         return subprocess.Popen(
             [*COMMAND, *case.arguments],
@@ -151,14 +175,38 @@ def stop(case: Case, folder: Path, moment: float, number: signal.Signals) -> Tri
     finally:
         _kill(marked(mark))
     output = (folder / "output.txt").read_text("utf-8", "replace")
-    return Trial(moment, took, max(0.0, after - before), code, output, folder, left, finished, _is_json(folder / "out.json"))
+    missing = [name for name in results_of(case.arguments) if not is_whole(folder / name)]
+    decided = [name for name in results_of(case.arguments) if (folder / name).exists() and "--generated" not in case.arguments]
+    decided += [str(path.relative_to(folder)) for name in KEPT for path in folder.glob(name) if path.is_file()]
+    decided += [f"the line {line!r}" for line in COUNTED.findall(output)]
+    return Trial(moment, took, max(0.0, after - before), code, output, folder, left, finished, missing, decided)
 
 
-def _is_json(path: Path) -> bool:
-    """Whether it is a whole file of JSON."""
+def results_of(arguments: Sequence[str]) -> list[str]:
+    """The files of results that a command line asks for, by their names in its folder. Files outside of it are none of them."""
+    found = []
+    for option, value in pairwise(arguments):
+        kind, _, name = value.partition(":")
+        if option == "--json":
+            found.append(value)
+        elif option == "--html":
+            found.append(value if value.endswith(".html") else f"{value}/index.html")
+        elif option == "--report" and kind in ("junit", "sarif", "markdown", "run", "html"):
+            found.append(f"{name}/index.html" if kind == "html" else name)
+    return found
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file of results is there, and has its end."""
     try:
-        json.loads(path.read_text())
-    except (OSError, ValueError):
+        text = path.read_text("utf-8")
+        if path.suffix == ".xml":
+            ElementTree.fromstring(text)
+        elif path.suffix in (".json", ".sarif"):
+            json.loads(text)
+        else:
+            return text.endswith("\n") or text.rstrip().endswith("</html>")
+    except (OSError, ValueError, ElementTree.ParseError):
         return False
     return True
 

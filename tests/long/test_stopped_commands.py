@@ -28,7 +28,10 @@ from stopping import STOPPED, Case, Trial, run_time, trials
 
 from rocketproof_bench.contention import Load, contend
 from rocketproof_bench.fabricate import Plan, fabricate
+from rocketproof_properties.sources.source import Source
+from rocketproof_properties.witnesses.known import find
 from rocketproof_traces.history import event_line, header_line
+from rocketproof_traces.witness import itf
 
 DATA: Final = Path(__file__).parents[1] / "data"
 PROJECT: Final = Path(__file__).parents[2]
@@ -73,6 +76,10 @@ def shared() -> Path:
         (many / f"{seed}.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
     with gzip.open(DATA / "later-4.9.4.jsonl.gz") as packed, (folder / "later.jsonl").open("wb") as file:
         shutil.copyfileobj(packed, file)
+    source = Source("tiny", "P49", ())
+    witness = find(source, "REA-01")
+    assert witness is not None
+    itf.write(witness, folder / "witness.itf.json", source.record())
     fabricate(folder / "store", Plan(600_000_000, bodies=(64, 64), file_size=100_000_000))
     return folder
 
@@ -83,9 +90,10 @@ def path(name: str) -> str:
 
 def cases() -> list[Case]:
     json_out = ("--json", "out.json")
+    reports = ("--report", "junit:out.xml", "--report", "sarif:out.sarif", "--report", "markdown:out.md", "--html", "page")
     explicit, one, two = ("--engine", "explicit"), ("--workers", "1"), ("--workers", "2")
     return [
-        Case("check", ("check", *json_out), 12),
+        Case("check", ("check", *json_out, *reports), 12),
         Case("check explicit", ("check", *explicit, *one, *json_out), 8),
         Case("check wide", ("check", "{wide.py}", *explicit, *one, *json_out), 6),
         Case("check wide 2", ("check", "{wide.py}", *explicit, *two, *json_out), 6),
@@ -97,22 +105,25 @@ def cases() -> list[Case]:
         Case("check simulate", ("check", "--engine", "simulate", *two, *json_out), 8),
         Case("check stateful", ("check", "--engine", "stateful", *two, *json_out), 8),
         Case("check all engines", ("check", "{wide.py}", "--engine", "all", *json_out), 8),
-        Case("test", ("test", *json_out), 8),
+        Case("test", ("test", *json_out, *reports), 8),
         Case("test 1", ("test", *one, *json_out), 8),
-        Case("test recording", ("test", "--recording", "{later.jsonl}", "--profile", "P494", *json_out), 8),
-        Case("validate served", ("validate", "--target", "served", "--report", "made", *json_out), 12, broker=True),
+        Case("test recording", ("test", "--recording", "{later.jsonl}", "--profile", "P494", *json_out, *reports), 8),
+        Case("validate served", ("validate", "--target", "served", "--report", "made", *json_out, *reports), 12, broker=True),
         Case("validate faults", ("validate", "--target", "served", "--programs", "20", "--faults", "kill:5,power,threads", "--no-witnesses",
                                  "--report", "made", *json_out), 25, broker=True),
         Case("validate inprocess", ("validate", "--target", "inprocess", "--report", "made", *json_out), 12, broker=True),
-        Case("validate level", ("validate", "--target", "served", "--level", *json_out), 8, broker=True),
+        Case("validate level", ("validate", "--target", "served", "--level", *json_out, *reports), 8, broker=True),
         Case("validate self-test", ("validate", "--target", "served", "--self-test", *json_out), 8, broker=True),
         Case("validate against", ("validate", "--target", "inprocess", "--against", "inprocess:P49", "--report", "made", *json_out), 10,
              broker=True),
         Case("profile", ("profile", "inprocess", "--report", "made", *json_out), 10, broker=True),
-        Case("judge history", ("judge", "{history.ndjson}", "--profile", "P49", *json_out), 6),
-        Case("judge recording", ("judge", "{later.jsonl}", "--profile", "P494", *json_out), 6),
-        Case("judge many", ("judge", "{histories}", "--profile", "P49", "--out", "made", *json_out), 8),
-        Case("audit", ("audit", "{store}", "--engine", "local", "--out", "made", *json_out), 6),
+        Case("judge history", ("judge", "{history.ndjson}", "--profile", "P49", *json_out, *reports), 6),
+        Case("judge recording", ("judge", "{later.jsonl}", "--profile", "P494", *json_out, *reports), 6),
+        Case("judge many", ("judge", "{histories}", "--profile", "P49", "--out", "made", *json_out, *reports), 8),
+        Case("audit", ("audit", "{store}", "--engine", "local", "--out", "made", *json_out, *reports), 10),
+        Case("audit cold", ("audit", "{store}", "--engine", "local", "--out", "made", *json_out, *reports), 25, cold=True),
+        Case("replay", ("replay", "{witness.itf.json}", *json_out), 5),
+        Case("replay served", ("replay", "{witness.itf.json}", "--target", "served", *json_out), 8, broker=True),
         Case("campaign", ("campaign", "--engine", "local", "--out", "made", *json_out), 8),
         Case("campaign 1", ("campaign", "--engine", "local", "--out", "made", *one, *json_out), 8),
         Case("mutate", ("mutate", "--tests", str(PROJECT / "tests"), *json_out), 12),
@@ -122,13 +133,17 @@ def cases() -> list[Case]:
         Case("explore", ("explore", "--no-browser"), 5, served=True),
         Case("explore html", ("explore", "--property", "INV-01", "--html", "page.html"), 6),
         Case("serve", ("serve", "--port", "0", "--nameserver-port", "0", "--brokers", "2", "--store", "made"), 5, broker=True, served=True),
-        Case("requirements", ("requirements", "--tests", str(PROJECT / "tests" / "model"), *json_out), 10),
+        Case("requirements", ("requirements", "--tests", str(PROJECT / "tests" / "model"), *json_out), 30),
         Case("graph", ("graph", "--output", "graph.dot"), 5),
         Case("export", ("export", "tla", "--output", "made"), 5),
         Case("audit Spark", ("audit", "{store}", "--engine", "spark", "--out", "made", *json_out), 15, broker=True, needs="spark"),
         Case("judge many Spark", ("judge", "{histories}", "--profile", "P49", "--engine", "spark", "--out", "made", *json_out), 15,
              broker=True, needs="spark"),
         Case("campaign Spark", ("campaign", "--engine", "spark", "--out", "made", *json_out), 15, broker=True, needs="spark"),
+        Case("zoo bad", ("zoo", "A4", "--on", "bad", "--report", "made", *json_out), 60, broker=True, needs="java"),
+        Case("zoo good", ("zoo", "A4", "--on", "good", "--report", "made", *json_out), 60, broker=True, needs="java"),
+        Case("zoo against", ("zoo", "A7", "--on", "bad", "--report", "made", *json_out), 60, broker=True, needs="java"),
+        Case("replay release", ("replay", "{witness.itf.json}", "--target", "apache:4.9.4", *json_out), 12, broker=True, needs="java"),
         Case("validate release", ("validate", "--target", "apache:4.9.4", "--report", "made", *json_out), 15, broker=True, needs="java"),
         *(Case(f"bench {name}", ("bench", name, *more, *json_out), 6)
           for name, *more in (("search", "--rounds", "1"), ("disk",), ("judge",), ("liveness",), ("simulate",), ("skew",), ("start",),

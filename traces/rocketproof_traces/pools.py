@@ -16,12 +16,14 @@ from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import connection
 from typing import Final, Protocol, TypeVar
 
+from rocketproof_model import interrupts
+
 from .errors import TraceError
 
 A = TypeVar("A")
 B = TypeVar("B")
 TIDY: Final = 0.5
-"""Seconds that a pool's processes have to end after they were told to."""
+"""Seconds that a pool's processes, or threads, have to end after they were told to."""
 
 
 class Spread(Protocol):
@@ -44,7 +46,8 @@ def on_processes(workers: int) -> Spread:
 def on_threads(workers: int) -> Spread:
     """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
     one worker, are done in this thread. Where this one stops early, what the others have begun is done first, to its end or to where the
-    function looks for an interrupt."""
+    function looks for an interrupt. After an interrupt this one waits `TIDY` seconds for them and then goes on: they may be inside the
+    compiler of a kernel for many seconds."""
     return _over(_threads, workers)
 
 
@@ -65,7 +68,10 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
     try:
         yield pool
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=not interrupts.came(), cancel_futures=True)
+        until = time.monotonic() + TIDY
+        for thread in pool._threads:  # noqa: SLF001  (a pool waits for its threads for ever, or not at all)
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.findings import Finding, table
 from rocketproof_traces.audit.programs import Plan
@@ -98,6 +99,7 @@ def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spr
     with _writing(out):
         kept = Kept(None, plan) if out is None else Kept(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
         outcome = audit(plan, folders, spread, kept, report, **more)
+        interrupts.decide()
         audited = Audited(plan.rules, outcome, profile)
         if out is not None:
             _write(out, audited)

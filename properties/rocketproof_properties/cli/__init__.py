@@ -31,7 +31,9 @@ def main() -> NoReturn:
         interrupts.heard()
         sys.stderr.write("rocketproof: stopped by Ctrl-C before anything was decided\n")
         code = STOPPED
-    sys.exit(code)
+    from ..interruption import end
+
+    end(code)
 
 
 def run(tokens: Sequence[str]) -> int:

@@ -352,6 +352,7 @@ def _self_test(target: Target, json: Path | None) -> int:
     from ..deployments import selftest
     from ..validation import show
 
-    found = show.render_self_test(target, selftest.self_test(target))
-    write(json, selftest.data(target, found))
-    return exit_code(findings=any(not one.works for one in found), undecided=False)
+    found, stopped = show.render_self_test(target, selftest.self_test(target))
+    code = exit_code(findings=any(not one.works for one in found), undecided=stopped)
+    write(json, selftest.data(target, found, code))
+    return code

@@ -157,8 +157,8 @@ def check(
         if engine == "spark":
             cluster.session()
         found = matrix.run(chosen.tasks, line, limits)
-    remembered.keep("check", chosen.tasks, found.rows, limits.first, found.broken)
     write(json, (row.record() for row in found.rows))
+    remembered.keep("check", chosen.tasks, found.rows, limits.first, found.broken)
     with reports.printing():
         if every or file is not None or property:
             show.print_report(found, chosen.left_out)

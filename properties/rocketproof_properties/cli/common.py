@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
+from rocketproof_model import interrupts
+
 from ..choices import InputError, known
 
 INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
@@ -76,7 +78,9 @@ All = Annotated[bool, Parameter(name="--all", negative=())]
 
 
 def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
-    """Write the results to the file of --json, if one was given. Raises InputError if it cannot be written."""
+    """Write the results to the file of --json, if one was given. A signal no longer ends the command before they are written. Raises
+    InputError if the file cannot be written."""
+    interrupts.decide()
     if json is not None:
         from ..store import write_json
 

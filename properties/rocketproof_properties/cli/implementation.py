@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rocketproof_model import interrupts
+
 from ..choices import InputError
 from ..exitcode import OK, exit_code
 from . import reporting
@@ -81,8 +83,8 @@ def run_tests(
     write(json, data)
     with reports.printing():
         print_replay(found, every)
-    reports.write(lambda: replayed.run(data, str(recording), profile), source=str(recording))
-    return exit_code(findings=found.different, undecided=False)
+    reports.write(lambda: replayed.run(data, str(recording), profile, stopped=found.stopped), source=str(recording))
+    return exit_code(findings=found.different, undecided=found.stopped)
 
 
 def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> int:
@@ -132,15 +134,19 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
     json
         Write the hazards with their steps to this file.
     """
+    from .. import output
     from ..hazards import HAZARDS, chosen, gallery, report
 
-    found = [gallery.perform(one, one.profile(profile)) for one in chosen(ids, profile)]
+    wanted = chosen(ids, profile)
+    found, stopped = interrupts.gathered(gallery.perform(one, one.profile(profile)) for one in wanted)
     write(json, (performed.data() for performed in found))
     if ids:
         report.print_stories(found)
     else:
-        report.print_list(found, len(HAZARDS) - len(found))
-    return exit_code(findings=any(performed.finding for performed in found), undecided=False)
+        report.print_list(found, len(HAZARDS) - len(wanted))
+    if stopped:
+        output.tell(f"rocketproof: stopped by Ctrl-C after {len(found)} of {len(wanted)} hazards")
+    return exit_code(findings=any(performed.finding for performed in found), undecided=stopped)
 
 
 def mutate(
@@ -238,6 +244,7 @@ def _mutate_generated(
     from .. import output
     from ..changes import results, run, sampling, switched
     from ..changes.show import print_changes
+    from ..store import write_json
 
     of_releases = ids == (switched.PART,)
     workers = workers or pools.cores()
@@ -260,7 +267,7 @@ def _mutate_generated(
     with output.phases() as progress:
         report = run.run(
             chosen, profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
-            keep=lambda so_far: write(json, so_far.record()),
+            keep=lambda so_far: None if json is None else write_json(json, so_far.record()),
         )  # fmt: skip
     write(json, report.record())
     print_changes(report, every=every)
@@ -327,7 +334,8 @@ def requirements(
         write(json, (one.record() for one in entries))
         show.print_entries(entries)
         return OK
-    found = requiring.requirements(requiring.read(results) if results is not None else requiring.run_tests(tests))
+    ran, stopped = (requiring.read(results), False) if results is not None else requiring.run_tests(tests)
+    found = requiring.requirements(ran, stopped=stopped)
     write(json, (one.record() for one in found))
     show.print_requirements(found, every)
-    return exit_code(findings=any(one.is_gap for one in found), undecided=False)
+    return exit_code(findings=any(one.is_gap for one in found), undecided=stopped)

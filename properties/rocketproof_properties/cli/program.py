@@ -73,6 +73,7 @@ def run(tokens: Sequence[str]) -> int:
     tokens = _joined(tokens)
     INVOKED.set(shlex.join(["rocketproof", *tokens]))
     output.release_stdout()
+    interrupts.undecided()
     try:
         command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
         _refuse_streams(command.__name__, bound.arguments)

@@ -85,8 +85,8 @@ def profile(
             progress,
         )
     data = found.data(folder)
-    write_report(folder / profiling.REPORT, data)
     write(json, data)
+    write_report(folder / profiling.REPORT, data)
     show.render(found, folder)
     return found.exit_code
 
@@ -115,7 +115,7 @@ def differences(
     with output.phases() as progress:
         found = against.against(request, progress)
     data = found.data(folder)
-    write_report(folder / against.REPORT, data)
     write(json, data)
+    write_report(folder / against.REPORT, data)
     show.render_differences(found, folder)
     return found.exit_code

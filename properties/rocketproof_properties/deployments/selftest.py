@@ -67,15 +67,15 @@ def self_test(target: Target) -> Iterator[Checked]:
         yield _tried(Capability.START.value, lambda: _starts_as_told(target))
 
 
-def data(target: Target, checked: Sequence[Checked]) -> dict[str, Any]:
-    """What was tried, and what is lost by what is not offered, as JSON values."""
+def data(target: Target, checked: Sequence[Checked], code: int) -> dict[str, Any]:
+    """What was tried, what is lost by what is not offered, and the exit code, as JSON values."""
     return {
         "schema": SCHEMA,
         "version": VERSION,
         "target": target.name,
         "checked": [one.data() for one in checked],
         "lost": {capability.value: sentence for capability, sentence in target.lost.items()},
-        "exit": 0 if all(one.works for one in checked) else 1,
+        "exit": code,
     }
 
 

@@ -69,6 +69,7 @@ def write(folder: Path, entries: Sequence[Entry]) -> list[Listed]:
         folder.mkdir(parents=True, exist_ok=True)
         with counting("page") as report:
             for number, entry in enumerate(entries, 1):
+                interrupts.stop_if_interrupted()  # while results are written no signal raises by itself
                 report(number, len(entries))
                 name = next(n for n in chain([f"{entry.stem}.html"], (f"{entry.stem}-{k}.html" for k in count(2))) if n not in used)
                 used.add(name)

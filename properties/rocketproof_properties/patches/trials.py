@@ -151,7 +151,7 @@ class _Trials:
             temporary = Path(after.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof-", ignore_cleanup_errors=True)))
             gc.collect()
             gc.freeze()  # so that children share the memory of what is there by now
-            after.callback(gc.unfreeze)
+            after.callback(_unfreeze)
             try:
                 usual = self._usual(trials, temporary)
                 self._try(trials, usual, temporary)
@@ -199,6 +199,12 @@ class _Trials:
                 self.progress(what, done, len(jobs))
         if done < len(jobs):
             raise _Over
+
+
+def _unfreeze() -> None:
+    """Let the collector look at what `gc.freeze` hid, but not where the process is about to end."""
+    if not interrupts.came():
+        gc.unfreeze()
 
 
 def _may_notice(item: pytest.Item, mutant: Mutant) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_profiles.differing import Change, changes, shown
 
@@ -141,13 +142,16 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
     made.programs, made.requests = len(recorded), sum(len(one.history.asked) for one in recorded)
     made.compared = sum(one.tells for one in recorded)
     found = explain(recorded, base, progress)
-    _confirm(made, recorded, found, progress)
     smaller: dict[Change | Cause, Recorded] = {}
-    if stage is not None and request.shrink > 0 and not stage.bounds.over:
-        try:
+    try:
+        _confirm(made, recorded, found, progress)
+        if stage is not None and request.shrink > 0 and not stage.bounds.over:
             smaller = all_smallest(stage, _wanted(found, base), request.shrink, progress)
-        except TargetError as problem:
-            made.stopped = str(problem)
+    except TargetError as problem:
+        made.stopped = str(problem)
+    except KeyboardInterrupt:
+        interrupts.heard()
+        made.stopped = "Ctrl-C"
     _fill(made, found, base, smaller)
     made.seconds = time.monotonic() - began
     return made

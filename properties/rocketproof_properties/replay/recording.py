@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 
 from . import middle
-from .cases import Recorded, read
+from .cases import Recorded, Recording, read
 from .comparison import Difference
 from .deliveries import Deliveries, Evidence
 from .driver import SECONDS, CaseReplay
@@ -53,10 +55,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a recording under a profile."""
+    """What came of a recording under a profile. `stopped`: Ctrl-C ended it, and `outcomes` are those of the cases before."""
 
     profile: str
     outcomes: tuple[Outcome, ...]
+    stopped: bool = False
 
     @property
     def same(self) -> int:
@@ -81,17 +84,26 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     cases = recording.cases
     for text in settings:
         known_cfg(text, [case.cfg for case in cases])
-    outcomes: dict[int, Outcome] = {}
+    found, stopped = interrupts.gathered(_outcomes(recording, profile, settings, report))
+    return Report(profile, tuple(one for _, one in sorted(found, key=itemgetter(0))), stopped)
+
+
+def _outcomes(
+    recording: Recording, profile: str, settings: Sequence[str], report: Callable[[int, int], None] | None
+) -> Iterator[tuple[int, Outcome]]:
+    """What came of each case, with its place in the recording."""
+    cases = recording.cases
+    done = 0
     for cfg in dict.fromkeys(case.cfg for case in cases):
         mine = [(at, case) for at, case in enumerate(cases) if case.cfg == cfg]
         group = [case for _, case in mine]
         stage = SimulatedReplay(PROFILES[profile], group, settings_of(cfg, group, recording.settings.get(cfg, {}), settings))
         for (at, case), found in zip(mine, stage.play(), strict=True):
             exception = EXCEPTIONS.get((profile, case.version, case.cfg, case.number), "")
-            outcomes[at] = Outcome(case, found, exception)
+            done += 1
             if report is not None:
-                report(len(outcomes), len(cases))
-    return Report(profile, tuple(outcomes[at] for at in range(len(cases))))
+                report(done, len(cases))
+            yield at, Outcome(case, found, exception)
 
 
 class SimulatedReplay(CaseReplay):

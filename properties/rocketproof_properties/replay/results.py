@@ -12,11 +12,11 @@ _ID: Final = "recording"
 _SENTENCE: Final = "the implementation answers and stores what the recorded broker did"
 
 
-def run(cases: Sequence[Mapping[str, Any]], subject: str, profile: str) -> Run:
-    """The cases of a recording as `test --recording --json` has them."""
+def run(cases: Sequence[Mapping[str, Any]], subject: str, profile: str, *, stopped: bool = False) -> Run:
+    """The cases of a recording as `test --recording --json` has them. `stopped`: Ctrl-C ended it before the last one."""
     results = tuple(_result(one, profile) for one in cases)
-    code = exit_code(findings=any(one.outcome == "differs" for one in results), undecided=False)
-    return Run("test", subject, results, code, profile)
+    code = exit_code(findings=any(one.outcome == "differs" for one in results), undecided=stopped)
+    return Run("test", subject, results, code, profile, stopped="Ctrl-C" if stopped else "")
 
 
 def read(data: Any) -> Run | None:

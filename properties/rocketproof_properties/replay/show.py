@@ -20,7 +20,8 @@ def print_replay(found: Report, every: bool = False) -> None:
     if len(unlike) > CASES and not every:
         page.line(f"and {len(unlike) - CASES} more cases: --all shows them, --json FILE has them", "dim")
     counts = f"{found.same} alike, {len(found.excepted)} excepted, {len(found.different)} different"
-    page.line(f"{len(found.outcomes)} cases compared under {found.profile}: {counts}", "bold")
+    stopped = "; stopped by Ctrl-C before the others" if found.stopped else ""
+    page.line(f"{len(found.outcomes)} cases compared under {found.profile}: {counts}{stopped}", "bold")
 
 
 def _print_outcome(one: Outcome, page: Page) -> None:

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from rocketproof_model import interrupts
+
 from ..choices import InputError
 from ..deployments.children import completed
 from ..rules import ID, Rule, rules
 from .references import docstrings
 
-Coverage = Literal["covered", "no implementation", "no test", "failed test"]
+Coverage = Literal["covered", "no implementation", "no test", "failed test", "undecided"]
 Results = Mapping[str, Mapping[str, Sequence[str]]]
 """Per id the tests that passed, failed and were skipped, as the pytest plugin writes them."""
 
@@ -34,7 +36,10 @@ _STDERR = 2
 
 @dataclass(frozen=True)
 class Requirement:
-    """A rule with its evidence: places as `module:qualname`, tests by their pytest names, actions of the specification."""
+    """A rule with its evidence: places as `module:qualname`, tests by their pytest names, actions of the specification.
+
+    `stopped`: the run of the tests was interrupted, so that a test of the rule may not have run.
+    """
 
     rule: Rule
     implementation: tuple[str, ...] = ()
@@ -42,6 +47,7 @@ class Requirement:
     failed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
+    stopped: bool = False
 
     @property
     def status(self) -> Coverage:
@@ -49,11 +55,13 @@ class Requirement:
             return "no implementation"
         if self.failed:
             return "failed test"
+        if self.stopped:
+            return "undecided"
         return "covered" if self.tests else "no test"
 
     @property
     def is_gap(self) -> bool:
-        return self.status != "covered"
+        return self.status not in ("covered", "undecided")
 
     @property
     def reason(self) -> str:
@@ -61,6 +69,8 @@ class Requirement:
         said = [] if self.implementation else ["no code names it"]
         if self.failed:
             said.append("a marked test failed")
+        elif self.stopped:
+            said.append("stopped by Ctrl-C before all tests had run")
         elif not self.tests:
             said.append("every marked test was skipped" if self.skipped else "no marked test of it ran")
         return "; ".join(said)
@@ -80,8 +90,9 @@ class Requirement:
         }
 
 
-def requirements(results: Results) -> list[Requirement]:
-    """Every rule with its evidence, in the order of the rules. Raises InputError if the implementation cannot be read."""
+def requirements(results: Results, *, stopped: bool = False) -> list[Requirement]:
+    """Every rule with its evidence, in the order of the rules. `stopped`: the results are those of an interrupted run. Raises InputError
+    if the implementation cannot be read."""
     places, actions = implemented(), stated()
     return [
         Requirement(
@@ -91,6 +102,7 @@ def requirements(results: Results) -> list[Requirement]:
             failed=tuple(results[id_]["failed"]) if id_ in results else (),
             skipped=tuple(results[id_]["skipped"]) if id_ in results else (),
             model=tuple(actions.get(id_, ())),
+            stopped=stopped,
         )
         for id_, rule in rules().items()
     ]
@@ -134,6 +146,11 @@ def read(path: Path) -> Results:
     return found
 
 
+def so_far(path: Path) -> Path:
+    """Return the file that has the results so far while a run goes on, whose results will be in `path`."""
+    return path.with_name(path.name + ".so-far")
+
+
 def _are_results(data: Any) -> bool:
     return isinstance(data, dict) and all(
         isinstance(outcomes, dict)
@@ -143,10 +160,11 @@ def _are_results(data: Any) -> bool:
     )
 
 
-def run_tests(folder: Path | None) -> Results:
-    """Run the marked tests of a folder, by default the project's, in a process of their own; its output goes to stderr.
+def run_tests(folder: Path | None) -> tuple[Results, bool]:
+    """Run the marked tests of a folder, by default the project's, in a process of their own; its output goes to stderr. Return the results
+    and whether an interrupt ended the run before the last test.
 
-    Raises InputError if there is no such folder or the tests cannot be run.
+    Raises InputError if there is no such folder or the tests cannot be run, and KeyboardInterrupt if it came before the first result.
     """
     chosen = folder or Path(__file__).resolve().parents[3] / "tests"
     if not chosen.is_dir():
@@ -158,7 +176,13 @@ def run_tests(folder: Path | None) -> Results:
         command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, "-m", "behaviour", f"--requirements={path}", str(chosen)]
         # The tests find what this process has found, installed or not.
         environment = {**os.environ, "TMPDIR": scratch, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path)}
-        done = completed(command, cwd=chosen.parent, env=environment, stdout=_STDERR)
+        try:
+            done = completed(command, cwd=chosen.parent, env=environment, stdout=_STDERR)
+        except KeyboardInterrupt:
+            if not so_far(path).exists():
+                raise
+            interrupts.heard()
+            return read(so_far(path)), True
         if done.returncode not in _RAN or not path.exists():
             raise InputError(f"the tests in {chosen} could not be run (pytest ended with {done.returncode}); fix what it says above")
-        return read(path)
+        return read(path), False

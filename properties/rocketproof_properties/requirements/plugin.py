@@ -11,6 +11,7 @@ PYTEST_DONT_REWRITE: there is no assert to explain.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -19,8 +20,11 @@ import pytest
 from .. import store
 from ..choices import InputError, offer
 from ..rules import is_known, rules
+from . import so_far
 
 MARKER = "behaviour"
+EVERY = 0.5
+"""Seconds between two writes of the results so far."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,11 +83,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 class Results:
     """Follows a run and writes its results to a file when it ends, unless some tests could not be collected.
 
-    Raises InputError if the file cannot be written then.
+    Until then those so far are in a file next to it, which is at most `EVERY` seconds old and goes away at the end.
+
+    Raises InputError if a file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._written = 0.0
         self._ids: dict[str, list[str]] = {}
         self._outcomes: dict[str, str] = {}
         self._whole = True
@@ -104,8 +111,12 @@ class Results:
             self._outcomes.setdefault(test, "skipped")
         elif report.when == "call" and self._outcomes.get(test) != "failed":
             self._outcomes[test] = "passed"
+        if self._whole and time.monotonic() - self._written >= EVERY:
+            self._written = time.monotonic()
+            store.write_json(so_far(self._path), self.data(), "--requirements")
 
     def pytest_sessionfinish(self) -> None:
+        so_far(self._path).unlink(missing_ok=True)
         if self._whole:
             store.write_json(self._path, self.data(), "--requirements")
         elif self._path.is_file():

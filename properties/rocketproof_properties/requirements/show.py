@@ -26,6 +26,7 @@ _HEADS: dict[Coverage, str] = {
     "no implementation": "no code",
     "no test": "no test",
     "failed test": "failed",
+    "undecided": "undecided",
 }
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
@@ -148,7 +149,8 @@ def climb(
     name_server: str | None = None,
     progress: Progress = lambda what, done, all_: None,
 ) -> Climb:
-    """Try the levels up to one on a deployment of their own. Raises TargetError where the target cannot be set up."""
+    """Try the levels up to one on a deployment of their own. An interrupt leaves out the rest. Raises TargetError where the target cannot
+    be set up, and KeyboardInterrupt before the first level is decided."""
     began = time.monotonic()
     found = Climb(target.name, target.version, target.profile, wanted, began=datetime.now(UTC).isoformat(timespec="seconds"))
     (folder / HISTORIES).mkdir(parents=True, exist_ok=True)
@@ -163,6 +165,10 @@ def climb(
                 found.rungs.append(climber.rung(level, number))
                 if found.next is not None:
                     break
+        except KeyboardInterrupt:
+            if not found.rungs:
+                raise
+            interrupts.heard()
         finally:
             climber.close()
     found.seconds = time.monotonic() - began

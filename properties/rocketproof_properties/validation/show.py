@@ -6,9 +6,10 @@ import re
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import whole_number
 
 from ..deployments.deployment import Target
@@ -30,18 +31,24 @@ _SHOWN = 10  # sentences of one kind
 _HAZARD = re.compile(r"HAZ-[0-9]+")
 
 
-def render_self_test(target: Target, checked: Iterable[Checked]) -> list[Checked]:
-    """Print what is tried of a target as it is tried, then what it does not offer; what was tried."""
+def render_self_test(target: Target, checked: Iterable[Checked]) -> tuple[list[Checked], bool]:
+    """Print what is tried of a target as it is tried, then what it does not offer. Return what was tried, and whether an interrupt left out
+    the rest."""
     page = Page()
-    found = []
+    found, stopped = interrupts.gathered(_printed(checked, page))
+    interrupts.decide()
+    _print_lost({capability.value: loss for capability, loss in target.lost.items()}, page)
+    rest = "; stopped by Ctrl-C before the rest" if stopped else ""
+    page.line(f"\n{_closing_self_test(target.name, found, stopped=stopped)}{rest}", "bold")
+    return found, stopped
+
+
+def _printed(checked: Iterable[Checked], page: Page) -> Iterator[Checked]:
     for one in checked:
-        found.append(one)
         page.line(f"{'works' if one.works else 'FAILS':<6} {one.what} ({one.seconds:.1f} s)", "" if one.works else "bold red")
         if one.problem:
             _folded(one.problem, page, 7)
-    _print_lost({capability.value: loss for capability, loss in target.lost.items()}, page)
-    page.line(f"\n{_closing_self_test(target.name, found)}", "bold")
-    return found
+        yield one
 
 
 def render_performed(done: Performed) -> None:
@@ -58,10 +65,10 @@ def render_performed(done: Performed) -> None:
         page.line(f"{done.target} follows the witness of {claim.id}: {claim.sentence}", "bold")
 
 
-def _closing_self_test(name: str, found: Sequence[Checked]) -> str:
+def _closing_self_test(name: str, found: Sequence[Checked], *, stopped: bool) -> str:
     bad = [one.what for one in found if not one.works]
     if not bad:
-        return f"{name}: all that it offers works, {len(found)} things tried"
+        return f"{name}: all that {'was tried' if stopped else 'it offers'} works, {len(found)} things tried"
     return f"{name}: {len(bad)} of {len(found)} things tried do not work: {', '.join(bad)}; fix the target's adapter before validating"
 
 

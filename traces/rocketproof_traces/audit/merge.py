@@ -82,9 +82,13 @@ class _Short:
 
 
 class Merger:
-    """Of one store. `segments` are in the order of the log. Nothing is concluded across one that has an error."""
+    """Of one store. `segments` are in the order of the log. Nothing is concluded across one that has an error.
 
-    def __init__(self, plan: Plan, store: Store, files: Sequence[LogFile], segments: Sequence[Segment]) -> None:
+    `stopped`: the audit was interrupted. Then what the segments found is put together and nothing else is decided or read.
+    """
+
+    def __init__(self, plan: Plan, store: Store, files: Sequence[LogFile], segments: Sequence[Segment], *, stopped: bool = False) -> None:
+        self.stopped = stopped
         self.plan, self.made, self.store, self.files = plan, programs(plan), store, files
         self.parts = segments
         self.segments = [segment for segment in segments if not segment.error]
@@ -103,9 +107,7 @@ class Merger:
             for id_, count in segment.counts.items():
                 self._count(id_, count)
         self._line_borders()
-        self._log_borders()
-        self._files()
-        for part in (self._queues, self._beside, self._unread) if self.whole else (self._beside, self._unread):
+        for part in self._parts():
             try:
                 part()
             except TraceError as error:
@@ -115,6 +117,13 @@ class Merger:
         self.totals.findings = sorted(self.totals.findings) if self.plan.every else folded(self.totals.findings)
         return self.totals
 
+    def _parts(self) -> Sequence[Callable[[], None]]:
+        """What is left to decide, in order."""
+        if self.stopped:
+            return ()
+        queues = (self._queues,) if self.whole else ()
+        return (self._log_borders, self._files, *queues, self._beside, self._unread)
+
     def _count(self, id_: str, count: int) -> None:
         self.totals.counts[id_] = self.totals.counts.get(id_, 0) + count
 
@@ -122,7 +131,7 @@ class Merger:
         self, over: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, place: Callable[[int], dict[str, Any]]
     ) -> None:
         """Decide rows of Python numbers; `place` gives where a row lies and what a finding records of it."""
-        if not before or not len(next(iter(before.values()))):
+        if self.stopped or not before or not len(next(iter(before.values()))):
             return
         counts, breaches = self.made[over].decide(_arrays(before), None if after is None else _arrays(after), self.plan.limit)
         for id_, count in counts.items():

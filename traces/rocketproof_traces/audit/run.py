@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import starmap
 from pathlib import Path
 
 from rocketproof_model import interrupts
@@ -18,7 +19,7 @@ from rocketproof_model.language import show
 
 from ..pools import Spread
 from ..stored.paths import states_of
-from ..stored.segments import RANGE_SIZE, log_files, mend, ranges
+from ..stored.segments import RANGE_SIZE, LogFile, log_files, mend, ranges
 from .merge import Merger, Totals
 from .programs import Plan
 from .segment import NOT_READ, Segment, Task, answer, nothing
@@ -139,9 +140,17 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
         outcome.stopped = True
         for task in _again(moment, list(segments.values())):
             segments[task.file.path, task.end] = nothing(task, NOT_READ)
-    for folder, files in found.items():
+
+    def merged(folder: str, files: Sequence[LogFile]) -> Totals:
         parts = sorted((s for s in segments.values() if s.task.store == folder), key=lambda s: (s.task.file.base, s.task.end))
-        outcome.totals.append(Merger(plan, opened(folder, moment, plan.hosts_by_flag), files, parts).run())
+        return Merger(plan, opened(folder, moment, plan.hosts_by_flag), files, parts, stopped=outcome.stopped).run()
+
+    try:
+        outcome.totals = list(starmap(merged, found.items()))
+    except KeyboardInterrupt:
+        interrupts.heard()
+        outcome.stopped = True
+        outcome.totals = list(starmap(merged, found.items()))
     if not outcome.stopped:
         kept.done()
     return outcome

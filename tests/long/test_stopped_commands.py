@@ -28,6 +28,7 @@ from stopping import STOPPED, Case, Trial, run_time, trials
 
 from rocketproof_bench.contention import Load, contend
 from rocketproof_bench.fabricate import Plan, fabricate
+from rocketproof_properties.exitcode import USAGE
 from rocketproof_properties.sources.source import Source
 from rocketproof_properties.witnesses.known import find
 from rocketproof_traces.history import event_line, header_line
@@ -133,7 +134,7 @@ def cases() -> list[Case]:
         Case("explore", ("explore", "--no-browser"), 5, served=True),
         Case("explore html", ("explore", "--property", "INV-01", "--html", "page.html"), 6),
         Case("serve", ("serve", "--port", "0", "--nameserver-port", "0", "--brokers", "2", "--store", "made"), 5, broker=True, served=True),
-        Case("requirements", ("requirements", "--tests", str(PROJECT / "tests" / "model"), *json_out), 30),
+        Case("requirements", ("requirements", "--tests", str(PROJECT / "tests" / "model"), *json_out), 30, broker=True),
         Case("graph", ("graph", "--output", "graph.dot"), 5),
         Case("export", ("export", "tla", "--output", "made"), 5),
         Case("audit Spark", ("audit", "{store}", "--engine", "spark", "--out", "made", *json_out), 15, broker=True, needs="spark"),
@@ -147,7 +148,7 @@ def cases() -> list[Case]:
         Case("validate release", ("validate", "--target", "apache:4.9.4", "--report", "made", *json_out), 15, broker=True, needs="java"),
         *(Case(f"bench {name}", ("bench", name, *more, *json_out), 6)
           for name, *more in (("search", "--rounds", "1"), ("disk",), ("judge",), ("liveness",), ("simulate",), ("skew",), ("start",),
-                              ("scan",), ("audit", "--no-spark", "--sizes", "0.25"), ("reach",))),
+                              ("scan", "{store}"), ("audit", "--no-spark", "--sizes", "0.25"), ("reach",))),
     ]  # fmt: skip
 
 
@@ -182,6 +183,7 @@ def test_a_stopped_command_ends_soon_and_leaves_nothing(name: str, number: signa
         pytest.skip(f"STOPPED_WITH does not name {case.needs}")
     case = placed(case)
     seconds, ended = run_time(case, tmp_path / "whole")
+    assert ended != USAGE, "the case's command line is refused"
     made, faults = [], []
     for one in trials(case, tmp_path, MOMENTS, number, seconds):
         made.append(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Collection
 from typing import Final
 
 from .java import JavaError
@@ -54,6 +55,11 @@ def limited(count: int, most: int) -> None:
     """Raise JavaError for a count of more than `most`."""
     if count > most:
         raise out_of_memory()
+
+
+def room_for(key: object, table: Collection[object], most: int) -> None:
+    """Raise JavaError if a table would have more than `most` keys with this one."""
+    limited(len(table) + (key not in table), most)
 
 
 def queue_ids(count: int) -> range:

@@ -32,7 +32,7 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 
-from .bounds import MAX_BROKERS, MAX_FRAME, MAX_TOPICS, limited
+from .bounds import MAX_BROKERS, MAX_FRAME, MAX_TOPICS, limited, room_for
 from .java import JavaError, boolean_text, parse_boolean, parse_long
 from .periodic import Periodic
 from .ports import Clock
@@ -133,7 +133,7 @@ class NameServer:
         entries.
         """
         self._check_room(cluster_name, broker_addr, broker_name, broker_id)
-        self._check_topics((broker_name, topic) for topic in table)
+        self._check_topics((broker_name, config.topic_name) for config in table.values())
         who = self._registrant(cluster_name, broker_addr)
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
         broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
@@ -156,16 +156,18 @@ class NameServer:
 
     def _check_room(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
         """Raise JavaError if one more broker is too many."""
-        brokers, broker, who = self.broker_addr_table, self.broker_addr_table.get(broker_name), self._registrant(cluster_name, broker_addr)
-        ids = {} if broker is None else broker.broker_addrs
-        limited(len(brokers) + (broker is None), MAX_BROKERS)
-        limited(len(ids) + (broker_id not in ids), MAX_BROKERS)
-        limited(len(self.broker_live_table) + (who not in self.broker_live_table), MAX_BROKERS)
+        broker = self.broker_addr_table.get(broker_name)
+        room_for(broker_name, self.broker_addr_table, MAX_BROKERS)
+        room_for(broker_id, () if broker is None else broker.broker_addrs, MAX_BROKERS)
+        room_for(self._registrant(cluster_name, broker_addr), self.broker_live_table, MAX_BROKERS)
+        if broker_name not in self.cluster_addr_table.get(cluster_name, ()):
+            limited(sum(map(len, self.cluster_addr_table.values())) + 1, MAX_BROKERS)
 
     def _check_topics(self, entries: Iterable[tuple[str, str]]) -> None:
         """Raise JavaError if these entries, of a broker's name and a topic, are too many together with those that are there."""
         more = sum(not self._knows(broker_name, topic) for broker_name, topic in entries)
-        limited(sum(map(len, self.topic_queue_table.values())) + more if more else 0, MAX_TOPICS)
+        if more:
+            limited(sum(map(len, self.topic_queue_table.values())) + more, MAX_TOPICS)
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
         """The broker of this name, made where missing, in most profiles without the address under any other id (NS-02)."""

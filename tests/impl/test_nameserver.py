@@ -11,6 +11,8 @@ from client_doubles import ADDRESS, register
 from marks import behaviour
 from simulated import FakeChannel, present
 
+from rocketproof_impl import nameserver
+from rocketproof_impl.java import JavaError
 from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
 from rocketproof_impl.registered import compressed, decompressed
@@ -522,3 +524,33 @@ def test_a_master_that_registers_as_a_slave_keeps_its_topics_and_loses_its_place
     found = present(server.route("T"))
     assert found.broker_datas[0].broker_addrs == {1: A}
     assert publish_info("T", found) == PublishInfo([], have_topic_router_info=True, route=found)
+
+
+@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+def test_topics_count_by_their_names_and_not_by_the_keys_of_their_table(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nameserver, "MAX_TOPICS", 10)
+    server = NameServer(SimulatedClock(), profile=PROFILES[profile])
+    keys = ("T0", "T1", "T2")
+    register_named(server, "c", {key: key for key in keys}, 1)
+    for number in (2, 3):
+        register_named(server, "c", {key: f"{key} {number}" for key in keys}, number)
+    with pytest.raises(JavaError, match="Java heap space"):
+        register_named(server, "c", {key: f"{key} 4" for key in keys}, 4)
+    assert sum(map(len, server.topic_queue_table.values())) == 9
+
+
+@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+def test_a_broker_cannot_be_in_any_number_of_clusters(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nameserver, "MAX_BROKERS", 5)
+    server = NameServer(SimulatedClock(), profile=PROFILES[profile])
+    for number in range(5):
+        register_named(server, f"cluster-{number}", {"T0": "T0", "T1": "T1"}, number)
+    with pytest.raises(JavaError, match="Java heap space"):
+        register_named(server, "another", {"T0": "T0", "T1": "T1"}, 5)
+    assert sum(map(len, server.cluster_addr_table.values())) == 5
+
+
+def register_named(server: NameServer, cluster: str, names: dict[str, str], version: int) -> None:
+    """Register topics of these names, by the keys of a table."""
+    table = {key: TopicConfig(name, 4, 4) for key, name in names.items()}
+    server.register_broker(cluster, A, "broker-a", 0, A, table, DataVersion(version))

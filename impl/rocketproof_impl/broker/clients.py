@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..bounds import MAX_GROUPS, limited
+from ..bounds import MAX_GROUPS, room_for
 from ..ports import Clock
 from ..remoting.ports import Channel
 from .log import log
@@ -51,7 +51,7 @@ class ProducerManager:
 
     def register(self, group: str, client: ClientChannelInfo) -> None:
         """Register a heartbeat; on a known connection only its time is new. Raises JavaError for more than MAX_GROUPS."""
-        limited(len(self.groups) + (group not in self.groups), MAX_GROUPS)
+        room_for(group, self.groups, MAX_GROUPS)
         found = self.groups.setdefault(group, {}).setdefault(client.channel, client)
         found.last_update_timestamp = self._clock.now()
 
@@ -127,7 +127,7 @@ class ConsumerManager:
 
         Raises JavaError for more than MAX_GROUPS.
         """
-        limited(len(self.groups) + (group not in self.groups), MAX_GROUPS)
+        room_for(group, self.groups, MAX_GROUPS)
         info = self.groups.setdefault(group, ConsumerGroupInfo())
         info.message_model = message_model
         came = info.update_channel(client)

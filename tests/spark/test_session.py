@@ -100,6 +100,14 @@ def test_a_property_that_java_refuses_is_one_line() -> None:
     assert said.stdout.count("\n") == 1
 
 
+def test_a_refused_session_leaves_the_next_one_a_java_of_its_own() -> None:
+    refused = CAUGHT.replace("session()", "session(**{'spark.driver.port': 'x'})")
+    said = python(refused + "print(session().range(3).count())", PATH=os.environ["PATH"])
+    why, count = said.stdout.splitlines()
+    assert why.startswith("Spark on local") and "spark.driver.port" in why
+    assert count == "3"
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

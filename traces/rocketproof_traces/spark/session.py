@@ -221,12 +221,16 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
             context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
             spark = SparkSession(context)
     except BaseException as error:
+        refused = isinstance(error, (Py4JError, PySparkException, OSError, RuntimeError, ValueError)) and not isinstance(error, TraceError)
+        # Java has the words of its errors: it is asked before it ends, and not after an interrupt, of which py4j makes another exception.
+        why = _first_line(error) if refused and not interrupts.came() else ""
         if java_process is not None:
+            SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  (the next session starts a Java process of its own)
             gateway.end(java_process.proc, 1)
         shutil.rmtree(folder, ignore_errors=True)
-        interrupts.stop_if_interrupted()  # py4j makes another exception of an interrupt
-        if isinstance(error, (Py4JError, PySparkException, OSError, RuntimeError, ValueError)) and not isinstance(error, TraceError):
-            raise TraceError(f"Spark on {master}", f"gives no session: {_first_line(error)}", "check the URL and the properties") from None
+        interrupts.stop_if_interrupted()
+        if refused:
+            raise TraceError(f"Spark on {master}", f"gives no session: {why}", "check the URL and the properties") from None
         raise
     atexit.register(_close, spark, folder)
     return spark
@@ -259,7 +263,7 @@ def _close(spark: SparkSession, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     """What an error says; of one that Java threw, Java's words."""
     lines = [
         line.strip(": ") for line in str(error).splitlines() if line.strip() and not line.startswith("An error occurred while calling")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from rocketproof_model.language import told
 HERE = Path(__file__)
 
 
-@dataclass
 class Parts:
     """A model with a variable of each kind."""
 
@@ -187,3 +185,11 @@ def test_eventually_is_called_by_its_name() -> None:
             engine(d.m.given(), claim)
         assert "eventually" in str(refused.value) and "leads_to" not in str(refused.value)
     assert [o.verdict for o in liveness.check(d.m.given())] == ["holds"]
+
+
+def test_sets_that_are_joined_in_a_comparison_are_no_conditions() -> None:
+    """`|` and `&` of a set and members bind more tightly than a comparison, and mean what they say."""
+    parts = Parts()
+    s = parts.s
+    for made, meant in ((s == s | (0,), s == (s | (0,))), (s <= s | (0,), s <= (s | (0,))), (s == (0,) & s, s == ((0,) & s))):
+        assert made is meant

@@ -485,11 +485,18 @@ def of_sets(op: str, left: Any, right: Any) -> Expr:
 
 
 def logical(logic: str, bits: str, left: Any, right: Any) -> Expr:
+    try:
+        return _logical(logic, bits, left, right)
+    except ModelError:
+        if meant := parentheses():
+            sign = "&" if logic == "and" else "|"
+            words = f"'{left}' {sign} '{right}' joins values, not conditions: {sign} binds more tightly than =="
+            raise ModelError(words, f"write {meant}") from None
+        raise
+
+
+def _logical(logic: str, bits: str, left: Any, right: Any) -> Expr:
     sort = left.type.sort if isinstance(left, Expr) else right.type.sort
-    kinds = {value.type.sort if isinstance(value, Expr) else "bool" if isinstance(value, bool) else "int" for value in (left, right)}
-    if (len(kinds) > 1 or isinstance(left, str) or isinstance(right, str) or sort == "enum") and (meant := parentheses()):
-        sign = "&" if logic == "and" else "|"
-        raise ModelError(f"'{left}' {sign} '{right}' joins values, not conditions: {sign} binds more tightly than ==", f"write {meant}")
     if sort == "set":
         return of_sets(bits, left, right)
     if sort == "int":

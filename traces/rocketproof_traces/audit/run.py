@@ -14,6 +14,8 @@ from functools import cache, partial
 from itertools import starmap
 from pathlib import Path
 
+import rocketproof_model
+import rocketproof_protocol
 from rocketproof_model import interrupts
 from rocketproof_model.language import show
 
@@ -108,9 +110,10 @@ def _text(plan: Plan) -> str:
 
 @cache
 def _code() -> str:
-    """A digest of the code that reads stores and applies rules."""
+    """A digest of the code that reads stores and applies rules: this package's, and what computes terms and reads numbers for it."""
     here = Path(__file__).parent
-    files = sorted(path for folder in (here, here.parent / "stored") for path in folder.glob("*.py"))
+    packages = (Path(str(package.__file__)).parent for package in (rocketproof_model, rocketproof_protocol))
+    files = sorted(path for folder in (here, here.parent / "stored", *packages) for path in folder.rglob("*.py"))
     return _digest(path.read_text(encoding="utf-8") for path in files)
 
 

@@ -126,7 +126,7 @@ class Reading:
         try:
             data = self._socket.recv(1 << 18)
         except BlockingIOError:
-            time.sleep(0.0005)
+            time.sleep(0.0005)  # nothing has come, and perhaps there is room to send again: both are asked in turn
             return False
         if not data:
             raise ConnectionResetError

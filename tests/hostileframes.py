@@ -273,11 +273,11 @@ def _bombs() -> tuple[bytes, ...]:
     """Compressed registrations that become 256 MiB and 17 MiB of zeros; with many topics, a large count, many values in a JSON text."""
     stream = zlib.compressobj()
     zeros = b"".join(stream.compress(bytes(2**20)) for _ in range(256)) + stream.flush()
-    version, filters = _sized(b'{"counter":1,"timestamp":1}'), _sized(b"[]")
+    version, filters = sized(b'{"counter":1,"timestamp":1}'), sized(b"[]")
     few, many = (
-        _INT.pack(number) + b"".join(_sized(f"{name}{each} 4 4 6 S".encode()) for each in range(number)) for name, number in _TOPICS
+        _INT.pack(number) + b"".join(sized(f"{name}{each} 4 4 6 S".encode()) for each in range(number)) for name, number in _TOPICS
     )
-    values = _sized(b'{"a":[' + b"0," * 3_000_000 + b"0]}")
+    values = sized(b'{"a":[' + b"0," * 3_000_000 + b"0]}")
     return (
         zeros,
         zlib.compress(bytes(17 * 2**20)),
@@ -288,7 +288,7 @@ def _bombs() -> tuple[bytes, ...]:
     )
 
 
-def _sized(data: bytes) -> bytes:
+def sized(data: bytes) -> bytes:
     return _INT.pack(len(data)) + data
 
 

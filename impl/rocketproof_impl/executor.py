@@ -64,7 +64,10 @@ class ThreadPool(Generic[TaskT]):
         return self._queue[0] if self._queue else None
 
     def take(self) -> RequestTask:
-        return self._queue.popleft()
+        task = self._queue.popleft()
+        if task.taken is not None:
+            task.taken()
+        return task
 
     def _start(self, task: RequestTask) -> None:
         started = self._spawner.spawn(task.work(), self.name)

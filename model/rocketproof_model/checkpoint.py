@@ -207,9 +207,9 @@ class Checkpoint:
         if sync is not None:
             sync()
         path = self.folder / _RECORD
-        new = path.with_suffix(".new")
+        new, told = path.with_suffix(".new"), asdict(record)
         with open(new, "w") as file:
-            json.dump({"version": VERSION, "sum": _checksum(asdict(record)), "record": asdict(record)}, file)
+            json.dump({"version": VERSION, "sum": _checksum(told), "record": told}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, path)

@@ -136,16 +136,6 @@ def pause(seconds: float) -> None:
 
 
 @contextmanager
-def restored() -> Iterator[None]:
-    """Raise KeyboardInterrupt where a library makes another exception of it."""
-    try:
-        yield
-    except Exception:
-        stop_if_interrupted()
-        raise
-
-
-@contextmanager
 def uninterrupted() -> Iterator[None]:
     """Run handlers of signals after the block instead of inside it. Only the main thread runs handlers; in others this does nothing."""
     if threading.current_thread() is not threading.main_thread():

@@ -13,7 +13,7 @@ from .formulas.solver import EnginesDisagree, Solver
 from .formulas.terms import Elements, Translation, Unknowns
 from .formulas.values import negation
 from .interpreter import Scope
-from .language import Bool, Expr, Instance, Model, Property, Type, const, show
+from .language import Expr, Instance, Model, Property, Type, premises, show
 from .result import INTERRUPTED, Limits, Outcome, Watch
 
 VACUOUS = "vacuous premise"
@@ -40,37 +40,14 @@ def prove(target: Instance | Model, lemma: Property, *, limits: Limits | None = 
 
 
 def _prove(model: Model, constants: Mapping[str, int], lemma: Property, watch: Watch) -> Outcome:
-    premises = _premises(lemma.formula)
-    if premises and not any(_values(model, constants, premise, True, watch) for premise in premises):
+    asked = premises(lemma.formula)
+    if asked and not any(_values(model, constants, premise, True, watch) for premise in asked):
         return Outcome(lemma, "symbolic", "unknown", VACUOUS, seconds=watch.seconds)
     found = _values(model, constants, lemma.formula, False, watch)
     if found is None:
         return Outcome(lemma, "symbolic", "holds", "proof", seconds=watch.seconds)
     reason = "" if found.error is None else f"it has no value there: {found.error}"
     return Outcome(lemma, "symbolic", "violated", reason, seconds=watch.seconds, details={"values": found.readable()})
-
-
-def _premises(e: Expr) -> list[Expr]:
-    """The premises of an implication, or of a conjunction of nothing but implications."""
-    found: list[Expr] = []
-    stack = [e]
-    while stack:
-        part = stack.pop()
-        if part.op == "and":
-            stack += reversed(part.args)
-        elif part.op == "or" and part.args[0].op == "not":
-            found.append(_premise(part))
-        else:
-            return []
-    return found
-
-
-def _premise(e: Expr) -> Expr:
-    """All premises of `a` implies (`b` implies ...), together."""
-    premises = const(1, Bool)
-    while e.op == "or" and e.args[0].op == "not":
-        premises, e = premises & e.args[0].args[0], e.args[1]
-    return premises
 
 
 @dataclass(frozen=True, eq=False)

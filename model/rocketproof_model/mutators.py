@@ -16,7 +16,24 @@ from functools import reduce
 from itertools import count
 from operator import and_, or_
 
-from .language import Action, Bool, EnumType, Expr, Guard, IndexType, Model, Update, Variable, children, coerce, const, ite, rewrite, show
+from .language import (
+    Action,
+    Bool,
+    EnumType,
+    Expr,
+    Guard,
+    IndexType,
+    Model,
+    Update,
+    Variable,
+    children,
+    coerce,
+    const,
+    ite,
+    joined,
+    rewrite,
+    show,
+)
 from .mutation import Change, Mutant
 
 Variant = tuple[str, Expr]
@@ -77,24 +94,12 @@ def _sites(term: Expr) -> Iterator[Expr]:
         if e not in seen:
             seen.add(e)
             yield e
-            stack += reversed(_parts(e) if e.op in _JOINS else children(e))
-
-
-def _parts(chain: Expr) -> list[Expr]:
-    """What a chain of one of `and` and `or` joins."""
-    parts, stack = list[Expr](), [chain]
-    while stack:
-        e = stack.pop()
-        if e.op == chain.op:
-            stack += reversed(e.args)
-        else:
-            parts.append(e)
-    return parts
+            stack += reversed(joined(e.op, e) if e.op in _JOINS else children(e))
 
 
 def _site_variants(site: Expr) -> Iterator[Variant]:
     if site.op in _JOINS:
-        parts = _parts(site)
+        parts = joined(site.op, site)
         for k, part in enumerate(parts):
             yield f"without {_short(part)}", reduce(_JOINS[site.op], parts[:k] + parts[k + 1 :])
     elif site.op == "lt":

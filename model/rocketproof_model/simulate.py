@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -294,15 +293,16 @@ class _Walks:
         """What `walk` gives for this run, with each step chosen by the kernel and confirmed by the interpreter."""
         places, generator = self.kernel.layout, Generator.of(self.seed, run)
         at = self.start[int(generator.uniform() * len(self.start)) if len(self.start) > 1 else 0]
-        yield None, places.unpack(tuple(at.tolist()))
+        state = places.unpack(tuple(at.tolist()))
+        yield None, state
         for _ in range(self.steps):
-            if self.until is not None and holds(self.instance, self.until, places.unpack(tuple(at.tolist()))):
+            if self.until is not None and holds(self.instance, self.until, state):
                 return
             n = successors_of(self.kernel.succ, at, self.consts, self.out, self.tags, self.counts, self.cover)
             if n <= 0:
                 return
             pick = choose(self.weights[self.tags[:n]], generator.uniform())
-            move, before = self.kernel.move(int(self.tags[pick])), places.unpack(tuple(at.tolist()))
+            move, before = self.kernel.move(int(self.tags[pick])), state
             at = self.out.reshape(-1, places.words)[pick].copy()
             state = places.unpack(tuple(at.tolist()))
             action = self.instance.model.named(move.action)
@@ -333,7 +333,7 @@ class _Walks:
 
     def stuck(self, state: State, replays: _Allowance) -> bool:
         """Whether no action instance is enabled."""
-        steps = chain.from_iterable(((action, args) for args in action.instances) for action in self.instance.model.actions)
+        steps = ((action, args) for action in self.instance.model.actions for args in action.instances)
         return all(refusing(self.instance, state, action, args) is not None for action, args in replays.of(steps))
 
 

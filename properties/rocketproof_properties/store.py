@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,7 +64,7 @@ def replace_text(path: Path, text: str, option: str) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8")  # a pipe or a device
             return
-        _replace(path, text)
+        replace(path, lambda part: part.write_text(text, "utf-8"))
     except OSError as error:
         raise InputError(f"{given(option, path)} cannot be written ({error.strerror}); {remedy(error, 'a file in a folder')}") from None
 
@@ -86,7 +86,7 @@ def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> st
             file.unlink(missing_ok=True)
             return None
         file.parent.mkdir(parents=True, exist_ok=True)
-        _replace(file, text)
+        replace(file, lambda part: part.write_text(text, "utf-8"))
     except OSError as error:
         instead = remedy(error) if error.errno in _FULL else f"give another folder with {option}"
         raise InputError(f"{path} cannot be written ({error.strerror}); {instead}") from None
@@ -98,10 +98,11 @@ def opened(kept: str) -> str:
     return f"{kept.removesuffix('.py')}.ndjson" if kept.endswith(".py") else kept
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file that appears whole or not at all. Raises OSError."""
     part = path.with_name(path.name + ".part")
     try:
-        part.write_text(text, "utf-8")
+        write(part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -17,32 +17,10 @@ import rocketproof_properties
 import rocketproof_traces
 from rocketproof_model import interrupts
 from rocketproof_properties.checks.decide import Work
+from wide import MANY, TWO, wide
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
 
-# 2**40 states: nobody finishes it.
-WIDE = '''
-from rocketproof_model import Bool, Model
-
-
-def model():
-    m = Model("wide")
-    Bit = m.index("Bit", 40)
-    on = m.var("on", Bool, over=Bit, init=False)
-
-    @m.action(b=Bit)
-    def switch(a, b):
-        """A bit is switched on."""
-        a.guard("off", ~on[b], "the bit is off")
-        a.set(on[b], True)
-
-    m.always("not two", ~(on[3] & on[4]), "bits 3 and 4 are never on together")
-    m.always("not many", ~(on[0] & on[1] & on[2] & on[3] & on[4] & on[5] & on[6] & on[7] & on[8]), "the first bits are not all on")
-    return m
-
-
-EXPECTED = {"not two": "violated", "not many": "violated"}
-'''
 SMALL = '''
 from rocketproof_model import Bool, Model
 
@@ -70,7 +48,7 @@ def verdicts(path: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
-    Path("wide.py").write_text(WIDE)
+    Path("wide.py").write_text(wide(TWO, MANY))
     done = rocketproof("check", "wide.py", "--memory", "60", "--json", "out.json")
     assert done.code == 3, done.out + done.err
     assert verdicts("out.json") == {("not two", "explicit"): ("violated", ""), ("not many", "explicit"): ("unknown", "memory")}
@@ -80,7 +58,7 @@ def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
 
 
 def test_a_search_goes_on_from_its_checkpoint(rocketproof: Run) -> None:
-    Path("wide.py").write_text(WIDE.replace('"Bit", 40', '"Bit", 15'))
+    Path("wide.py").write_text(wide(TWO, MANY, bits=15))
     rocketproof("check", "wide.py", "--json", "whole.json")
     stopped = rocketproof("check", "wide.py", "--memory", "1", "--checkpoint", "kept", "--json", "out.json")
     assert stopped.code == 3 and json.loads(Path("out.json").read_text())[0]["states"] < 1 << 15
@@ -93,7 +71,7 @@ def test_a_search_goes_on_from_its_checkpoint(rocketproof: Run) -> None:
 
 
 def test_a_search_goes_on_in_files_when_memory_ends(rocketproof: Run) -> None:
-    Path("wide.py").write_text(WIDE.replace('"Bit", 40', '"Bit", 15'))
+    Path("wide.py").write_text(wide(TWO, MANY, bits=15))
     rocketproof("check", "wide.py", "--json", "whole.json")
     done = rocketproof("check", "wide.py", "--memory", "1", "--checkpoint", "kept", "--disk", "50", "--json", "out.json")
     assert done.code == 0 and "states: 1 MB of memory, then files in kept, at most 50 of " in done.err
@@ -104,7 +82,7 @@ def test_a_search_goes_on_in_files_when_memory_ends(rocketproof: Run) -> None:
 
 
 def test_a_limit_of_time(rocketproof: Run) -> None:
-    Path("wide.py").write_text(WIDE)
+    Path("wide.py").write_text(wide(TWO, MANY))
     done = rocketproof("check", "wide.py", "--time", "0.5", "--json", "out.json")
     assert done.code == 3, done.out + done.err
     assert verdicts("out.json")["not many", "explicit"] == ("unknown", "time")
@@ -112,7 +90,7 @@ def test_a_limit_of_time(rocketproof: Run) -> None:
 
 
 def test_no_time_at_all(rocketproof: Run) -> None:
-    Path("wide.py").write_text(WIDE)
+    Path("wide.py").write_text(wide(TWO, MANY))
     done = rocketproof("check", "wide.py", "--time", "1e-9", "--json", "out.json")
     assert done.code == 3
     assert set(verdicts("out.json").values()) == {("unknown", "time")}
@@ -120,7 +98,7 @@ def test_no_time_at_all(rocketproof: Run) -> None:
 
 @pytest.mark.parametrize("engines", [[], ["--engine", "all"]], ids=["one process", "two processes"])
 def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
-    (tmp_path / "wide.py").write_text(WIDE)
+    (tmp_path / "wide.py").write_text(wide(TWO, MANY))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
     often = "from rocketproof_properties import cli, output; output.SPARSE_SECONDS = 0.1; cli.main()"
     command = [sys.executable, "-c", often, "check", "wide.py", "--workers", "2", "--json", "out.json", *engines]

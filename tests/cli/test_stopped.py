@@ -142,7 +142,7 @@ def _deaf(_: int) -> int:
 def test_a_pool_kills_a_process_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), pools.processes(1) as pool:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), pools.processes(1) as pool:  # noqa: PT012  (the pool is there when it comes)
         future = pool.submit(_deaf, 1)
         while not Path("deaf").exists() and not future.done():
             time.sleep(0.01)

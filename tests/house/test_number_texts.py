@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -70,8 +71,8 @@ class Finder:
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             local = local | self._names(node, local)
         for inner in ast.iter_child_nodes(node):
-            if self._reads(inner, local):
-                yield inner.lineno  # type: ignore[attr-defined]
+            if isinstance(inner, ast.expr) and self._reads(inner, local):
+                yield inner.lineno
             yield from self._within(inner, local)
 
     def _names(self, function: ast.FunctionDef | ast.Lambda, outer: dict[str, bool]) -> dict[str, bool]:
@@ -178,4 +179,4 @@ if __name__ == "__main__":
     for path in sources(READ):
         lines = path.read_text(encoding="utf-8").splitlines()
         for number in readers(path.read_text(encoding="utf-8")):
-            print(f"{path.relative_to(ROOT)}:{number}: {lines[number - 1].strip()[:150]}")  # noqa: T201
+            sys.stdout.write(f"{path.relative_to(ROOT)}:{number}: {lines[number - 1].strip()[:150]}\n")

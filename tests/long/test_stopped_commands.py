@@ -33,33 +33,13 @@ from rocketproof_properties.sources.source import Source
 from rocketproof_properties.witnesses.known import find
 from rocketproof_traces.history import event_line, header_line
 from rocketproof_traces.witness import itf
+from wide import MANY, wide
 
 DATA: Final = Path(__file__).parents[1] / "data"
 PROJECT: Final = Path(__file__).parents[2]
 MOMENTS: Final = int(os.environ.get("STOPPED_MOMENTS", "2"))
 WITH: Final = os.environ.get("STOPPED_WITH", "").split()
 TABLE: Final = os.environ.get("STOPPED_TABLE")
-WIDE: Final = '''
-from rocketproof_model import Bool, Model
-
-
-def model():
-    m = Model("wide")
-    Bit = m.index("Bit", 40)
-    on = m.var("on", Bool, over=Bit, init=False)
-
-    @m.action(b=Bit)
-    def switch(a, b):
-        """A bit is switched on."""
-        a.guard("off", ~on[b], "the bit is off")
-        a.set(on[b], True)
-
-    m.always("not many", ~(on[0] & on[1] & on[2] & on[3] & on[4] & on[5] & on[6] & on[7] & on[8]), "the first bits are not all on")
-    return m
-
-
-EXPECTED = {"not many": "violated"}
-'''
 
 
 @cache
@@ -67,7 +47,7 @@ def shared() -> Path:
     """A folder with what cases read: a model, a history, a recording, a store, histories, a witness."""
     folder = Path(mkdtemp(prefix="stopped-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "wide.py").write_text(WIDE)
+    (folder / "wide.py").write_text(wide(MANY))
     header, events = contend(Load(events=8_000, producers=8, topics=1))
     (folder / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
     many = folder / "histories"

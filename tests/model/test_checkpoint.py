@@ -240,11 +240,10 @@ def test_any_damage_names_the_file_and_the_remedy(
     name = data.draw(st.sampled_from(sorted(set(files) - {"candidates"})))
     content = bytearray(files[name])
     damage = data.draw(st.sampled_from(["cut", "changed", "value"] if name == "search.json" else ["cut", "changed"]))
+    used = len(content) if name == "search.json" or disk else 8 * sum(json.loads(files["search.json"])["record"]["sizes"])
     if damage == "cut":
-        used = len(content) if name == "search.json" or disk else 8 * sum(json.loads(files["search.json"])["record"]["sizes"])
         del content[data.draw(st.integers(0, used - 1)) :]
     elif damage == "changed":
-        used = len(content) if name == "search.json" or disk else 8 * sum(json.loads(files["search.json"])["record"]["sizes"])
         content[data.draw(st.integers(0, used - 1))] ^= data.draw(st.integers(1, 255))
     else:
         record = json.loads(content)

@@ -10,8 +10,9 @@ from struct import Struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated import FakeChannel
 
-from hostileframes import HostileFrames
+from hostileframes import HostileFrames, sized
 from nonempty import nonempty
 from rocketproof_impl import bounds, nameserver, registered
 from rocketproof_impl.bounds import MAX_INFLATED, inflate
@@ -47,12 +48,8 @@ def test_damaged_compressed_data_are_a_value_error(cut: int, at: int, byte: int)
 
 def body(topics: int, count: int) -> bytes:
     """A registration of so many topics, which says that it has `count`."""
-    rows = b"".join(_sized(f"t{number} 4 4 6 SINGLE_TAG".encode()) for number in range(topics))
-    return zlib.compress(_sized(b'{"counter":1,"timestamp":1}') + INT.pack(count) + rows + _sized(b"[]"), 1)
-
-
-def _sized(data: bytes) -> bytes:
-    return INT.pack(len(data)) + data
+    rows = b"".join(sized(f"t{number} 4 4 6 SINGLE_TAG".encode()) for number in range(topics))
+    return zlib.compress(sized(b'{"counter":1,"timestamp":1}') + INT.pack(count) + rows + sized(b"[]"), 1)
 
 
 @given(topics=st.integers(0, 5), count=st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-1, 6)))
@@ -96,7 +93,7 @@ def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile
                 receive(server, frame.encode(registration(number % 7, 60)))
             assert sum(map(len, server.topic_queue_table.values())) <= 210
             assert max(len(server.broker_addr_table), len(server.broker_live_table)) <= 4
-        channel = Channel()
+        channel = FakeChannel()
         server.receive(channel, plain("cluster"))
         assert channel.written[0].code == SUCCESS
 
@@ -107,19 +104,6 @@ def registration(number: int, topics: int) -> Command:
     return plain("register", name=f"name{number}", address=f"10.0.0.{number}:1", topics=table)
 
 
-class Channel:
-    """A connection that keeps what is written."""
-
-    remote = ("127.0.0.1", 50_001)
-    closing = False
-
-    def __init__(self) -> None:
-        self.written: list[Command] = []
-
-    def write(self, command: Command) -> None:
-        self.written.append(command)
-
-
 def receive(server: NameServer, data: bytes) -> None:
     """Let the server take what it can read of these bytes."""
     try:
@@ -127,4 +111,4 @@ def receive(server: NameServer, data: bytes) -> None:
     except frame.FrameError:
         return
     if command is not None:
-        server.receive(Channel(), command)
+        server.receive(FakeChannel(), command)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
-from multiprocessing import connection
 from typing import Final, Protocol, TypeVar
 
 from rocketproof_model import interrupts
@@ -87,8 +86,8 @@ def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
         until = time.monotonic() + TIDY
-        while any(process.is_alive() for process in running) and (left := until - time.monotonic()) > 0:
-            connection.wait([process.sentinel for process in running if process.is_alive()], left)
+        for process in running:
+            process.join(max(0.0, until - time.monotonic()))
         for process in running:
             process.kill()
         raise

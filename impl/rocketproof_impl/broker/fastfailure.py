@@ -49,8 +49,6 @@ class BrokerFastFailure:
         """Take the head of the queue and answer it; its size is reported as it is then."""
         task = executor.take()
         assert task.channel is not None and task.request is not None, "the head is a request's"
-        if task.taken is not None:
-            task.taken()
         waited = self._clock.now() - task.created
         remark = f"[{reason}]broker busy, {FLOW_CONTROL}, period in queue: {waited}ms, size of queue: {executor.waiting}"
         write(task.channel, system_busy(task.request, remark))

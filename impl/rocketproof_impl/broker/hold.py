@@ -69,15 +69,12 @@ class PullRequestHoldService:
 
     def channel_closed(self, channel: Channel) -> None:
         """Nobody is there to be answered any more."""
-        for place, waiting in list(self.held.items()):
-            rest = [(pull, size) for pull, size in waiting if pull.channel is not channel]
-            for pull, size in waiting:
+        for place in list(self.held):
+            for pull, size in self.held.pop(place):
                 if pull.channel is channel:
                     self.under_way.leave(channel, size)
-            if rest:
-                self.held[place] = rest
-            else:
-                del self.held[place]
+                else:
+                    self._keep(place, pull, size)
 
     def _wake(self, pull: HeldPull, size: int) -> None:
         """Let a thread serve a pull again. On a connection that is closing none looks for messages: they could not be written."""

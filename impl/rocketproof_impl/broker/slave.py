@@ -24,6 +24,7 @@ from ..topic import table_from_data
 from .groups import SubscriptionGroupManager
 from .log import log
 from .offsets import ConsumerOffsetManager
+from .registration import UNREADABLE
 from .settings import BrokerSettings
 from .topics import TopicConfigManager
 
@@ -83,7 +84,7 @@ class SlaveSynchronize:
                 take(answer.body.decode())
             else:
                 log.error("sync of %s: %s answered %d %s", what, address, answer.code, answer.remark)
-        except (RemotingError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        except (RemotingError, *UNREADABLE) as problem:
             log.error("sync of %s failed, %s: %s", what, address, problem)
 
     def _take_topics(self, data: Any) -> None:

@@ -358,16 +358,12 @@ class CommitLog:
             log.exception("a record of %d bytes cannot be decoded: %s", len(data), data[:BLANK_SIZE].hex())
             return None
 
-    def is_whole(self, data: bytes) -> bool:
-        """Whether the bytes are one undamaged record (REC-02)."""
-        return record.is_whole(data, hosts_by_flag=self._profile.hosts_by_flag)
-
     def whole_record(self, mapped: MappedFile, position: int, size: int) -> bytes | None:
         """The bytes of an undamaged record in a file, None if there is none of that size (REC-02)."""
         if size > _LARGE and self._extent(mapped.file_from_offset + position, size) != size:
             return None
         data = mapped.region.read(position, size)
-        return data if self.is_whole(data) else None
+        return data if record.is_whole(data, hosts_by_flag=self._profile.hosts_by_flag) else None
 
     def records(self, start: int, end: int, *, dispatching: bool = False) -> Iterator[tuple[int, Message | None]]:
         """The records from one offset to another, each with the offset after it; None for what is not a message.

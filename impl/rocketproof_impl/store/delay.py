@@ -144,14 +144,12 @@ class ScheduleMessageService:
         began = offset = self.next_of(level)
         while (entry := queue.entry(offset)) is not None and self._deliver_time(entry.tags_code, level) <= self._clock.now():
             await DELIVERS
-            was_put: bool | None = None
             with contained(partial("delayed message at {} is not delivered".format, entry.physical_offset)):
                 message = self.returning(entry.physical_offset)
                 if message is not None:
-                    was_put = (await self._put(message)).status is PutMessageStatus.PUT_OK
-            if was_put is False:
-                break
-            delivered += was_put is True
+                    if (await self._put(message)).status is not PutMessageStatus.PUT_OK:
+                        break
+                    delivered += 1
             offset += 1
             self.reached[level] = offset
             if self._profile.records_each_delivery:

@@ -108,27 +108,35 @@ class HAConnection:
             self.service.connections -= 1
 
 
-class ReadSocketService(Service):
+class _SocketService(Service):
+    """One direction of a connection to a slave. An error of either ends the connection, as in the release."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, name: str, connection: HAConnection) -> None:
+        super().__init__(name)
+        self._connection = connection
+
+    async def failed(self) -> None:
+        self.stop()
+
+    def release(self) -> None:
+        self._connection.close()
+
+
+class ReadSocketService(_SocketService):
     """Reads what a slave has. A slave that is silent for 20 s, or that has more than its master, is let go."""
 
-    __slots__ = ("_connection", "_last_read", "_rest")
+    __slots__ = ("_last_read", "_rest")
 
     def __init__(self, connection: HAConnection) -> None:
-        super().__init__("ReadSocketService")
-        self._connection = connection
+        super().__init__("ReadSocketService", connection)
         self._rest = b""
         self._last_read = connection.service.clock.now()
 
     async def round(self) -> None:
         if not await self._receive():
             self.stop()
-
-    async def failed(self) -> None:
-        """End the connection, as the release does."""
-        self.stop()
-
-    def release(self) -> None:
-        self._connection.close()
 
     async def _receive(self) -> bool:
         service = self._connection.service
@@ -157,23 +165,15 @@ class ReadSocketService(Service):
         return True
 
 
-class WriteSocketService(Service):
+class WriteSocketService(_SocketService):
     """Sends the log from where the slave asked for, in pieces of 32 KiB at most; a heartbeat after 5 s without any."""
 
-    __slots__ = ("_connection", "_last_write", "next_transfer_from_where")
+    __slots__ = ("_last_write", "next_transfer_from_where")
 
     def __init__(self, connection: HAConnection) -> None:
-        super().__init__("WriteSocketService")
-        self._connection = connection
+        super().__init__("WriteSocketService", connection)
         self.next_transfer_from_where = -1
         self._last_write = connection.service.clock.now()
-
-    async def failed(self) -> None:
-        """End the connection, as the release does."""
-        self.stop()
-
-    def release(self) -> None:
-        self._connection.close()
 
     async def round(self) -> None:
         service = self._connection.service

@@ -95,11 +95,12 @@ def encode(message: Message, parts: Parts) -> bytes:
     bytes that are not written (HAZ-51). A release without IPv6 keeps the first four bytes of an IPv6 address.
     """
     body, topic, properties = parts.body, parts.topic, parts.properties
-    by_flag = parts.host_flags
+    by_flag, form = parts.host_flags, _FIXED
     born_host, store_host = host_bytes(message.born_host), host_bytes(message.store_host)
     if len(born_host) + len(store_host) > 2 * _HOST_SIZE:
         born_host, store_host = _of_release(born_host, by_flag & BORN_IPV6), _of_release(store_host, by_flag & STORE_IPV6)
-    fixed = _form(flags_of_hosts(message) & by_flag).pack(
+        form = _form(flags_of_hosts(message) & by_flag)
+    fixed = form.pack(
         parts.size,
         MESSAGE_MAGIC,
         message.body_crc,

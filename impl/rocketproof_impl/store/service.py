@@ -30,7 +30,7 @@ from .haclient import HAClient
 from .index import IndexService
 from .log import log
 from .reading import GetMessageResult, QueryMessageResult, get_message
-from .record import PROPERTIES_LIMIT
+from .record import PROPERTIES_LIMIT, TOPIC_LIMIT
 from .recovery import recover
 from .result import PutMessageStatus, PutResult
 from .settings import StoreSettings
@@ -38,7 +38,6 @@ from .threads import StoreThreads
 from .timers import TimerMessageStore, to_timer_topic
 from .transient import TransientStorePool
 
-TOPIC_LIMIT = 127
 BUSY_BEFORE = 10_000_000
 SLOW = 500
 

@@ -156,17 +156,15 @@ class TimerMessageStore:
             properties = message.properties
             if TIMER_DEL_UNIQKEY not in properties and self._key(properties) not in taken_back:
                 properties |= {TIMER_ENQUEUE_MS: str(enqueued), TIMER_DEQUEUE_MS: str(self._clock.now())}
-                was_put: bool | None = None
                 with contained(partial("timer message at {} is not delivered".format, message.physical_offset)):
                     try:
                         returning = from_schedule_topic(message, trailing=self._trailing)
                     except JavaError as problem:
                         log.error("timer message at %d is not delivered: %s", message.physical_offset, problem)
                         return delivered
-                    was_put = (await self._put(returning)).status is PutMessageStatus.PUT_OK
-                if was_put is False:
-                    return delivered
-                delivered += was_put is True
+                    if (await self._put(returning)).status is not PutMessageStatus.PUT_OK:
+                        return delivered
+                    delivered += 1
             self.wheel[second] = self.wheel[second][1:]
         del self.wheel[second]
         return delivered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from rocketproof_profiles import Profile, profile_of
@@ -124,7 +124,7 @@ class BrokerNode:
         self._tcp = TcpServer(self.threads, broker, self._limits)
         self._links.start(for_slaves)
         self._tcp.start(for_clients, for_sends)
-        await self._complete(broker.start())
+        await self._complete(broker.start)
         for thing in (broker, broker.registration, broker.slave):
             drive(self.threads, thing, thing.PERIODIC, close_all)
 
@@ -136,24 +136,21 @@ class BrokerNode:
         await run_all(self._endings())
 
     def _endings(self) -> Iterator[Step]:
-        yield "broker", lambda: self._complete(self.broker.stop())
+        yield "broker", partial(self._complete, self.broker.stop)
         yield "server", self._tcp.stop
         for service in self.broker.services():
-            yield service.name, partial(self._end, service)
-        yield "store", lambda: self._complete(self.broker.store.stop())
+            yield service.name, partial(self._complete, service.shutdown)
+        yield "store", partial(self._complete, self.broker.store.stop)
         yield "links of slaves", self._links.stop
         yield "threads and files", self.kill
-
-    async def _end(self, service: Service) -> None:
-        await self._complete(service.shutdown())
 
     def _run(self, services: Iterable[Service]) -> None:
         """Spawn services, and tell of those that fail."""
         for service in services:
             self.threads.spawn(service.run(), service.name).done.then(partial(_report, service.name))
 
-    async def _complete(self, work: Work[None]) -> None:
-        await self.threads.outcome(self.threads.spawn(work, self.settings.broker_name).done)
+    async def _complete(self, begin: Callable[[], Work[None]]) -> None:
+        await self.threads.outcome(self.threads.spawn(begin(), self.settings.broker_name).done)
 
     def kill(self) -> None:
         """End at once, as a killed process does: nothing more is written or said. What was written survives, unforced."""

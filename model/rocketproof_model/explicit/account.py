@@ -221,11 +221,10 @@ class Account:
 
     def _scanner(self) -> Worker:
         """This thread's worker for single calls of the kernel; what it counts is not looked at. A long witness needs two calls a level."""
-        try:
-            return self._scanners.worker  # type: ignore[no-any-return]
-        except AttributeError:
+        worker: Worker | None = getattr(self._scanners, "worker", None)
+        if worker is None:
             worker = self._scanners.worker = Worker(self.made, self.consts, Seen(self.made, []))
-            return worker
+        return worker
 
     # -- witnesses ------------------------------------------------------------------------------------------------------
 

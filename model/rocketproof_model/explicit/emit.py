@@ -185,6 +185,9 @@ class Emitter(ABC):
 
     def depends(self, term: Expr) -> frozenset[str]:
         """The parameters that a term reads."""
+        found = self._depends.get(term)
+        if found is not None:
+            return found
         for e in walk(term, known=self._depends):
             own = {e.args[0]} if e.op == "par" else set[str]()
             self._depends[e] = frozenset(own.union(*(self._depends[c] for c in children(e))))
@@ -210,12 +213,17 @@ class Emitter(ABC):
             self._scopes[-1].append(key)
         return known
 
-    def _emit_parts(self, term: Expr, bound: Bindings) -> None:
+    def _emit_parts(self, term: Expr, bound: Bindings, *, faults: bool = False) -> None:
         """Compute parts of a deep term first, so that nothing here calls itself through all its levels."""
         if term.depth > DEEPEST:
-            for part in in_reach(term, _Emitted(self, bound)):
+            for part in in_reach(term, _Emitted(self, bound, faults)):
                 if part is not term:
-                    self.truth(part, bound) if part.type.sort == "bool" else self.number(part, bound)
+                    (self.fault if faults else self.truth if part.type.sort == "bool" else self.number)(part, bound)
+
+    def emitted(self, term: Expr, bound: Bindings, *, fault: bool) -> bool:
+        """Whether the value of a term, or its fault, is computed already where the emitter is now."""
+        kind = "fault" if fault else "truth" if term.type.sort == "bool" else "number"
+        return self._key(kind, term, bound) in (self._numbers if kind == "number" else self._truths)
 
     def _number(self, term: Expr, bound: Bindings) -> Number:
         op, a = term.op, term.args
@@ -323,10 +331,7 @@ class Emitter(ABC):
         key = self._key("fault", term, bound)
         known = self._truths.get(key)
         if known is None:
-            if term.depth > DEEPEST:
-                for part in in_reach(term, _Emitted(self, bound, "fault")):
-                    if part is not term:
-                        self.fault(part, bound)
+            self._emit_parts(term, bound, faults=True)
             known = self._truths[key] = self._fault(term, bound)
             self._scopes[-1].append(key)
         return known
@@ -363,11 +368,9 @@ class Emitter(ABC):
 class _Emitted:
     """The terms whose values, or whose faults, an emitter has computed already where it is now."""
 
-    def __init__(self, emitter: Emitter, bound: Bindings, kind: str = "value") -> None:
-        self.emitter, self.bound, self.kind = emitter, bound, kind
+    def __init__(self, emitter: Emitter, bound: Bindings, faults: bool) -> None:
+        self.emitter, self.bound, self.faults = emitter, bound, faults
 
     def __contains__(self, term: object) -> bool:
         assert isinstance(term, Expr)
-        kind = self.kind if self.kind == "fault" else "truth" if term.type.sort == "bool" else "number"
-        key = self.emitter._key(kind, term, self.bound)  # noqa: SLF001  a part of the emitter
-        return key in (self.emitter._numbers if kind == "number" else self.emitter._truths)  # noqa: SLF001
+        return self.emitter.emitted(term, self.bound, fault=self.faults)

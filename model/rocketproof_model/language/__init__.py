@@ -25,7 +25,7 @@ from .properties import Kind, Property, told
 from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .shown import Container, Shown
-from .traverse import generalise, rewrite
+from .traverse import generalise, joined, premises, rewrite
 from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, MaybeType, SetType, Type, held
 from .variables import ANY, Table, Variable, one_of
 
@@ -97,6 +97,7 @@ __all__ = [
     "index",
     "ite",
     "java_abs",
+    "joined",
     "java_rem",
     "maximum",
     "minimum",
@@ -104,6 +105,7 @@ __all__ = [
     "one_of",
     "only",
     "owner",
+    "premises",
     "rem",
     "rewrite",
     "show",

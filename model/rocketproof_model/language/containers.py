@@ -269,7 +269,7 @@ class Sequential(Members, Merged):
         """What the place `start + at` holds."""
         found = smallest(self.type.cell)
         for first in range(self.type.most - at):
-            found = self._put(start == const(first, Int(first, first)), parts_in(self.type.cell, self.cell(first + at)), found)
+            found = self._put(start == number(first), parts_in(self.type.cell, self.cell(first + at)), found)
         return found
 
     def _put(self, here: Expr, parts: Sequence[Expr], old: Any) -> Any:
@@ -383,10 +383,7 @@ class Items(Sequential):
         inside = (k >= 0) & (k < self.length)
         found = parts_in(self.type.of, self.place(0))
         for at in range(1, self.type.most):
-            found = [
-                choose(k == const(at, Int(at, at)), new, old)
-                for new, old in zip(parts_in(self.type.of, self.place(at)), found, strict=True)
-            ]
+            found = [choose(k == number(at), new, old) for new, old in zip(parts_in(self.type.of, self.place(at)), found, strict=True)]
         types = (maybe_of(type_, part=True) for _, type_ in parts_of(self.type.of))
         held = (choose(inside, some(part, type_), const(0, type_)).get for part, type_ in zip(found, types, strict=True))
         return made_of(self.type.of, held)

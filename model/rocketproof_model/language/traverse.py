@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .expr import Expr, arithmetic, bitwise, choose, compare, const, equal, free, logical, of_sets, show, walk
+from .expr import Expr, arithmetic, bitwise, children, choose, compare, const, equal, free, logical, of_sets, show, walk
 from .numbers import BINARY
 from .operations import wrap32
-from .types import SetType, Type
+from .types import Bool, SetType, Type
 
 
 def rewrite(term: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
@@ -22,6 +22,31 @@ def rewrite(term: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         replaced = change(rebuilt)
         memo[e] = rebuilt if replaced is None else replaced
     return memo[term]
+
+
+def joined(op: str, term: Expr) -> list[Expr]:
+    """What a chain of one operation joins, in its order; a term of another operation is alone."""
+    parts, stack = list[Expr](), [term]
+    while stack:
+        e = stack.pop()
+        if e.op == op:
+            stack += reversed(children(e))
+        else:
+            parts.append(e)
+    return parts
+
+
+def premises(term: Expr) -> list[Expr]:
+    """The premise of each conjunct: of `a` implies (`b` implies ...) all of them together. Nothing if a conjunct is no implication."""
+    found: list[Expr] = []
+    for part in joined("and", term):
+        premise = const(1, Bool)
+        if part.op != "or" or part.args[0].op != "not":
+            return []
+        while part.op == "or" and part.args[0].op == "not":
+            premise, part = premise & part.args[0].args[0], part.args[1]
+        found.append(premise)
+    return found
 
 
 def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:

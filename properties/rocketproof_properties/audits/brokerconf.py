@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model.specification.bounds import delays_of
-from rocketproof_protocol.numbers import whole_number
+from rocketproof_protocol.numbers import INT, whole_number
 from rocketproof_traces.audit.segment import LEVELS
 
 from ..choices import InputError, known, split
 
-_LONGEST, _LARGEST = (1 << 61) - 1, (1 << 31) - 1  # of milliseconds as rules compute with them, of bytes in Java's int
+_LONGEST = (1 << 61) - 1  # milliseconds, as rules compute with them
 
 
 def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _delay_levels(value: str) -> dict[str, Any]:
 
 
 def _size(value: str) -> dict[str, Any]:
-    return {"max_message_size": whole_number(value, range(_LARGEST + 1))}
+    return {"max_message_size": whole_number(value, range(INT.stop))}
 
 
 _READ: Mapping[str, Callable[[str], dict[str, Any]]] = {"messageDelayLevel": _delay_levels, "maxMessageSize": _size}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,9 +94,9 @@ def plan_of(
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
     folders = folders_of(stores)
-    if out is not None:
-        table(())  # Arrow loads pandas for its first table, which takes a second that there is not after an interrupt
     with _writing(out):
+        if out is not None:
+            table(())  # Arrow loads pandas for its first table, which takes a second that there is not after an interrupt
         kept = Kept(None, plan) if out is None else Kept(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
         outcome = audit(plan, folders, spread, kept, report, **more)
         interrupts.decide()
@@ -120,15 +120,5 @@ def _write(out: Path, audited: Audited) -> None:
 
     from .. import store
 
-    _replace(out / FINDINGS, lambda part: pq.write_table(table(audited.findings), part))
+    store.replace(out / FINDINGS, lambda part: pq.write_table(table(audited.findings), part))
     store.write_json(out / SUMMARY, audited.data(), "--out")
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file that appears whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    try:
-        write(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

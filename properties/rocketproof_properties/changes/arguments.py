@@ -97,7 +97,6 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "all records are dispatched, however many at a time": ("store/service:MessageStore.dispatch constant 1 → 0 #2",),
 }
 _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
-    "nobody is told of a queue for which nobody waits": ("broker/hold:PullRequestHoldService.channel_closed fixed rest → True",),
     "a place in a queue's file is a multiple of an entry's size": ("store/consumequeue:ConsumeQueue.truncate boundary position > 0",),
     "a store says of every message what came of it": (
         "broker/sendback:answer_put swapped",

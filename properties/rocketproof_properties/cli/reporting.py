@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,20 +107,24 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
     from ..reports.options import wanted
 
     reports = wanted((*report, *([f"html:{html}"] if html is not None else [])))
-    _load(reports)
     if since is None:
+        _load(reports)
         return Reporting(reports)
     before = read(since)
     if _VERDICTS.get(before.command, before.command) != _VERDICTS.get(command, command):
         raise InputError(f"--since {since}: it is a run of {before.command}, and this is one of {command}; give a run of {command}")
+    _load(reports)
     return Reporting(reports, before, str(since))
 
 
 def _load(reports: Sequence[Wanted]) -> None:
     """Import what writes reports. After an interrupt this would take seconds, beside threads that still compile."""
-    modules = ["reports.show", "reports.writing", "reports.since", "requirements.references"]
-    for name in (*modules, *(["exploring.pages", "reports.page"] if any(one.kind == "html" for one in reports) else [])):
-        import_module(f"..{name}", __package__)
+    from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)
+    from ..requirements import references  # noqa: F401  (imported for `_Places`)
+
+    if any(one.kind == "html" for one in reports):
+        from ..exploring import pages  # noqa: F401  (imported for `Reporting.write`)
+        from ..reports import page  # noqa: F401  (imported for `Reporting.write`)
 
 
 def read(path: Path, option: str = "--since") -> Run:

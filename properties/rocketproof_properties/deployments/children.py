@@ -95,11 +95,16 @@ class Child:
         if self._ended:
             return
         self._ended = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        guardian.release_group(self._process.pid)
+        _end_group(self._process)
         _running.discard(self)
+
+
+def _end_group(process: subprocess.Popen[Any]) -> None:
+    """Kill a process and what it started, and wait until it is gone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    guardian.release_group(process.pid)
 
 
 @contextlib.contextmanager
@@ -112,10 +117,7 @@ def started(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[st
     try:
         yield process
     finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        guardian.release_group(process.pid)
+        _end_group(process)
 
 
 def completed(command: Sequence[str], *, seconds: float | None = None, text: str = "", **more: Any) -> subprocess.CompletedProcess[str]:

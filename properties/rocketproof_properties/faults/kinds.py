@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rocketproof_protocol.numbers import java_int, whole_number
+from rocketproof_protocol.numbers import java_int
 
 from ..choices import InputError, known
 
@@ -29,7 +29,8 @@ def parse(text: str) -> dict[str, int]:
         kind = known("kind of fault", name, KINDS)
         if kind in found:
             raise InputError(f"--faults {text}: {kind} is named twice; give it once, with a number such as {kind}:{2 * ROUNDS[kind]}")
-        if colon and (java_int(rounds) or 0) <= 0:
+        times = java_int(rounds) if colon else ROUNDS[kind]
+        if times is None or times <= 0:
             raise InputError(f"--faults {text}: {one.strip()!r} has no number of at least 1; give one such as {kind}:{ROUNDS[kind]}")
-        found[kind] = whole_number(rounds) if colon else ROUNDS[kind]
+        found[kind] = times
     return found

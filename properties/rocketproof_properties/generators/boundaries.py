@@ -17,8 +17,7 @@ from rocketproof_impl.java import utf8
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import V3_4_9, VERSION
 from rocketproof_impl.store.delay import MAX_LEVEL
-from rocketproof_impl.store.record import BLANK_SIZE, PROPERTIES_LIMIT
-from rocketproof_impl.store.service import TOPIC_LIMIT
+from rocketproof_impl.store.record import BLANK_SIZE, PROPERTIES_LIMIT, TOPIC_LIMIT
 from rocketproof_model.language import JAVA_INT
 from rocketproof_model.specification.bounds import is_read_as_another
 from rocketproof_profiles import PROFILES, Profile

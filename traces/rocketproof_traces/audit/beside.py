@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any
 
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..stored.config import number, read_json
+from ..stored.config import read_json
 from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
 from ..stored.layout import ENTRY
@@ -101,7 +102,7 @@ def _table(path: str, inner: str) -> Any:
 def _number(value: Any) -> int:
     """A number of a table, cut to what a rule computes with; -1 for what is none."""
     try:
-        return max(min(number(value), LIMIT >> 1), -(LIMIT >> 1))
+        return max(min(whole_number(value), LIMIT >> 1), -(LIMIT >> 1))
     except (TypeError, ValueError):
         return -1
 

@@ -11,6 +11,7 @@ from operator import index
 from rocketproof_model.specification.bounds import DELAYS
 from rocketproof_protocol.flags import INHERIT
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import (
     BENCHMARK_TOPIC,
     CHECK_MAX_TIME_TOPIC,
@@ -26,7 +27,7 @@ from rocketproof_protocol.topics import (
     WHEEL_TIMER_TOPIC,
 )
 
-from ..stored.config import Topics, has_abort, number, read_checkpoint, read_json, read_topics
+from ..stored.config import Topics, has_abort, read_checkpoint, read_json, read_topics
 from ..stored.errors import StoredError, Unreadable
 from ..stored.paths import exists, join
 from ..stored.queues import Queues
@@ -148,10 +149,10 @@ class Store:
             return {}
         try:
             groups = read_json(path).get("subscriptionGroupTable", {})
-            return {name: number(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
+            return {name: whole_number(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
         except Unreadable:
             raise
-        except (StoredError, AttributeError, OverflowError, TypeError, ValueError) as error:
+        except (StoredError, AttributeError, TypeError, ValueError) as error:
             self.problems.append(f"{path}: {error}")
             return {}
 

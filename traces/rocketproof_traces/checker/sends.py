@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import JAVA_INT
 from rocketproof_protocol.codes import (
     MESSAGE_ILLEGAL,
     NO_PERMISSION,
@@ -21,6 +20,7 @@ from rocketproof_protocol.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
+from rocketproof_protocol.numbers import INT
 
 from ..history.cases import STATUSES
 from .machine import Machine, Right
@@ -204,8 +204,7 @@ class Send:
 
 def fits_int(*numbers: int) -> bool:
     """Whether all are 32-bit ints."""
-    low, high = JAVA_INT
-    return min(numbers) >= low and max(numbers) <= high
+    return all(number in INT for number in numbers)
 
 
 __all__ = ["Claims", "Ended", "Lying", "Send", "fits_int"]

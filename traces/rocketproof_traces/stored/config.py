@@ -11,14 +11,13 @@ from struct import Struct
 from typing import Any
 
 from rocketproof_protocol.fastjson import loads
-from rocketproof_protocol.numbers import whole_number
+from rocketproof_protocol.numbers import INT, whole_number
 
 from .errors import StoredError
 from .paths import exists, join, read_whole
 
 _TIMES = Struct(">qqq")
 _OFFSETS = Struct(">qq")
-_INT = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -80,26 +79,21 @@ def read_topics(path: str) -> Topics:
         raise StoredError(path, "has no topicConfigTable", "give config/topics.json of a store")
     try:
         rows = {name: _row(name, row) for name, row in table.items()}
-        numbers = [number(version.get(name) or 0) for name in ("counter", "timestamp", "stateVersion")]
+        numbers = [whole_number(version.get(name) or 0) for name in ("counter", "timestamp", "stateVersion")]
     except (AttributeError, TypeError, ValueError) as error:
         raise StoredError(path, f"has an entry of another form ({error})", "give config/topics.json of a store") from None
     return Topics(path, numbers[0], numbers[1], numbers[2], rows)
-
-
-def number(value: Any, size: int = 8) -> int:
-    """A number of a table. Raises ValueError and TypeError for what is none, also for one beyond `size` bytes."""
-    return whole_number(value, range(-(1 << 8 * size - 1), 1 << 8 * size - 1))
 
 
 def _row(name: str, row: dict[str, Any]) -> TopicRow:
     return TopicRow(
         name,
         str(row.get("topicName", name)),
-        number(row.get("readQueueNums", 16), _INT),
-        number(row.get("writeQueueNums", 16), _INT),
-        number(row.get("perm", 6), _INT),
+        whole_number(row.get("readQueueNums", 16), INT),
+        whole_number(row.get("writeQueueNums", 16), INT),
+        whole_number(row.get("perm", 6), INT),
         bool(row.get("order", False)),
-        number(row.get("topicSysFlag", 0), _INT),
+        whole_number(row.get("topicSysFlag", 0), INT),
         str(row.get("topicFilterType", "SINGLE_TAG")),
         {str(key): str(value) for key, value in (row.get("attributes") or {}).items()},
     )

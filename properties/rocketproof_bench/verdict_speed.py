@@ -7,6 +7,7 @@ each queue as a register whose append answers how many came before it; topics, c
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,8 @@ def _built(folder: Path) -> Path:
         shutil.copytree(MODELS / "porcupine", source)
     except OSError:
         raise PeerError("its source is not installed; run this in a checkout of the project") from None
-    done = completed(["go", "build", "-o", "peer", "."], cwd=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    env = {**os.environ, "GOTMPDIR": str(folder)}  # go that is killed leaves its files there
+    done = completed(["go", "build", "-o", "peer", "."], cwd=source, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         raise PeerError(f"it does not build ({(done.stderr.strip().splitlines() or ['no word'])[-1]})")
     return source / "peer"

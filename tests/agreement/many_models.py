@@ -115,7 +115,7 @@ def ways(
         assert found.disk > 0
         return found
 
-    tiny = replace(tuning, homes=8, block=2, run_block=7)
+    tiny = replace(tuning, homes=1, block=2, run_block=7)
     for reduced in (True, False) if symmetric else (False,):
         yield reduced, in_pieces
         yield reduced, on_disk

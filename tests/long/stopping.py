@@ -46,7 +46,7 @@ _MARK: Final = "ROCKETPROOF_STOPPED_TRIAL"
 class Case:
     """A command to stop. `seconds`: the moments are drawn from so many seconds of its run, or from all of it if it is shorter.
 
-    `broker`: it starts brokers, Spark, or pytest with workers, and has more time to stop them. `served`: it runs until a signal, so its
+    `broker`: it starts brokers or Spark, and has more time to stop them. `served`: it runs until a signal, so its
     code is 0. `needs`: it runs only where `STOPPED_WITH` names this. `cold`: nothing that it compiles was kept by an earlier run.
     """
 

@@ -116,7 +116,7 @@ FAULTS: dict[Plant, SearchStrategy[Case]] = {
     weak_as_strong: fair_models(),
     lost_states: models(),
     skipped_states: models(),
-    unsettled: symmetric_models(),
+    unsettled: models(),
     lost_recall: models(),
 }
 

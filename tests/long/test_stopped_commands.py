@@ -114,7 +114,7 @@ def cases() -> list[Case]:
         Case("explore", ("explore", "--no-browser"), 5, served=True),
         Case("explore html", ("explore", "--property", "INV-01", "--html", "page.html"), 6),
         Case("serve", ("serve", "--port", "0", "--nameserver-port", "0", "--brokers", "2", "--store", "made"), 5, broker=True, served=True),
-        Case("requirements", ("requirements", "--tests", str(PROJECT / "tests" / "model"), *json_out), 30, broker=True),
+        Case("requirements", ("requirements", "--tests", str(PROJECT / "tests" / "model"), *json_out), 30),
         Case("graph", ("graph", "--output", "graph.dot"), 5),
         Case("export", ("export", "tla", "--output", "made"), 5),
         Case("audit Spark", ("audit", "{store}", "--engine", "spark", "--out", "made", *json_out), 15, broker=True, needs="spark"),

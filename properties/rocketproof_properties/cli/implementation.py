@@ -334,8 +334,10 @@ def requirements(
         write(json, (one.record() for one in entries))
         show.print_entries(entries)
         return OK
-    ran, stopped = (requiring.read(results), False) if results is not None else requiring.run_tests(tests)
-    found = requiring.requirements(ran, stopped=stopped)
+    known = requiring.read(results) if results is not None else None
+    untested = requiring.untested()  # before the tests: it takes seconds, and a command that is stopped has two to end
+    ran, stopped = (known, False) if known is not None else requiring.run_tests(tests)
+    found = requiring.tested(untested, ran, stopped=stopped)
     write(json, (one.record() for one in found))
     show.print_requirements(found, every)
     return exit_code(findings=any(one.is_gap for one in found), undecided=stopped)

@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ Results = Mapping[str, Mapping[str, Sequence[str]]]
 """Per id the tests that passed, failed and were skipped, as the pytest plugin writes them."""
 
 _IMPLEMENTATION = ("rocketproof_protocol", "rocketproof_impl")
+_NOT_RUN: Mapping[str, Sequence[str]] = {"passed": (), "failed": (), "skipped": ()}
 _PLUGIN = "rocketproof_properties.requirements.plugin"
 _RAN = (0, 1, 5)  # pytest's exit codes for: all passed, some failed, none found
 _STDERR = 2
@@ -90,21 +91,24 @@ class Requirement:
         }
 
 
-def requirements(results: Results, *, stopped: bool = False) -> list[Requirement]:
-    """Every rule with its evidence, in the order of the rules. `stopped`: the results are those of an interrupted run. Raises InputError
-    if the implementation cannot be read."""
+def untested() -> list[Requirement]:
+    """Every rule with its places in the code and in the specification, in the order of the rules. Raises InputError if the implementation
+    cannot be read."""
     places, actions = implemented(), stated()
+    return [Requirement(rule, tuple(places.get(id_, ())), model=tuple(actions.get(id_, ()))) for id_, rule in rules().items()]
+
+
+def tested(rules: Sequence[Requirement], results: Results, *, stopped: bool) -> list[Requirement]:
+    """The rules with what became of their tests. `stopped`: the results are those of an interrupted run."""
     return [
-        Requirement(
-            rule,
-            tuple(places.get(id_, ())),
-            tests=tuple(results[id_]["passed"]) if id_ in results else (),
-            failed=tuple(results[id_]["failed"]) if id_ in results else (),
-            skipped=tuple(results[id_]["skipped"]) if id_ in results else (),
-            model=tuple(actions.get(id_, ())),
+        replace(
+            one,
+            tests=tuple(results.get(one.rule.id, _NOT_RUN)["passed"]),
+            failed=tuple(results.get(one.rule.id, _NOT_RUN)["failed"]),
+            skipped=tuple(results.get(one.rule.id, _NOT_RUN)["skipped"]),
             stopped=stopped,
         )
-        for id_, rule in rules().items()
+        for one in rules
     ]
 
 

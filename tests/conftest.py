@@ -35,6 +35,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.dont_write_bytecode = False
 
 _NAMED = {Path(__file__).parent / name for name in ("long", "real", "spark")}
+"""Folders of tests that need minutes, or Java: only collected where they are named, and those not marked `slow` are for the night."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -43,11 +44,18 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Some take minutes, real brokers download archives, Spark starts Java: only for those who name their folder."""
+    """Real brokers download archives, Spark starts Java: only for those who name their folder."""
     if collection_path not in _NAMED:
         return None
     named = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
     return None if any(collection_path == path or collection_path in path.parents for path in named) else True
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not _NAMED.isdisjoint(item.path.parents) and item.get_closest_marker("slow") is None:
+            item.add_marker("nightly")
 
 
 @pytest.fixture(scope="session", autouse=True)

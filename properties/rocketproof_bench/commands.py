@@ -14,7 +14,7 @@ from cyclopts import App
 
 from rocketproof_model import interrupts
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli.common import Count, Gibibytes, Json, Many, Profile, Seconds, write
+from rocketproof_properties.cli.common import Count, Gibibytes, Json, Many, Natural, Profile, Seconds, write
 from rocketproof_properties.exitcode import DIFFERS, OK, STOPPED
 
 from .figures import Bench, Tell
@@ -345,6 +345,31 @@ def reach(
     return code
 
 
+def feedback(
+    *,
+    part: Annotated[tuple[str, ...], Many] = (),
+    load: Natural = 0,
+    before: Path | None = None,
+    json: Json = None,
+) -> int:
+    """Measure how long one waits: for a command's start, a small model, `check`, the tests and the steps of `.ci`, cold and warm.
+
+    Parameters
+    ----------
+    part
+        Only start, model, check, tests, ci or nightly; may be repeated. The last two are what the last runs of those scripts took.
+    load
+        How many other processes compute meanwhile.
+    before
+        What --json of an earlier version has written, to put beside.
+    json
+        Write the rows to this file.
+    """
+    from . import feedback
+
+    return measured(partial(feedback.measure, part, load=load, before=before), feedback.text, json).code
+
+
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach):
+for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach, feedback):
     app.command(_command)

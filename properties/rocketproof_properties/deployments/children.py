@@ -100,11 +100,15 @@ class Child:
 
 
 def _end_group(process: subprocess.Popen[Any]) -> None:
-    """Kill a process and what it started, and wait until it is gone."""
+    """Kill a process and what it started, wait until it is gone, and close the pipes to it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     guardian.release_group(process.pid)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(BrokenPipeError):  # what was not written is lost
+                pipe.close()
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ variables values of their types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import EvaluationError
@@ -89,14 +89,17 @@ def _substitution(bound: Mapping[str, Expr]) -> Callable[[Expr], Expr]:
     return put
 
 
-def fault_at_end(
+def instances(instance: Instance) -> Iterator[tuple[Action, tuple[int, ...]]]:
+    """Yield every action with the arguments of each of its instances."""
+    for action in instance.model.actions:
+        for args in action.instances:
+            yield action, args
+
+
+def fault_of_claims(
     instance: Instance, moves: Sequence[Move], states: Sequence[State], claims: Sequence[Property], outcomes: Sequence[Outcome] = ()
 ) -> ModelFault | None:
-    """The error that the interpreter meets at the end of a path: in the claims' formulas there, in an action, in a step; None if none.
-
-    A claim over steps may be at fault in the path's last step, or in a further one, which the witness then has too.
-    """
-    path = (tuple(moves), tuple(states))
+    """The error that the interpreter meets in the claims' formulas at the end of a path, and in its last step; None if none."""
     state = states[-1]
     for claim in claims:
         if claim.kind == "step" and moves:
@@ -106,25 +109,46 @@ def fault_at_end(
         else:
             continue
         if met is not None:
-            return _of_claim(instance, claim, path, met, outcomes)
+            return _of_claim(instance, claim, (tuple(moves), tuple(states)), met, outcomes)
+    return None
+
+
+def fault_at_end(
+    instance: Instance,
+    moves: Sequence[Move],
+    states: Sequence[State],
+    claims: Sequence[Property],
+    outcomes: Sequence[Outcome] = (),
+    *,
+    steps: Iterable[tuple[Action, tuple[int, ...]]] | None = None,
+) -> ModelFault | None:
+    """The error that the interpreter meets at the end of a path: in the claims' formulas there, in an action, in a step; None if none.
+
+    A claim over steps may be at fault in the path's last step, or in a further one, which the witness then has too. `steps`: all
+    `instances` of actions, for a caller that bounds the time they take.
+    """
+    found = fault_of_claims(instance, moves, states, claims, outcomes)
+    if found is not None:
+        return found
+    path = (tuple(moves), tuple(states))
+    state = states[-1]
     stuck = True
-    for action in instance.model.actions:
-        for args in action.instances:
-            label = action.label(args)
-            try:
-                if refusing(instance, state, action, args) is not None:
-                    continue
-                stuck = False
-                after = effect(instance, state, action, args)
-            except EvaluationError as error:
-                where = "" if label in str(error) else f", in {label}"
-                witness = Witness(instance, well_typed(instance.model, action, args), *path, note=str(error))
-                return ModelFault(f"{error}{where}, {_place(instance, states)}", witness, outcomes)
-            for claim in claims:
-                met = _error(instance, claim.formula, state, after) if claim.kind == "step" else None
-                if met is not None:
-                    longer = ((*moves, Move(action.name, tuple(args))), (*states, after))
-                    return _of_claim(instance, claim, longer, met, outcomes)
+    for action, args in instances(instance) if steps is None else steps:
+        label = action.label(args)
+        try:
+            if refusing(instance, state, action, args) is not None:
+                continue
+            stuck = False
+            after = effect(instance, state, action, args)
+        except EvaluationError as error:
+            where = "" if label in str(error) else f", in {label}"
+            witness = Witness(instance, well_typed(instance.model, action, args), *path, note=str(error))
+            return ModelFault(f"{error}{where}, {_place(instance, states)}", witness, outcomes)
+        for claim in claims:
+            met = _error(instance, claim.formula, state, after) if claim.kind == "step" else None
+            if met is not None:
+                longer = ((*moves, Move(action.name, tuple(args))), (*states, after))
+                return _of_claim(instance, claim, longer, met, outcomes)
     for claim in claims if stuck else ():
         met = _error(instance, claim.formula, state) if claim.kind == "deadlock_free" else None
         if met is not None:

@@ -21,7 +21,7 @@ from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
 from .explicit.loops import successors as successors_of
 from .explicit.walks import DEADLOCK, UNTIL, walk_runs
-from .faults import fault_at_end
+from .faults import fault_at_end, fault_of_claims, instances
 from .interpreter import State, effect, holds, initials, refusing, successors
 from .language import Expr, Instance, Property
 from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
@@ -29,7 +29,7 @@ from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, P
 KINDS = ("always", "reachable", "step", "deadlock_free")
 _BATCH_SECONDS = 0.3
 REPLAY_SECONDS = 1.0
-"""Seconds that the replays of all witnesses may take after the limit of time, or after an interrupt."""
+"""Seconds that the replays of runs may take after the limit of time, or after an interrupt."""
 Long = NDArray[np.int64]
 T = TypeVar("T")
 
@@ -217,7 +217,7 @@ class _Walks:
                 if watch.expired:
                     return TIME
                 before = watch.seconds
-                self.some(min(batch, runs - self.done))
+                self.some(min(batch, runs - self.done), watch)
                 spent = watch.seconds - before
                 batch = max(1, min(2 * batch, int(batch * _BATCH_SECONDS / max(spent, 1e-6))))
                 if report is not None:
@@ -228,7 +228,7 @@ class _Walks:
             return INTERRUPTED
         return ""
 
-    def some(self, runs: int) -> None:
+    def some(self, runs: int, watch: Watch) -> None:
         seen, last = np.zeros((runs, self.both), np.int64), np.zeros((runs, self.both), np.int64)
         length, ended = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
         seed = np.uint64(base(self.seed))
@@ -238,26 +238,30 @@ class _Walks:
             seen, last, length, ended,
         )  # fmt: skip
         if fault >= 0:
-            self.raise_fault(self.done + int(fault))
+            self.raise_fault(self.done + int(fault), _Allowance.after(watch))
         self.done += runs
         for rows, more in ((self.seen, seen), (self.last, last), (self.length, length), (self.ended, ended)):
             rows.append(more)
 
-    def raise_fault(self, run: int) -> None:
-        """Walk the run again in the interpreter, which finds where a term has no value."""
+    def raise_fault(self, run: int, replays: _Allowance) -> None:
+        """Raise the interpreter's error about the term without a value that the kernel met in a run, with the path to it."""
+        where = f"run {run} of seed {self.seed} meets a term without a value"
         moves: list[Move] = []
         states: list[State] = []
-        for move, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
-            moves += [] if move is None else [move]
-            states.append(state)
-            fault = fault_at_end(self.instance, moves, states, self.claims)
-            if fault is not None:
-                raise fault
-        raise EvaluationError(f"run {run} of seed {self.seed} meets a term without a value, which the interpreter does not confirm")
+        try:
+            for move, state in replays.of(self.replay(run)):
+                moves += [] if move is None else [move]
+                states.append(state)
+                fault = fault_of_claims(self.instance, moves, states, self.claims)
+                if fault is not None:
+                    raise fault
+            fault = fault_at_end(self.instance, moves, states, self.claims, steps=replays.of(instances(self.instance)))
+        except LimitReached:
+            raise EvaluationError(f"{where}, and the limit of time ended the replay that shows where; allow more time") from None
+        raise fault or EvaluationError(f"{where}, which the interpreter does not confirm")
 
     def result(self, reason: str, confidence: float, watch: Watch) -> Simulation:
-        last = watch.seconds if reason else watch.limits.seconds
-        replays = _Allowance(watch, None if last is None else last + REPLAY_SECONDS)
+        replays = _Allowance.after(watch, stopped=bool(reason))
         empty = np.zeros((0, self.both), np.int64)
         seen, final = np.concatenate([empty, *self.seen]), np.concatenate([empty, *self.last])
         length, ended = (np.concatenate([np.zeros(0, np.int64), *part]) for part in (self.length, self.ended))
@@ -333,8 +337,8 @@ class _Walks:
 
     def stuck(self, state: State, replays: _Allowance) -> bool:
         """Whether no action instance is enabled."""
-        steps = ((action, args) for action in self.instance.model.actions for args in action.instances)
-        return all(refusing(self.instance, state, action, args) is not None for action, args in replays.of(steps))
+        steps = replays.of(instances(self.instance))
+        return all(refusing(self.instance, state, action, args) is not None for action, args in steps)
 
 
 @dataclass(frozen=True)
@@ -343,6 +347,12 @@ class _Allowance:
 
     watch: Watch
     end: float | None
+
+    @classmethod
+    def after(cls, watch: Watch, *, stopped: bool = False) -> _Allowance:
+        """Allow REPLAY_SECONDS after the limit of time, or from now on if the walks were stopped."""
+        last = watch.seconds if stopped else watch.limits.seconds
+        return cls(watch, None if last is None else last + REPLAY_SECONDS)
 
     def of(self, work: Iterable[T]) -> Iterator[T]:
         """The same items. Raises LimitReached before it asks for one after the end."""

@@ -11,7 +11,7 @@ from rocketproof_model import Int, Model, after
 from rocketproof_model.errors import EvaluationError, ModelError
 from rocketproof_model.explicit.chance import Generator, choose, interval
 from rocketproof_model.interpreter import holds, initial, refusing, successors
-from rocketproof_model.result import INTERRUPTED, TIME, Limits
+from rocketproof_model.result import INTERRUPTED, TIME, Limits, Watch
 from rocketproof_model.simulate import _Walks, check, estimate, walk
 
 
@@ -115,9 +115,9 @@ def test_batches_change_nothing():
     m = gambler()
     claims = list(m.properties)
     one, many = (_Walks(m.given(), claims, None, 11, 50) for _ in range(2))
-    one.some(40)
+    one.some(40, Watch(Limits()))
     for size in (1, 2, 30, 7):
-        many.some(size)
+        many.some(size, Watch(Limits()))
     assert rows(one) == rows(many)
     assert one.taken.tolist() == many.taken.tolist()
     assert one.cover.tolist() == many.cover.tolist()
@@ -140,7 +140,7 @@ def test_every_run_is_the_interpreter_s_and_so_is_the_coverage():
     model = instance.model
     skew = model.property("skew")
     walks = _Walks(instance, [skew], None, 5, 25)
-    walks.some(60)
+    walks.some(60, Watch(Limits()))
     taken = dict.fromkeys((a.name for a in model.actions), 0)
     guards = {(a.name, g.name): [False, False] for a in model.actions for g in a.guards}
     for run in range(60):

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from nonempty import nonempty
 from rocketproof_model import Instance, Int, Model, invariants, simulate, spacer, symbolic
+from rocketproof_model.errors import EvaluationError
+from rocketproof_model.faults import ModelFault
 from rocketproof_model.language import Property
 from rocketproof_model.result import INTERRUPTED, TIME, Limits, Outcome, Watch
 from rocketproof_model.search import explore
@@ -76,7 +78,7 @@ def test_replays_of_witnesses_end_soon_after_the_limit(limit: int, spent: int, s
         patched.setattr(Watch, "seconds", property(lambda _: now))
         patched.setattr(simulate._Walks, "replay", replay)
         walks = simulate._Walks(Instance(model, {}), list(model.properties), None, 0, 20)
-        walks.some(3)
+        walks.some(3, Watch(Limits()))
         found = walks.result(stop or "", 0.99, Watch(Limits(seconds=limit / 10)))
     assert now <= max(limit / 10, spent / 10) + simulate.REPLAY_SECONDS + 0.1 + 1e-6
     for tally in nonempty(found.tallies):
@@ -86,6 +88,42 @@ def test_replays_of_witnesses_end_soon_after_the_limit(limit: int, spent: int, s
             assert (outcome.verdict, outcome.reason) == ("unknown", stop or TIME)
         else:
             assert (outcome.verdict, outcome.reason) == ("violated", "")
+
+
+@given(limit=st.none() | st.integers(0, 60), step=st.integers(0, 3), instance=st.integers(0, 3))
+def test_replay_of_a_model_error_ends_soon_after_the_limit(limit: int | None, step: int, instance: int) -> None:
+    """Each step of the replay, and each action instance that the interpreter asks at its end, takes some tenths of a second."""
+    model = Model("counter")
+    x = model.var("x", Int(0, 9), init=0)
+
+    @model.action(k=Int(1, 10))
+    def up(a: Any, k: Any) -> None:
+        """It counts by one. The last instance counts on after the end."""
+        a.guard("turn", (k == x + 1) | ((k == 10) & (x == 9)), "it is its turn")
+        a.set(x, x + 1)
+
+    now = 0.0
+    slow_replay, slow_instances = simulate._Walks.replay, simulate.instances
+
+    def spend(items: Any, tenths: int) -> Any:
+        nonlocal now
+        for one in items:
+            now += tenths / 10
+            yield one
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Watch, "seconds", property(lambda _: now))
+        patched.setattr(simulate._Walks, "replay", lambda self, run: spend(slow_replay(self, run), step))
+        patched.setattr(simulate, "instances", lambda of: spend(slow_instances(of), instance))
+        walks = simulate._Walks(Instance(model, {}), [], None, 0, 20)
+        with pytest.raises(EvaluationError) as raised:
+            walks.some(3, Watch(Limits(seconds=None if limit is None else limit / 10)))
+    if limit is None or 10 * step + 10 * instance < limit + 10:
+        assert isinstance(raised.value, ModelFault)
+        assert len(raised.value.witness) == 9
+    elif 10 * step + 9 * instance > limit + 10:  # the tenth instance has the error
+        assert "run 0 of seed 0" in str(raised.value) and "allow more time" in str(raised.value)
+        assert now <= limit / 10 + simulate.REPLAY_SECONDS + max(step, instance) / 10 + 1e-6
 
 
 def test_engines_of_a_unit_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

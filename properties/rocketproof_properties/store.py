@@ -71,7 +71,12 @@ def replace_text(path: Path, text: str, option: str) -> None:
 
 def remedy(error: OSError, what: str = "a folder") -> str:
     """What to do about a file that cannot be written: `what` is to be given instead where there is room."""
-    return "make room there, and run it again" if error.errno in _FULL else f"give {what} of your own"
+    return "make room there, and run it again" if no_room(error) else f"give {what} of your own"
+
+
+def no_room(error: OSError) -> bool:
+    """Return whether the disk is full, or the file may not become so large."""
+    return error.errno in _FULL
 
 
 def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> str | None:
@@ -88,7 +93,7 @@ def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> st
         file.parent.mkdir(parents=True, exist_ok=True)
         replace(file, lambda part: part.write_text(text, "utf-8"))
     except OSError as error:
-        instead = remedy(error) if error.errno in _FULL else f"give another folder with {option}"
+        instead = remedy(error) if no_room(error) else f"give another folder with {option}"
         raise InputError(f"{path} cannot be written ({error.strerror}); {instead}") from None
     return path
 

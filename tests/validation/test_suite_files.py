@@ -82,6 +82,8 @@ def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path:
     found = judge_log(path, PROFILE)
     broken = {one.property for one in found.verdicts}
     assert found.exercised == found.claims.keys() == broken
+    assert found.left_open and not found.left_open.keys() & broken
+    assert all("topics.json" in reason for reason in found.left_open.values())
 
 
 def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import base64
+import errno
+import itertools
 import json
+import os
 import random
+import shutil
+import tempfile
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -13,12 +18,20 @@ from typing import Any
 
 import pytest
 
+from nonempty import nonempty
+from rocketproof_model import interrupts
+from rocketproof_properties.cli import run as command
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.staging import in_turn
-from rocketproof_properties.judging.wholelog import FOLDER, PACKED, judge_log, read, record, stored_log
+from rocketproof_properties.exitcode import STOPPED
+from rocketproof_properties.judging.wholelog import CLAIMS, FOLDER, PACKED, judge_log, read, record, stored_log
 from rocketproof_properties.runs.parsed import ParsedHistory, load
+from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.suite.outcomes import outcomes
 from rocketproof_properties.validation.again import again
+from rocketproof_properties.validation.entries import entries
+from rocketproof_properties.validation.stores import Stored, judge_store
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 from rocketproof_traces.errors import TraceError
 
@@ -237,3 +250,74 @@ def test_a_log_that_an_earlier_version_kept_in_its_history_is_read(tmp_path: Pat
     path.write_text(f"{header}\n{json.dumps(made)}\n")
     packed.unlink()
     assert read(load(path), PROFILE, path.parent) == before
+
+
+# Logs that cannot be looked at
+
+
+def full(packed: Path) -> None:
+    """Let the file be on a full disk."""
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    packed.symlink_to("/dev/full")
+
+
+def unreadable(store: Path) -> None:
+    """Put a second file next to the log's first one that cannot be opened."""
+    (store / FOLDER / f"{4096:020}").unlink()
+    (store / FOLDER / f"{4096:020}").symlink_to(f"{4096:020}")
+
+
+@pytest.mark.parametrize("why", ["full", "unreadable", "changing"])
+def test_a_log_that_cannot_be_looked_at_leaves_its_claims_open(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, path = large(tmp_path, 4096), tmp_path / "logs/1.ndjson"
+    if why == "full":
+        full(path.with_suffix(PACKED))
+    elif why == "unreadable":
+        unreadable(store)
+    else:
+        looks = itertools.count(1)
+        monkeypatch.setattr(interrupts, "pause", lambda _: (store / FOLDER / FILE).write_bytes(bytes([next(looks)]) * 4096))
+    second = store / FOLDER / f"{4096:020}"
+    said = {
+        "full": f"{path.with_suffix(PACKED)} cannot be written (No space left on device); make room there, and run it again",
+        "unreadable": f"{second} cannot be read (Too many levels of symbolic links); make it readable, and run it again",
+        "changing": f"the files in {store / FOLDER} go on changing; stop what writes to the broker, and run it again",
+    }[why]
+    assert record(store, path, "broker-a", "", {"prefix": "r"}, ())
+    assert not os.path.lexists(path.with_suffix(PACKED))
+    found = judge_log(path, PROFILE)
+    assert (found.claims, found.exercised, set(found.left_open.values())) == ({}, frozenset(), {said})
+    assert {"INV-37", "INV-39"} <= found.left_open.keys() <= set(CLAIMS)
+
+
+def test_a_full_temporary_folder_leaves_the_claims_of_a_log_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "logs/1.ndjson"
+    assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
+
+    def no_file() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tempfile, "TemporaryFile", no_file)
+        (reason,) = set(judge_log(path, PROFILE).left_open.values())
+    assert "has no room for the log (No space left on device); make room there" in reason
+    assert not judge_log(path, PROFILE).left_open
+
+
+def test_a_report_with_a_log_that_was_not_kept_is_undecided(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, number = shutil.copytree(done, tmp_path / "report"), len(list((done / "logs").glob("*.ndjson")))
+    full(folder / "logs" / f"{number + 1}{PACKED}")
+    store = Stored(large(tmp_path, 4096), "broker-b", "", (), {"prefix": "r"})
+    (found,) = judge_store(store, folder, number, PROFILE, audits=False)
+    assert found.left_open
+    assert command(["validate", "--again", str(folder)]) == STOPPED
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"a broker's files by the claims (logs/{number + 1}.ndjson): " in told and "decide it with a larger bound" not in told
+    data = json.loads((folder / "report.json").read_text())
+    (open_,) = data["undecided"]
+    assert "cannot be written (No space left on device); make room there" in open_["reason"]
+    row = next(one for one in data["verdicts"] if one["id"] == "INV-37")
+    assert (row["undecided"], row["broken"], row["agrees"]) == (1, 0, None)
+    items = [one for one in entries(PROFILE, frozenset(Capability)) if one.id in ("INV-37", "INV-39")]
+    for outcome in nonempty(outcomes(again(folder, None, ()), items, folder).values()):
+        assert outcome.status == "undecided" and open_["reason"] in outcome.words

@@ -72,7 +72,8 @@ class Verdict:
 
 @dataclass
 class Judged:
-    """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
+    """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition;
+    `left_open`: those that could not be, with the reason.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
     explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `kept` are the rules that alone decide
     something of it which is as it should be; `asked` are the kinds of its requests, `deleted` the topics that it had deleted, `anew` those
@@ -89,6 +90,7 @@ class Judged:
     conditions: frozenset[str]
     verdicts: list[Verdict] = field(default_factory=list)
     claims: dict[str, tuple[bool, Expected, str]] = field(default_factory=dict)
+    left_open: dict[str, str] = field(default_factory=dict)
     events: int = 0
     requests: int = 0
     whole: bool = True

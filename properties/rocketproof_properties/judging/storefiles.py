@@ -81,7 +81,8 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
 
 
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
-    """Judge what an audit said, by what is known of the profile. Where it could not read something, only what it found broken is judged."""
+    """Judge what an audit said, by what is known of the profile. Where it could not read something, only what it found broken is
+    judged, and the rest is left open."""
     state = parsed.states[STATE]
     judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
     sentences = {one.id: one.claim.sentence for one in rules()}
@@ -89,6 +90,8 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
         reason = why_not(id_, profile)
         if count or not state["problems"]:
             judged.claims[id_] = (not count, "violated" if reason else "holds", "")
+        else:
+            judged.left_open[id_] = str(state["problems"][0])
         if count:
             text = f"{sentences.get(id_, id_)}: {state['said'].get(id_, '')} ({count:,} in {SOURCE})"
             judged.verdicts.append(Verdict("claims", id_, text, known=bool(reason), reason=reason))

@@ -2,7 +2,8 @@
 
 What is between the records, at the ends of files or in no queue goes over no wire. The files' bytes are kept next to a history without
 requests, whose `state` event `log` names them, so that they can be judged again. Judged are the claims about logs, under what any of the
-programs did. A log may have files of a GiB, so its bytes are read and written a piece at a time.
+programs did. A log may have files of a GiB, so its bytes are read and written a piece at a time. If they cannot be read or kept, the event
+has the reason instead, and the claims are left open.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-from rocketproof_model import interrupts
+from rocketproof_model import RocketproofError, interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
@@ -33,6 +34,7 @@ from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load
 from ..runs.recording import Recording
+from ..store import no_room, remedy
 from . import restarts, storefiles
 from .expected import OF_QUEUES, expected
 from .judging import Judged, Verdict
@@ -47,6 +49,14 @@ _STILL: Final = 0.05
 _LOOKS: Final = 20
 _CHUNK: Final = 1 << 20
 PACKED: Final = ".log.zlib"
+
+
+UNREAD: Final = "unread"
+"""In the `state` event `log`: why there are no bytes."""
+
+
+class Unread(RocketproofError):
+    """There is a log, and its bytes cannot be looked at: which file, why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -70,27 +80,29 @@ class StoredLog:
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], conditions: Iterable[str]) -> bool:
-    """Write down the log in a store directory; False where there is none, or it does not stand still. The bytes become a file of their own
-    next to the history, which may be as large as the store's."""
-    found = stored_log(store)
-    if found is None:
-        return False
-    program = Program(0, SOURCE, (), needs)
-    path.parent.mkdir(exist_ok=True)
+    """Write down the log in a store directory, or why it could not be looked at; False where there is none. The bytes become a file of
+    their own next to the history, which may be as large as the store's. Raises OSError if not even the reason can be written."""
     packed = path.with_suffix(PACKED)
     try:
+        found = stored_log(store)
+        if found is None:
+            return False
+        path.parent.mkdir(exist_ok=True)
         _pack(found, packed)
-    except OSError:
-        packed.unlink(missing_ok=True)
-        return False
+        state: dict[str, Any] = {"fileSize": found.file_size, "size": found.size, "file": packed.name}
+    except Unread as problem:
+        state = {UNREAD: str(problem)}
+    path.parent.mkdir(exist_ok=True)
+    program = Program(0, SOURCE, (), needs)
     recording = Recording(path, {**origin, "program": program.data(), "broker": broker, "conditions": sorted(conditions)})
-    recording.add("state", broker, "log", {"fileSize": found.file_size, "size": found.size, "file": packed.name})
+    recording.add("state", broker, "log", state)
     recording.close()
     return True
 
 
 def stored_log(store: Path) -> StoredLog | None:
-    """Find the log of a store, read twice with a pause until nothing changes; None where there is none, or it goes on changing."""
+    """Find the log of a store, read twice with a pause until nothing changes; None where there is no whole one. Raises Unread where it
+    cannot be read, or goes on changing."""
     before: StoredLog | None = None
     for _ in range(_LOOKS):
         try:
@@ -99,27 +111,45 @@ def stored_log(store: Path) -> StoredLog | None:
             if len(sizes) != 1 or sizes == {0} or whole_number(paths[0].name) != 0:
                 return None
             found = StoredLog(paths, sizes.pop(), *_read_through(paths))
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise Unread(_unreadable(error)) from None
         if found == before:
             return found
         before = found
         interrupts.pause(_STILL)
-    return None
+    raise Unread(f"the files in {store / FOLDER} go on changing; stop what writes to the broker, and run it again")
+
+
+def _unreadable(error: OSError) -> str:
+    return f"{error.filename} cannot be read ({error.strerror}); make it readable, and run it again"
 
 
 def files(store: Path) -> tuple[bytes, int] | None:
-    """Return what is written in a store's log, its files joined, and the size of a file, for stores of small files; None as of
-    `stored_log`."""
-    found = stored_log(store)
+    """Return what is written in a store's log, its files joined, and the size of a file, for stores of small files; None where there is no
+    whole log, or it cannot be read."""
+    try:
+        found = stored_log(store)
+    except Unread:
+        return None
     return None if found is None else (b"".join(found.chunks()), found.file_size)
 
 
 def _chunks(paths: Iterable[Path]) -> Iterator[bytes]:
+    """Yield the bytes of files, a piece at a time. Raises OSError with the file's name."""
     for path in paths:
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
+            while chunk := _next(file, path):
                 yield chunk
+
+
+def _next(file: BinaryIO, path: Path) -> bytes:
+    try:
+        return file.read(_CHUNK)
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def _read_through(paths: Iterable[Path]) -> tuple[int, bytes]:
@@ -133,17 +163,25 @@ def _read_through(paths: Iterable[Path]) -> tuple[int, bytes]:
 
 
 def _pack(log: StoredLog, to: Path) -> None:
+    """Write the compressed bytes of a log to a file. Raises Unread, and leaves no file, if that fails."""
     packer = zlib.compressobj()
-    with to.open("wb") as file:
-        for chunk in log.chunks():
-            file.write(packer.compress(chunk))
-        file.write(packer.flush())
+    try:
+        with to.open("wb") as file:
+            for chunk in log.chunks():
+                file.write(packer.compress(chunk))
+            file.write(packer.flush())
+    except OSError as error:
+        to.unlink(missing_ok=True)
+        read = error.filename not in (None, str(to))
+        raise Unread(_unreadable(error) if read else f"{to} cannot be written ({error.strerror}); {remedy(error)}") from None
 
 
 def read(parsed: ParsedHistory, profile: str, folder: Path) -> Log:
     """Read the log that was written down, as a broker of this profile writes it; `folder` is that of the history. Raises TraceError where
-    its bytes are not there, or are others than the history says."""
+    its bytes are not there, or are others than the history says, and Unread where they could not be looked at, or cannot now."""
     state = parsed.states["log"]
+    if UNREAD in state:
+        raise Unread(str(state[UNREAD]))
     try:
         file_size, size = whole_number(state["fileSize"]), whole_number(state["size"])
         if not (0 < file_size < 1 << 31 and size >= 0):
@@ -151,6 +189,8 @@ def read(parsed: ParsedHistory, profile: str, folder: Path) -> Log:
         with _unpacked(_packed(state, folder), size, -(-max(1, size) // file_size) * file_size) as data:
             return read_log(data, file_size, written=size, hosts_by_flag=PROFILES[profile].hosts_by_flag)
     except (KeyError, ValueError, TypeError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and no_room(error):
+            raise Unread(f"{tempfile.gettempdir()} has no room for the log ({error.strerror}); make room there, and run it again") from None
         problem = f"the log's bytes cannot be read ({error})"
         raise TraceError(str(folder), problem, "give the folder of the report as validate has written it") from None
 
@@ -190,16 +230,22 @@ def log_of(data: bytes, file_size: int, *, hosts_by_flag: bool = True) -> Log:
     return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size, hosts_by_flag=hosts_by_flag)
 
 
-def decided(
-    log: Log, mine: Log, broker: str, profile: str, conditions: frozenset[str]
-) -> Iterator[tuple[HistoryClaim, Case | None, str | None, History]]:
-    """The claims that have to hold of a broker's log under these conditions, each with the case that says so and what breaks it, None for
-    nothing, and the history in which it was looked for. Claims about queues see `mine`."""
+def claims(profile: str, conditions: frozenset[str]) -> Iterator[tuple[HistoryClaim, Case | None]]:
+    """The claims that have to hold of a broker's log under these conditions, each with the case that says so."""
     for claim in HISTORY_CLAIMS:
         verdict, case = expected(profile, claim.id, conditions, SOURCE)
         if claim.id in CLAIMS and verdict == "holds":
-            history = History(logs={broker: mine if claim.id in OF_QUEUES else log}, early_batches=settings(profile)["early_batches"])
-            yield claim, case, claim.check(history), history
+            yield claim, case
+
+
+def decided(
+    log: Log, mine: Log, broker: str, profile: str, conditions: frozenset[str]
+) -> Iterator[tuple[HistoryClaim, Case | None, str | None, History]]:
+    """The `claims`, each with what breaks it, None for nothing, and the history in which it was looked for. Claims about queues see
+    `mine`."""
+    for claim, case in claims(profile, conditions):
+        history = History(logs={broker: mine if claim.id in OF_QUEUES else log}, early_batches=settings(profile)["early_batches"])
+        yield claim, case, claim.check(history), history
 
 
 def _program(topic: str) -> str:
@@ -217,7 +263,11 @@ def judge_log(path: Path, profile: str) -> Judged:
         return restarts.judge(parsed, path, profile)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
-    log = read(parsed, profile, path.parent)
+    try:
+        log = read(parsed, profile, path.parent)
+    except Unread as problem:
+        found.left_open = {claim.id: str(problem) for claim, _ in claims(profile, conditions)}
+        return found
     deleted = frozenset(parsed.origin.get("deleted", ()))
     kept = parsed.origin.get("programs")
     prefixes = None if kept is None else frozenset(f"{parsed.names.prefix}-{number}" for number in kept)

@@ -2,7 +2,7 @@
 
 An entry passes only if a program put it to the test. A known violation passes where it was seen, and fails where it has vanished: where
 many programs that should show it do not. An entry of the specification is undecided where the judge reached its bound in a program that
-could contradict it.
+could contradict it, and a property of logs where a log could not be looked at.
 """
 
 from __future__ import annotations
@@ -90,6 +90,9 @@ class _Outcomes:
         open_ += [one for one in self.everything if one.unknown and not tested and entry.id in self.guarded]
         if open_:
             return self._undecided(open_, len(tested))
+        unread = [one.left_open[entry.id] for one in self.everything if entry.id in one.left_open]
+        if unread:
+            return Outcome("undecided", f"undecided: {unread[0]}; {counted(len(tested), 'program')} do not contradict it")
         if not tested:
             return self._not_exercised(entry)
         return Outcome("passed", f"nothing contradicts it in {counted(len(tested), 'program')} that put it to the test")

@@ -33,7 +33,7 @@ from .entries import entry_of
 from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport
-from .undecided import Undecided, beyond_bounds, never_repeated, place, unconfirmed
+from .undecided import Undecided, beyond_bounds, never_repeated, not_looked_at, place, unconfirmed
 
 VERSION: Final = 2
 HISTORIES: Final = "histories"
@@ -96,7 +96,8 @@ class ValidationFinding:
 @dataclass(frozen=True)
 class ClaimRow:
     """A property under a condition: in how many programs it could be judged, and in how many it was broken. `reason`: why the catalogue
-    expects that, as a rule with the hazard's id. `undecided`: how many programs a bound left open."""
+    expects that, as a rule with the hazard's id. `undecided`: how many programs, shared topics
+    and logs were left open."""
 
     id: str
     condition: str
@@ -166,8 +167,8 @@ class ValidationReport:
 
     @property
     def undecided(self) -> list[Undecided]:
-        """The programs and shared topics of which a judge left something open, with the reason."""
-        return [*beyond_bounds((*self.judged, *self.shared)), *never_repeated(self.judged, self.repeated)]
+        """The programs, shared topics and logs of which a judge left something open, with the reason."""
+        return [*beyond_bounds((*self.judged, *self.shared)), *never_repeated(self.judged, self.repeated), *not_looked_at(self.logs)]
 
     @property
     def done(self) -> Done:
@@ -193,6 +194,8 @@ class ValidationReport:
                     key = (id_, condition if expected == "violated" else "", expected)
                     tried[key] += 1
                     broken[key] += not held
+            for id_ in one.left_open:
+                undecided[id_, "", "holds"] += 1
             for judge in OF_PROGRAMS:
                 if one.decides(judge):
                     tried[judge, "", "holds"] += 1

@@ -157,7 +157,7 @@ def _row(row: Mapping[str, Any], profile: str) -> Result:
     shown = f"{row['broken']} of {row['tried']} programs showed it"
     said = {
         "ok": shown if row["broken"] else f"{row['tried']} programs could have shown otherwise",
-        "undecided": f"{left} of {left + row['tried']} programs and shared topics were not decided",
+        "undecided": f"{left} of {left + row['tried']} programs, shared topics and logs were not decided",
         "skipped": f"a known violation that {row['tried']} programs have not shown, too few to miss it",
     }.get(outcome, f"known to be violated, and {row['tried']} programs have not shown it")
     verdict = "violated" if row["broken"] else "holds" if row["expected"] == "holds" else "not shown"

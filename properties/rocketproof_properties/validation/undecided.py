@@ -13,12 +13,15 @@ MORE_STATES: Final = "states"
 """A larger bound on states may decide it."""
 REPEAT: Final = "repeat"
 """Running its program again on the target may decide it."""
+LOOK: Final = "look"
+"""The reason says what keeps the files from being looked at."""
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """A question that is open about a program, or about a topic that programs share (`program` 0). `reason` is the bound that was reached,
-    or the verdict that nothing has confirmed; `remedy` is MORE_STATES or REPEAT."""
+    """A question that is open about a program, or (`program` 0) about a topic that programs share or a broker's files. `reason` is the
+    bound that was reached, the verdict that nothing has confirmed, or what kept the files from being judged; `remedy` is MORE_STATES,
+    REPEAT or LOOK."""
 
     program: int
     history: str
@@ -28,8 +31,9 @@ class Undecided:
 
     @property
     def what(self) -> str:
-        """`program 17 by the specification`, `a shared topic by the specification`."""
-        return f"{f'program {self.program}' if self.program else 'a shared topic'} by the {self.judge}"
+        """`program 17 by the specification`, `a shared topic by the specification`, `a broker's files by the claims`."""
+        common = "a broker's files" if self.remedy == LOOK else "a shared topic"
+        return f"{f'program {self.program}' if self.program else common} by the {self.judge}"
 
     def record(self) -> dict[str, Any]:
         """As JSON values."""
@@ -41,6 +45,13 @@ def beyond_bounds(judged: Sequence[Judged]) -> Iterator[Undecided]:
     for one in sorted(judged, key=lambda one: (not one.program, one.program)):
         for reason in one.unknown:
             yield Undecided(one.program, place(one.path), "specification", reason, MORE_STATES)
+
+
+def not_looked_at(logs: Sequence[Judged]) -> Iterator[Undecided]:
+    """Yield the logs and stores that could not be kept or read."""
+    for one in logs:
+        for reason in dict.fromkeys(one.left_open.values()):
+            yield Undecided(one.program, place(one.path), "claims", reason, LOOK)
 
 
 def unconfirmed(judged: Sequence[Judged], repeated: Collection[tuple[str, str]]) -> list[dict[str, Any]]:

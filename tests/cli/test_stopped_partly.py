@@ -1,0 +1,123 @@
+"""An interrupt at a chosen place of a long command keeps what was decided before it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.cli import run
+from rocketproof_properties.deployments import selftest
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.exitcode import DIFFERS, STOPPED
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.releases import profiling
+from rocketproof_properties.releases.staging import Stage
+from rocketproof_properties.replay import recording
+from rocketproof_properties.runs.runner import Bounds
+from rocketproof_properties.validation import climb
+from rocketproof_properties.validation.climb import Rung
+from rocketproof_properties.validation.ladder import LEVELS, Level
+from rocketproof_properties.validation.report import HISTORIES
+
+RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"
+NOTHING = "stopped by Ctrl-C before anything was decided"
+
+
+def after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose call after so many is interrupted."""
+    done = 0
+
+    def counted(*args: Any, **named: Any) -> Any:
+        nonlocal done
+        if done == calls:
+            raise KeyboardInterrupt
+        done += 1
+        return function(*args, **named)
+
+    return counted
+
+
+def stopped(capsys: pytest.CaptureFixture[str], path: Path, *words: str, code: int = STOPPED) -> tuple[Any, str]:
+    """What an interrupted command has written to `--json`, None for nothing, and what it printed."""
+    assert run([*words, "--json", str(path)]) == code
+    shown = capsys.readouterr()
+    return json.loads(path.read_text()) if path.exists() else None, " ".join((shown.out + shown.err).split())
+
+
+@pytest.mark.parametrize("levels", [0, 1, 3])
+def test_an_interrupt_keeps_levels_before_it(
+    levels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rung(_: object, level: Level, number: int) -> Rung:
+        return Rung(level, number, None, (), 1, 1, 0.0, "")
+
+    monkeypatch.setattr(climb._Climber, "rung", after(levels, rung))
+    monkeypatch.setattr(climb, "unserved", lambda *_: ())
+    asked = ("validate", "--target", "inprocess", "--level", "--report", str(tmp_path / "made"))
+    found, shown = stopped(capsys, tmp_path / "out.json", *asked)
+    if levels == 0:
+        assert found is None and NOTHING in shown
+        return
+    assert (found["level"], found["wanted"], found["exit"]) == (levels, len(LEVELS), STOPPED)
+    assert [one["level"] for one in found["levels"]] == [*range(1, levels + 1)]
+    assert f"reaches level {levels} of {len(LEVELS)}" in shown
+
+
+@pytest.mark.parametrize(("tries", "broken"), [(0, False), (2, False), (2, True)])
+def test_an_interrupt_keeps_what_a_self_test_tried_before_it(
+    tries: int, broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tried(what: str, _: object) -> selftest.Checked:
+        return selftest.Checked(what, "nobody answers" if broken else "", 0.0)
+
+    monkeypatch.setattr(selftest, "_tried", after(tries, tried))
+    asked = ("validate", "--target", "inprocess", "--self-test")
+    found, shown = stopped(capsys, tmp_path / "out.json", *asked, code=DIFFERS if broken else STOPPED)
+    if tries == 0:
+        assert found is None and NOTHING in shown
+        return
+    assert (len(found["checked"]), found["exit"]) == (tries, DIFFERS if broken else STOPPED)
+    assert "stopped by Ctrl-C before the rest" in shown
+    assert "all that was tried works, 2 things tried" in shown or broken
+
+
+@pytest.mark.parametrize("cases", [0, 3])
+def test_an_interrupt_keeps_cases_of_a_recording_before_it(
+    cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (json.loads(line) for line in RECORDING.read_text("utf-8").splitlines())
+    short = tmp_path / "short.jsonl"
+    short.write_text("".join(json.dumps(row) + "\n" for row in rows if row["cfg"] == "A" and row["n"] < 6), "utf-8")
+    monkeypatch.setattr(recording.SimulatedReplay, "perform", after(cases, recording.SimulatedReplay.perform))
+    found, shown = stopped(capsys, tmp_path / "out.json", "test", "--recording", str(short), "--profile", "P494")
+    if cases == 0:
+        assert found is None and NOTHING in shown
+        return
+    assert [(row["n"], row["alike"]) for row in found] == [(number, True) for number in range(cases)]
+    assert f"{cases} cases compared under P494: {cases} alike" in shown and "stopped by Ctrl-C before the others" in shown
+
+
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a broker of P494 with one program, which P533 answers with another code."""
+    folder = tmp_path_factory.mktemp("older")
+    programs = [Program(1, "test", (("send", {"without": "topic"}),))]
+    assert len(Stage(InProcess("P494"), folder / HISTORIES, 0, Bounds(1)).record(programs)) == 1
+    return folder
+
+
+@pytest.mark.parametrize("at", ["explain", "_confirm"])
+def test_an_interrupt_keeps_switches_that_a_profile_found_before_it(
+    at: str, older: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(profiling, at, after(0, getattr(profiling, at)))
+    asked = ("profile", "--again", str(older), "--from", "P533")
+    found, shown = stopped(capsys, tmp_path / "out.json", *asked, code=STOPPED if at == "explain" else DIFFERS)
+    if at == "explain":
+        assert found is None and NOTHING in shown
+        return
+    assert (found["stopped"], found["exit"], found["programs"]) == ("Ctrl-C", DIFFERS, 1)
+    assert found["proposals"] and {row["programs"] for row in found["proposals"]} == {1}
+    assert found["untold"] == [] and "stopped: Ctrl-C" in shown

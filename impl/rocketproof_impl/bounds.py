@@ -18,6 +18,8 @@ MAX_TOPICS: Final = 100_000
 """Topics of one registration, and entries of topics and brokers that a name server keeps. Each takes about 1 KiB there."""
 MAX_BROKERS: Final = 10_000
 """Names of brokers, their addresses, and ids of one name, that a name server keeps."""
+ENTRY: Final = 256
+"""Bytes that an entry of a table is counted as besides its texts."""
 MAX_CLIENT_GROUPS: Final = 1000
 """Groups of consumers that one heartbeat names, and of producers. Each group of consumers makes a topic, and is written to a file."""
 MAX_GROUPS: Final = 100_000
@@ -60,6 +62,21 @@ def limited(count: int, most: int) -> None:
 def room_for(key: object, table: Collection[object], most: int) -> None:
     """Raise JavaError if a table would have more than `most` keys with this one."""
     limited(len(table) + (key not in table), most)
+
+
+class Room:
+    """Counts the bytes that the entries of a table take: ENTRY and its texts each. `used` is set again where the table is read."""
+
+    __slots__ = ("_most", "used")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.used = 0
+
+    def take(self, size: int) -> None:
+        """Count an entry that is added, or how much a changed one grows. Raises JavaError, and counts nothing, for more than `most`."""
+        limited(self.used + size, self._most)
+        self.used += size
 
 
 def queue_ids(count: int) -> range:

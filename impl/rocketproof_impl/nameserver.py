@@ -32,8 +32,9 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 
-from .bounds import MAX_BROKERS, MAX_FRAME, MAX_TOPICS, limited, room_for
+from .bounds import MAX_BROKERS, MAX_TOPICS, limited, room_for
 from .java import JavaError, boolean_text, parse_boolean, parse_long
+from .kvconfig import KvConfig
 from .periodic import Periodic
 from .ports import Clock
 from .registered import decompressed
@@ -86,7 +87,7 @@ class NameServer:
 
     `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
     its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: who registered, to the last
-    registration. `filter_server_table`: the same, to filter servers. `kv_config`: namespace to key to value.
+    registration. `filter_server_table`: the same, to filter servers. `kv_config`: what administrators put.
     """
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
@@ -106,7 +107,7 @@ class NameServer:
         self.cluster_addr_table: dict[str, set[str]] = {}
         self.broker_live_table: dict[Registrant, BrokerLiveInfo] = {}
         self.filter_server_table: dict[Registrant, list[str]] = {}
-        self.kv_config: dict[str, dict[str, str]] = {}
+        self.kv_config = KvConfig()
 
     # Registration
 
@@ -307,7 +308,7 @@ class NameServer:
         brokers = [self.broker_addr_table[name].copy() for name in names if name in self.broker_addr_table]
         if not brokers:
             return None
-        order = self.kv_config.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.order_message_enable else None
+        order = self.kv_config.table(ORDER_TOPIC_CONFIG).get(topic) if self.order_message_enable else None
         places = [(broker.cluster, address) for broker in brokers for address in broker.broker_addrs.values()]
         found = ((address, self.filter_server_table.get(self._registrant(cluster, address))) for cluster, address in places)
         filters = {address: list(servers) for address, servers in found if servers is not None}
@@ -462,11 +463,8 @@ def _delete_topic(server: NameServer, _: Channel, request: Command, __: Command)
 
 
 def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    """Request 100. Raises JavaError if all values with their names would take more than MAX_FRAME characters."""
-    namespace, key, value = (_field(request, name) for name in ("namespace", "key", "value"))
-    kept = sum(len(space) + len(name) + len(text) for space, table in server.kv_config.items() for name, text in table.items())
-    limited(kept + len(namespace) + len(key) + len(value), MAX_FRAME)
-    server.kv_config.setdefault(namespace, {})[key] = value
+    """Request 100."""
+    server.kv_config.put(*(_field(request, name) for name in ("namespace", "key", "value")))
 
 
 def _get_kv_list(server: NameServer, _: Channel, request: Command, response: Command) -> None:
@@ -477,8 +475,7 @@ def _get_kv_list(server: NameServer, _: Channel, request: Command, response: Com
 
 
 def _kv_table(server: NameServer, namespace: str) -> bytes | None:
-    table = server.kv_config.get(namespace)
-    return None if table is None else encode_json({"table": table})
+    return encode_json({"table": server.kv_config.table(namespace)}) if server.kv_config.has(namespace) else None
 
 
 def _wipe_write_perm(server: NameServer, _: Channel, request: Command, response: Command) -> None:

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 from client_doubles import ADDRESS, register
+from hypothesis import given
+from hypothesis import strategies as st
 from marks import behaviour
 from simulated import FakeChannel, present
 
-from rocketproof_impl import nameserver
+from rocketproof_impl import kvconfig, nameserver
+from rocketproof_impl.bounds import ENTRY
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
@@ -548,6 +551,22 @@ def test_a_broker_cannot_be_in_any_number_of_clusters(profile: str, monkeypatch:
     with pytest.raises(JavaError, match="Java heap space"):
         register_named(server, "another", {"T0": "T0", "T1": "T1"}, 5)
     assert sum(map(len, server.cluster_addr_table.values())) == 5
+
+
+@given(puts=st.lists(st.tuples(*[st.text(max_size=3)] * 2, st.text(max_size=40)), max_size=12), most=st.integers(0, 6))
+def test_values_of_a_name_server_take_no_more_than_their_room(puts: list[tuple[str, str, str]], most: int) -> None:
+    """A value counts once, also one that replaces another, and a refused one changes nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kvconfig, "MAX_FRAME", most * ENTRY)
+        server = NameServer(SimulatedClock())
+    kept: dict[tuple[str, str], str] = {}
+    for namespace, key, value in puts:
+        then = kept | {(namespace, key): value}
+        fits = sum(ENTRY + len(space) + len(name) + len(text) for (space, name), text in then.items()) <= most * ENTRY
+        answer = ask(server, codes.PUT_KV_CONFIG, namespace=namespace, key=key, value=value)
+        assert (answer.code == codes.SUCCESS) is fits, answer.remark
+        kept = then if fits else kept
+    assert {(space, name): text for space, _, _ in puts for name, text in server.kv_config.table(space).items()} == kept
 
 
 def register_named(server: NameServer, cluster: str, names: dict[str, str], version: int) -> None:

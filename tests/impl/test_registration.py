@@ -295,7 +295,7 @@ def test_a_broker_and_a_name_server_understand_each_other() -> None:
     bench.topics.update(TopicConfig("T"))
     server = NameServer(bench.scheduler.clock)
     bench.network.listen(FIRST, server)
-    server.kv_config["ORDER_TOPIC_CONFIG"] = {"T": "broker-a:16"}
+    server.kv_config.put("ORDER_TOPIC_CONFIG", "T", "broker-a:16")
     bench.register()
     assert bench.topics.is_order_topic("T")
     assert set(server.topic_queue_table) == set(bench.topics.table)

@@ -20,6 +20,8 @@ MAX_BROKERS: Final = 10_000
 """Names of brokers, their addresses, and ids of one name, that a name server keeps."""
 ENTRY: Final = 256
 """Bytes that an entry of a table is counted as besides its texts."""
+MAX_TABLE: Final = 64 * 1024 * 1024
+"""Bytes of a broker's table of topics, of groups of consumers, or of their offsets: its names, and `ENTRY` for each entry."""
 MAX_CLIENT_GROUPS: Final = 1000
 """Groups of consumers that one heartbeat names, and of producers. Each group of consumers makes a topic, and is written to a file."""
 MAX_GROUPS: Final = 100_000
@@ -62,6 +64,13 @@ def limited(count: int, most: int) -> None:
 def room_for(key: object, table: Collection[object], most: int) -> None:
     """Raise JavaError if a table would have more than `most` keys with this one."""
     limited(len(table) + (key not in table), most)
+
+
+def room_for_name(name: str, table: Collection[str]) -> None:
+    """Raise JavaError if the names of a table would take more than MAX_TABLE bytes with this one. It sums all names, as a table may that
+    is written to a file whenever it changes."""
+    if name not in table:
+        limited(sum(map(len, table)) + len(name) + ENTRY * (len(table) + 1), MAX_TABLE)
 
 
 class Room:

@@ -12,6 +12,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SY
 from rocketproof_protocol.numbers import INT, whole_number
 
 from .. import persistence
+from ..bounds import room_for_name
 from ..names import is_group_illegal
 from ..ports import Clock, Disk
 from ..pretty import PrettyTable
@@ -61,7 +62,8 @@ class SubscriptionGroupManager:
         return config
 
     def update(self, config: SubscriptionGroupConfig) -> None:
-        """Put, next version, persist."""
+        """Put, next version, persist. Raises JavaError, and changes nothing, if there is no room for another group."""
+        room_for_name(config.group_name, self.table)
         self.table[config.group_name] = config
         self.data_version.next_version(self._clock.now())
         self.persist()

@@ -10,6 +10,7 @@ from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import INT, whole_number
 
 from .. import persistence
+from ..bounds import ENTRY, MAX_TABLE, Room
 from ..ports import Disk
 from .settings import BrokerSettings
 
@@ -17,17 +18,23 @@ from .settings import BrokerSettings
 class ConsumerOffsetManager:
     """`table`: "topic@group" to queue id to the offset of the next message."""
 
-    __slots__ = ("_disk", "_in_place", "path", "table")
+    __slots__ = ("_disk", "_in_place", "_room", "path", "table")
 
     def __init__(self, settings: BrokerSettings, profile: Profile, disk: Disk) -> None:
         self._disk = disk
         self._in_place = profile.overwrites_in_place
         self.path = f"{settings.store_path_root_dir}/config/consumerOffset.json"
+        self._room = Room(MAX_TABLE)
         self.table: dict[str, dict[int, int]] = {}
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """The last one counts, a smaller one too."""
-        self.table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+        """The last one counts, a smaller one too. Raises JavaError, and changes nothing, if there is no room for another queue."""
+        name = f"{topic}@{group}"
+        if name not in self.table:
+            self._room.take(_size(name, 1))
+        elif queue_id not in self.table[name]:
+            self._room.take(ENTRY)
+        self.table.setdefault(name, {})[queue_id] = offset
 
     def query(self, group: str, topic: str, queue_id: int) -> int | None:
         """None if nothing was committed."""
@@ -35,11 +42,15 @@ class ConsumerOffsetManager:
 
     def remove(self, group: str) -> None:
         """Forget what a group has told of any topic."""
-        self.table = {name: offsets for name, offsets in self.table.items() if name.split("@")[1:] != [group]}
+        self._become({name: offsets for name, offsets in self.table.items() if name.split("@")[1:] != [group]})
 
     def remove_topic(self, topic: str) -> None:
         """Forget what groups have told of a topic."""
-        self.table = {name: offsets for name, offsets in self.table.items() if not (name.count("@") == 1 and name.startswith(f"{topic}@"))}
+        self._become({name: offsets for name, offsets in self.table.items() if not (name.count("@") == 1 and name.startswith(f"{topic}@"))})
+
+    def _become(self, table: dict[str, dict[int, int]]) -> None:
+        self.table = table
+        self._room.used = sum(_size(name, len(offsets)) for name, offsets in table.items())
 
     def text(self) -> str:
         """The table, as consumerOffset.json has it and request 43 gives it: numbers are names."""
@@ -49,9 +60,7 @@ class ConsumerOffsetManager:
     def take(self, text: str) -> None:
         """Add what a master tells to the table, in place of what groups of the same names have told, and write it. Raises ValueError,
         TypeError or AttributeError for what is no table."""
-        mine = self.table
-        self._read(loads(text))
-        self.table = mine | self.table
+        self._become(self.table | _table(loads(text)))
         self.persist()
 
     def persist(self) -> None:
@@ -63,15 +72,20 @@ class ConsumerOffsetManager:
         return persistence.load(self._disk, self.path, self._decode)
 
     def _decode(self, text: str) -> None:
-        self._read(loads(text, most=None))
-
-    def _read(self, data: Any) -> None:
+        data = loads(text, most=None)
         if data is not None:
-            table = data.get("offsetTable") or {}
-            self.table = {
-                name: {whole_number(queue, INT): whole_number(offset) for queue, offset in offsets.items()}
-                for name, offsets in table.items()
-            }
+            self._become(_table(data))
+
+
+def _table(data: Any) -> dict[str, dict[int, int]]:
+    """Read a table from JSON values."""
+    table = {} if data is None else data.get("offsetTable") or {}
+    return {name: {whole_number(queue, INT): whole_number(offset) for queue, offset in offsets.items()} for name, offsets in table.items()}
+
+
+def _size(name: str, queues: int) -> int:
+    """The bytes that the offsets of a group in a topic count as."""
+    return len(name) + ENTRY * (1 + queues)
 
 
 def _entry(name: str, offsets: dict[int, int]) -> str:

@@ -25,6 +25,7 @@ from rocketproof_protocol.topics import (
 )
 
 from .. import persistence
+from ..bounds import room_for_name
 from ..java import null_pointer
 from ..ports import Clock, Disk
 from ..pretty import PrettyTable
@@ -247,7 +248,9 @@ class TopicConfigManager:
         self._changed()
 
     def _put(self, config: TopicConfig) -> None:
-        """Into the table, in later profiles with attributes, of which a new topic has none (TCM-01)."""
+        """Into the table, in later profiles with attributes, of which a new topic has none (TCM-01). Raises JavaError, and changes nothing,
+        if there is no room for another topic."""
+        room_for_name(config.topic_name, self.table)
         if self._profile.topic_attributes and config.attributes is None:
             config.attributes = {}
         self.table[config.topic_name] = config

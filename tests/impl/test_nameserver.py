@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from marks import behaviour
 from simulated import FakeChannel, present
 
-from rocketproof_impl import kvconfig, nameserver
+from rocketproof_impl import kvconfig, routeinfo
 from rocketproof_impl.bounds import ENTRY
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
+from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
 from rocketproof_impl.registered import compressed, decompressed
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, decode_route, encode_route
+from rocketproof_impl.routeinfo import BrokerLiveInfo, RegisterBrokerResult
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data, table_to_data, version_to_data
 from rocketproof_profiles import PROFILES
@@ -531,7 +532,7 @@ def test_a_master_that_registers_as_a_slave_keeps_its_topics_and_loses_its_place
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 def test_topics_count_by_their_names_and_not_by_the_keys_of_their_table(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nameserver, "MAX_TOPICS", 10)
+    monkeypatch.setattr(routeinfo, "MAX_TOPICS", 10)
     server = NameServer(SimulatedClock(), profile=PROFILES[profile])
     keys = ("T0", "T1", "T2")
     register_named(server, "c", {key: key for key in keys}, 1)
@@ -544,7 +545,7 @@ def test_topics_count_by_their_names_and_not_by_the_keys_of_their_table(profile:
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 def test_a_broker_cannot_be_in_any_number_of_clusters(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nameserver, "MAX_BROKERS", 5)
+    monkeypatch.setattr(routeinfo, "MAX_BROKERS", 5)
     server = NameServer(SimulatedClock(), profile=PROFILES[profile])
     for number in range(5):
         register_named(server, f"cluster-{number}", {"T0": "T0", "T1": "T1"}, number)

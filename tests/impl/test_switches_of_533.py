@@ -12,8 +12,9 @@ from marks import behaviour
 from sending import Stand, batch_request
 
 from rocketproof_impl.broker.registration import registered_table
-from rocketproof_impl.nameserver import NameServer, RegisterBrokerResult
+from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.routeinfo import RegisterBrokerResult
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig

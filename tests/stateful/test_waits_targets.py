@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_impl import nameserver
+from rocketproof_impl import routeinfo
 from rocketproof_impl.broker import topics
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.periodic import Periodic
@@ -29,7 +29,7 @@ def test_another_limit_of_the_wait_for_the_lock_is_a_finding(millis: int, monkey
 @pytest.mark.parametrize(("millis", "offset"), [(119_000, 10), (121_000, 1)])
 def test_another_time_of_expiry_is_a_finding(millis: int, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans 120 s after the last registration, which is not late, or 121 s after it, which is."""
-    monkeypatch.setattr(nameserver, "EXPIRED_MILLIS", millis)
+    monkeypatch.setattr(routeinfo, "EXPIRED_MILLIS", millis)
     steps = [f"begin(offset={offset})", "die()", *["second()"] * offset, "look()", *[*["second()"] * 10, "look()"] * 12]
     with pytest.raises(Finding, match="listed"):
         replay("expiry", "P49", steps)

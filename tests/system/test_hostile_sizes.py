@@ -14,7 +14,7 @@ from simulated import FakeChannel
 
 from hostileframes import HostileFrames, sized
 from nonempty import nonempty
-from rocketproof_impl import bounds, nameserver, registered
+from rocketproof_impl import bounds, registered, routeinfo
 from rocketproof_impl.bounds import MAX_INFLATED, inflate
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.registered import decompressed
@@ -92,9 +92,9 @@ def test_each_byte_of_a_registration_is_copied_once_at_most(topics: int) -> None
 @settings(max_examples=8)
 def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (bounds, nameserver, registered):
+        for module in (bounds, registered, routeinfo):
             patch.setattr(module, "MAX_TOPICS", 210, raising=False)
-        patch.setattr(nameserver, "MAX_BROKERS", 4)
+        patch.setattr(routeinfo, "MAX_BROKERS", 4)
         server, frames = NameServer(SimulatedClock(), profile=PROFILES[profile]), HostileFrames(seed, name_server=True)
         for number in nonempty(range(40)):
             receive(server, frames.draw().data)

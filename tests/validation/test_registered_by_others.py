@@ -12,9 +12,11 @@ from spoilt import Spoilt
 
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.nameserver import NameServer, Registrant, suggestion
+from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import RESPONSE, Command
+from rocketproof_impl.remoting.faq import suggestion
 from rocketproof_impl.route import QueueData
+from rocketproof_impl.routeinfo import Registrant
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.deployments.deployment import Setup

@@ -102,7 +102,7 @@ _EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/sendback:answer_put swapped",
         "broker/sendback:answer_put constant 'putMessageResult is null'",
     ),
-    "a name server forgets the queues of a broker with its last address": ("nameserver:NameServer.route fixed not brokers → False",),
+    "a name server forgets the queues of a broker with its last address": ("routeinfo:RouteInfoManager.route fixed not brokers → False",),
     "an answer is made as one, and its flag says so from then": ("broker/answering:do_response dropped response.flag |= RESPONSE",),
     "the names of a request's fields are short or not": ("remoting/headers:parse_request_header part short and (not",),
     "the name of a thread": ("store/reput:ReputMessageService.__init__ constant",),

@@ -31,7 +31,7 @@ ROOT: Final = Path(inspect.getfile(rocketproof_impl)).parent
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "broker": ("broker", "executor.py", "remoting/dispatch.py", "remoting/headers.py", "message.py", "topic.py", "persistence.py"),
     "store": ("store",),
-    "name server": ("nameserver.py", "route.py"),
+    "name server": ("kvconfig.py", "nameserver.py", "route.py", "routeinfo.py"),
     "producer": ("producer",),
 }
 """The parts of the system, and where each is written."""

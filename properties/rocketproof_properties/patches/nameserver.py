@@ -7,7 +7,7 @@ from typing import Any
 
 from .patch import Patch, Text, Value
 
-_SERVER = "rocketproof_impl.nameserver:NameServer"
+_SERVER = "rocketproof_impl.routeinfo:RouteInfoManager"
 _LAYOUT = "rocketproof_impl.remoting.headers:SEND_V2"
 
 

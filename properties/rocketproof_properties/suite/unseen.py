@@ -21,9 +21,11 @@ from ..rules import rules
 from ..steps.parts import Capability
 from ..validation.entries import entries
 
+_ROUTES: Final = "of the name server's tables, of which a client sees routes: `reference.route` compares those"
 _PLACES: Final[Mapping[str, str]] = {
     "producer.": "kept by a producer, and the target is brokers and name servers",
-    "nameserver": "of the name server's tables, of which a client sees routes: `reference.route` compares those",
+    "nameserver": _ROUTES,
+    "routeinfo": _ROUTES,
     "persistence": "of files, and of what a crash leaves of them",
     "store.record": "of a record's bytes: `reference.record` compares all of its fields",
     "store.": "of the store's files, threads and memory",

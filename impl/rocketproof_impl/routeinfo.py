@@ -1,0 +1,299 @@
+"""The tables of a name server: which broker has which topics, as the brokers say, and the route to a topic (RouteInfoManager).
+
+It believes the last registration that differs from the one before, in whatever order they arrive (HAZ-37), and it forgets a
+topic only with its broker (HAZ-36). The described lock over all tables has no counterpart: no function here can wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TypeAlias
+
+from rocketproof_profiles import PROFILES, Profile
+from rocketproof_protocol.flags import READ, WRITE
+
+from .bounds import MAX_BROKERS, MAX_TOPICS, limited, room_for
+from .kvconfig import KvConfig
+from .periodic import Periodic
+from .ports import Clock
+from .remoting.ports import Channel
+from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData
+from .topic import DataVersion, TopicConfig
+
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+EXPIRED_MILLIS = 120_000
+
+Registrant: TypeAlias = str | tuple[str, str]
+"""Whose life a registration prolongs: an address's, in later profiles an address's in a cluster."""
+
+
+@dataclass(slots=True)
+class BrokerLiveInfo:
+    """What the last registration from an address said, and when (milliseconds)."""
+
+    last_update_timestamp: int
+    data_version: DataVersion
+    channel: Channel | None
+    ha_server_addr: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterBrokerResult:
+    """What a slave learns of its master; both None for a master, or if there is none."""
+
+    master_addr: str | None = None
+    ha_server_addr: str | None = None
+
+
+class RouteInfoManager:
+    """The tables (NS-01).
+
+    `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
+    its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: who registered, to the last
+    registration. `filter_server_table`: the same, to filter servers. `kv_config`: what administrators put.
+    """
+
+    PERIODIC = (Periodic("scan", 5000, 10_000),)
+
+    def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
+        self._clock = clock
+        self.profile = profile
+        self.order_message_enable = order_message_enable
+        self.topic_queue_table: dict[str, list[QueueData]] = {}
+        self.broker_addr_table: dict[str, BrokerData] = {}
+        self.cluster_addr_table: dict[str, set[str]] = {}
+        self.broker_live_table: dict[Registrant, BrokerLiveInfo] = {}
+        self.filter_server_table: dict[Registrant, list[str]] = {}
+        self.kv_config = KvConfig()
+
+    # Registration
+
+    def register_broker(
+        self,
+        cluster_name: str,
+        broker_addr: str,
+        broker_name: str,
+        broker_id: int,
+        ha_server_addr: str,
+        table: dict[str, TopicConfig],
+        version: DataVersion,
+        *,
+        filter_servers: list[str] | None = None,
+        channel: Channel | None = None,
+    ) -> RegisterBrokerResult | None:
+        """Take what a broker says of itself (NS-02): its place among the brokers, its topics, its time of life.
+
+        Topics are looked at only if a master speaks (NS-05) whose version differs (NS-03) or whose id had no address, in later
+        profiles also those that are not known of it. These take one topic alone for news of a broker that is known, and refuse it,
+        with None, of any other; where it was under another id, it is not there any more.
+
+        Raises JavaError, and changes nothing, for more than MAX_BROKERS names, registrants or ids of a name, and more than MAX_TOPICS
+        entries.
+        """
+        self._check_room(cluster_name, broker_addr, broker_name, broker_id)
+        self._check_topics((broker_name, config.topic_name) for config in table.values())
+        who = self._registrant(cluster_name, broker_addr)
+        self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
+        broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
+        register_first = broker_id not in broker.broker_addrs
+        if self.profile.refuses_single_topic and register_first and len(table) == 1:
+            return None
+        broker.broker_addrs[broker_id] = broker_addr
+        if broker_id == MASTER_ID:
+            changed = register_first or self.is_topic_config_changed(who, version)
+            for config in table.values():
+                if changed or (self.profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
+                    nums = config.read_queue_nums, config.write_queue_nums
+                    self._update_queue_data(config.topic_name, QueueData(broker_name, *nums, config.perm, config.topic_sys_flag))
+        self.broker_live_table[who] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
+        if filter_servers:
+            self.filter_server_table[who] = filter_servers
+        elif filter_servers is not None:
+            self.filter_server_table.pop(who, None)
+        return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(cluster_name, broker_name)
+
+    def _check_room(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
+        """Raise JavaError if one more broker is too many."""
+        broker = self.broker_addr_table.get(broker_name)
+        room_for(broker_name, self.broker_addr_table, MAX_BROKERS)
+        room_for(broker_id, () if broker is None else broker.broker_addrs, MAX_BROKERS)
+        room_for(self._registrant(cluster_name, broker_addr), self.broker_live_table, MAX_BROKERS)
+        if broker_name not in self.cluster_addr_table.get(cluster_name, ()):
+            limited(sum(map(len, self.cluster_addr_table.values())) + 1, MAX_BROKERS)
+
+    def _check_topics(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Raise JavaError if these entries, of a broker's name and a topic, are too many together with those that are there."""
+        more = sum(not self._knows(broker_name, topic) for broker_name, topic in entries)
+        if more:
+            limited(sum(map(len, self.topic_queue_table.values())) + more, MAX_TOPICS)
+
+    def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
+        """The broker of this name, made where missing, in most profiles without the address under any other id (NS-02)."""
+        acting = False if self.profile.acting_master else None
+        broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=acting))
+        if self.profile.moves_addresses:
+            for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
+                del broker.broker_addrs[other]
+        return broker
+
+    def _knows(self, broker_name: str, topic: str) -> bool:
+        return any(entry.broker_name == broker_name for entry in self.topic_queue_table.get(topic, ()))
+
+    def _registrant(self, cluster_name: str, broker_addr: str) -> Registrant:
+        return (cluster_name, broker_addr) if self.profile.lives_in_cluster else broker_addr
+
+    def live_info(self, cluster_name: str, broker_addr: str) -> BrokerLiveInfo | None:
+        """What the last registration from an address said; in later profiles the last one as a broker of this cluster."""
+        return self.broker_live_table.get(self._registrant(cluster_name, broker_addr))
+
+    def is_topic_config_changed(self, who: Registrant, version: DataVersion) -> bool:
+        """Whether the version is not the stored one: inequality, so an older one counts too (NS-03, HAZ-37)."""
+        live = self.broker_live_table.get(who)
+        return live is None or live.data_version != version
+
+    def _update_queue_data(self, topic: str, new: QueueData) -> None:
+        """Make a topic's entry of this broker what the registration has (NS-04).
+
+        An equal entry stays where it is, another one goes to the end. Nothing is ever removed because it is missing from
+        a registration (HAZ-36).
+        """
+        entries = self.topic_queue_table.setdefault(topic, [])
+        if new in entries:
+            return
+        entries[:] = [entry for entry in entries if entry.broker_name != new.broker_name]
+        entries.append(new)
+
+    def register_topic(self, topic: str, queue_datas: list[QueueData]) -> None:
+        """Make a topic's entries of some brokers what somebody says, without a version; none behind the first whose broker nobody knows,
+        and of a topic that has no entry yet none at all then (TCM-34)."""
+        known = list(takewhile(lambda entry: entry.broker_name in self.broker_addr_table, queue_datas))
+        if topic not in self.topic_queue_table and len(known) < len(queue_datas):
+            return
+        self._check_topics((entry.broker_name, topic) for entry in known)
+        for entry in known:
+            self._update_queue_data(topic, entry)
+
+    def _master_of(self, cluster_name: str, broker_name: str) -> RegisterBrokerResult:
+        """Of a slave that registers as a broker of this cluster."""
+        master_addr = self.broker_addr_table[broker_name].broker_addrs.get(MASTER_ID)
+        live = self.live_info(cluster_name, master_addr) if master_addr is not None else None
+        return RegisterBrokerResult() if live is None else RegisterBrokerResult(master_addr, live.ha_server_addr)
+
+    def query_version(self, cluster_name: str, broker_addr: str, version: DataVersion) -> tuple[bool, DataVersion | None]:
+        """Whether the broker has to register, and the stored version; if it has not, its life is prolonged (NS-09)."""
+        who = self._registrant(cluster_name, broker_addr)
+        changed = self.is_topic_config_changed(who, version)
+        live = self.broker_live_table.get(who)
+        if live is not None and not changed:
+            live.last_update_timestamp = self._clock.now()
+        return changed, None if live is None else live.data_version
+
+    # Leaving
+
+    def unregister_broker(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
+        """A broker says that it stops (104): its id leaves, whatever its address, or in later profiles its address, whatever its id;
+        and NS-08 follows."""
+        self._forget(self._registrant(cluster_name, broker_addr))
+        broker = self.broker_addr_table.get(broker_name)
+        if broker is None:
+            return
+        if self.profile.leaves_by_address:
+            broker.broker_addrs = {other: address for other, address in broker.broker_addrs.items() if address != broker_addr}
+        else:
+            broker.broker_addrs.pop(broker_id, None)
+        self._clean(broker)
+
+    def scan(self) -> list[Channel]:
+        """Remove what has been silent for more than 120 s, exactly 120 s is not more (NS-07); the channels, to be closed.
+
+        A driver calls it every 10 s, first after 5 s.
+        """
+        now = self._clock.now()
+        silent = {who: live for who, live in self.broker_live_table.items() if live.last_update_timestamp + EXPIRED_MILLIS < now}
+        for who in silent:
+            self.remove(who)
+        return [live.channel for live in silent.values() if live.channel is not None]
+
+    def channel_closed(self, channel: Channel) -> None:
+        """A connection is lost: the broker that registered last over it is removed (NS-08), if there is one."""
+        for who in [who for who, live in self.broker_live_table.items() if live.channel is channel]:
+            self.remove(who)
+
+    def remove(self, who: Registrant) -> None:
+        """Forget who registered, and what is left without an address (NS-08); in later profiles nobody whose address no broker of that
+        cluster has."""
+        cluster, broker_addr = (None, who) if isinstance(who, str) else who
+        if cluster is None:
+            self._forget(who)
+        for broker in self.broker_addr_table.values():
+            ids = [broker_id for broker_id, address in broker.broker_addrs.items() if address == broker_addr]
+            if ids and cluster in {None, broker.cluster}:
+                self._forget(who)
+                del broker.broker_addrs[ids[0]]
+                self._clean(broker)
+                return
+
+    def _forget(self, who: Registrant) -> None:
+        self.broker_live_table.pop(who, None)
+        self.filter_server_table.pop(who, None)
+
+    def _clean(self, broker: BrokerData) -> None:
+        """A broker name without an address leaves its cluster and all topics, and so do topics without a broker (NS-08).
+
+        A name that still has an address, a slave's for example, keeps its queue data (HAZ-43).
+        """
+        if broker.broker_addrs:
+            return
+        del self.broker_addr_table[broker.broker_name]
+        for cluster, names in list(self.cluster_addr_table.items()):
+            names.discard(broker.broker_name)
+            if not names:
+                del self.cluster_addr_table[cluster]
+        for topic, entries in list(self.topic_queue_table.items()):
+            entries[:] = [entry for entry in entries if entry.broker_name != broker.broker_name]
+            if not entries:
+                del self.topic_queue_table[topic]
+
+    # Reading and administration
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """The route, a copy; None unless the topic has queue data and one of its brokers is known (NS-06)."""
+        entries = self.topic_queue_table.get(topic)
+        if entries is None:
+            return None
+        names = dict.fromkeys(entry.broker_name for entry in entries)
+        brokers = [self.broker_addr_table[name].copy() for name in names if name in self.broker_addr_table]
+        if not brokers:
+            return None
+        order = self.kv_config.table(ORDER_TOPIC_CONFIG).get(topic) if self.order_message_enable else None
+        places = [(broker.cluster, address) for broker in brokers for address in broker.broker_addrs.values()]
+        found = ((address, self.filter_server_table.get(self._registrant(cluster, address))) for cluster, address in places)
+        filters = {address: list(servers) for address, servers in found if servers is not None}
+        return TopicRouteData([entry.copy() for entry in entries], brokers, order, filters)
+
+    def wipe_write_perm(self, broker_name: str) -> int:
+        """Clear WRITE in every queue data of a broker (PERM-02); how many there are."""
+        return self._change_perm(broker_name, lambda perm: perm & ~WRITE)
+
+    def add_write_perm(self, broker_name: str) -> int:
+        """Make every permission of a broker READ and WRITE and nothing else (PERM-02); how many there are."""
+        return self._change_perm(broker_name, lambda _: READ | WRITE)
+
+    def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
+        found = [entry for entries in self.topic_queue_table.values() for entry in entries if entry.broker_name == broker_name]
+        for entry in found:
+            entry.perm = change(entry.perm)
+        return len(found)
+
+    def delete_topic(self, topic: str, cluster_name: str | None) -> None:
+        """Forget a topic, or the share of one cluster's brokers in it; their next registration of another version brings it back."""
+        if not cluster_name:
+            self.topic_queue_table.pop(topic, None)
+            return
+        names, entries = self.cluster_addr_table.get(cluster_name, set()), self.topic_queue_table.get(topic)
+        if names and entries is not None:
+            entries[:] = [entry for entry in entries if entry.broker_name not in names]
+            if not entries:
+                del self.topic_queue_table[topic]

@@ -34,8 +34,8 @@ from .language import (
     walk,
 )
 from .language.actions import TRUE
-from .language.containers import SequenceType
 from .language.records import Shape, parts_of
+from .language.sequences import SequenceType
 from .language.shapes import codes_of
 from .language.shown import wholes
 

@@ -58,8 +58,8 @@ from rocketproof_model import (
 from rocketproof_model.interpreter import holds, initials
 from rocketproof_model.language import Body, HoldingType, MaybeType, MaybeValue, Seq, Variable, coerce, const, rewrite
 from rocketproof_model.language.actions import same_place
-from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.records import parts_in
+from rocketproof_model.language.sets import ManyType
 from rocketproof_model.language.shapes import codes_of
 from rocketproof_model.language.types import held, named, set_of
 

@@ -40,7 +40,7 @@ from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, effect, initials
 from rocketproof_model.language import Action, HoldingType, MaybeShape, Model
-from rocketproof_model.language.containers import SequenceType
+from rocketproof_model.language.sequences import SequenceType
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import Limits, Outcome
 

@@ -37,7 +37,7 @@ from rocketproof_model import (
 )
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import Body, IndexType, MaybeShape, MaybeType, MaybeValue, Seq, Variable, const
-from rocketproof_model.language.containers import ManyType
+from rocketproof_model.language.sets import ManyType
 from rocketproof_model.language.types import held, named, set_of
 
 MOST = 700  # states

@@ -2,7 +2,7 @@
 
 from .actions import Action, Body, Fairness, Guard, Update
 from .composition import history, include
-from .containers import BagOf, Containers, Many, Seq, SeqOf, SetOf
+from .containers import Containers
 from .expr import DEEPEST, Expr, Index, children, coerce, const, element_name, free, in_reach, index, show, walk
 from .model import Instance, Model
 from .numbers import BINARY, fold32, java_rem
@@ -24,6 +24,8 @@ from .operations import (
 from .properties import Kind, Property, told
 from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
+from .sequences import Seq, SeqOf
+from .sets import BagOf, Many, SetOf
 from .shown import Container, Shown
 from .traverse import generalise, joined, premises, rewrite
 from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, MaybeType, SetType, Type, held

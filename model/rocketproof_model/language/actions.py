@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .containers import Items, Many
 from .expr import Expr, Whole, coerce, const
 from .operations import all_of, any_of, set_where
 from .quantifiers import Members
 from .records import MaybeValue, Row, ite, parts_in
+from .sequences import Items
+from .sets import Many
 from .types import Bool, IndexType, Int, MaybeType, SetType, Type
 from .variables import Variable, moved
 

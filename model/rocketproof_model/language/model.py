@@ -19,12 +19,14 @@ from typing import Any, overload
 from ..errors import ModelError, caller
 from . import symmetry
 from .actions import MOST, Action, Body, Fairness
-from .containers import Containers, ManyType, SequenceType, laid_out
+from .containers import Containers, laid_out
 from .expr import Expr, Index, coerce, const, index, walk
 from .operations import all_of, any_of
 from .properties import Kind, Property, claimed
 from .quantifiers import Members
 from .records import MaybeShape, Record, Row, Shape, made_of, parts_in, parts_of, proper
+from .sequences import SequenceType
+from .sets import ManyType
 from .shown import Container, Shown, shown
 from .types import Bool, ContainerType, IndexType, SetType, Type, indexed, named
 from .variables import OneOf, Table, Variable, field_in, initial, part_of_start

@@ -10,6 +10,9 @@ from .expr import Expr, const
 from .records import MaybeShape, Shape, made_of, parts_of
 from .types import Int, Type
 
+MOST_CELLS = 1 << 14
+"""Values that a member of a set or a bag can have, and places of a sequence."""
+
 
 def constants_of(type_: Type) -> list[Expr]:
     """The values of a type, as terms."""
@@ -69,3 +72,8 @@ def _inside(shape: MaybeShape, codes: Iterator[int]) -> Iterator[int] | None:
 
 
 __all__ = ["codes_of", "constants_of", "data_of", "text_of", "values_of"]
+
+
+def apart(value: Any) -> tuple[Any, ...]:
+    """The values that a function of a member is handed: of a tuple its parts."""
+    return value if isinstance(value, tuple) else (value,)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .containers import Many, ManyType, Seq, SequenceType
 from .expr import element_name
 from .records import MaybeShape, MaybeValue, Shape
+from .sequences import Seq, SequenceType
+from .sets import Many, ManyType
 from .shapes import codes_of, data_of, text_of
 from .types import Type
 from .variables import Variable

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,10 @@ def test_the_map_of_a_room_has_all_that_is_in_it(room: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(HOUSE)))
 def test_a_package_says_what_it_is_for(package: Path) -> None:
     assert ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8")))
+
+
+def test_names_of_test_files_are_unique() -> None:
+    """Folders of tests are no packages, so that pytest collects no two modules of one name."""
+    names = Counter(file.name for file in (HOUSE / "tests").rglob("*.py") if file.name != "conftest.py")
+    assert len(names) > 300
+    assert {name for name, times in names.items() if times > 1} == set()

@@ -1,4 +1,5 @@
-"""Numbers and booleans in texts, as Java reads them: the only reader of numbers on the wire and in a broker's files.
+"""Numbers and booleans in texts, as Java reads them: the only reader of numbers on the wire and in a broker's files, besides the kernel
+`stored/texts.integer` of rocketproof_traces, which reads the same ints.
 
 `Integer.parseInt` and `Long.parseLong` take an optional sign and then digits: ASCII digits or any other decimal digits of one UTF-16 unit
 (`"٣"`, `"３"`). They take no blank, no `_` and no empty text, which Python's `int` partly does. The table in

@@ -13,14 +13,17 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nonempty import nonempty
 from rocketproof_impl import java
 from rocketproof_protocol.numbers import INT, LONG, hexadecimal, is_digits, java_boolean, java_int, java_long, whole_number
 from rocketproof_traces.checker.places import are_read
 from rocketproof_traces.history.cases import decodes_send_back
+from rocketproof_traces.stored.texts import integer, integer_of
 
 DATA = Path(__file__).parents[1] / "data"
 TABLE = json.loads((DATA / "java_numbers.json").read_text(encoding="utf-8"))
@@ -121,3 +124,30 @@ def test_java_reads_the_texts_as_the_table_says() -> None:
     said = [f"{one}\t{two}\t{str(java_boolean(text)).lower()}" for text, (one, two) in zip(texts, read, strict=True)]
     assert said == lines
     assert sum("refused" not in line for line in lines[-len(drawn) :]) > 500
+
+
+# The kernel's reader
+
+
+@given(TEXTS)
+@example("0" * 5000 + "1")
+@example("9" * 5000)
+@example("-2147483648")
+@example("2147483648")
+def test_kernel_reads_ints_as_java_does(text: str) -> None:
+    assert integer_of(text.encode("utf-8", "surrogatepass")) == java_int(text)
+
+
+def test_kernel_knows_each_digit_of_java() -> None:
+    assert {digit: integer_of(f"-1{digit}".encode()) for digit in nonempty(DIGITS)} == {digit: -10 - DIGITS[digit] for digit in DIGITS}
+
+
+PIECES = st.sampled_from([b"0", b"9", b"-", b"+", *[chr(zero + 7).encode() for zero in ZEROS], b"\xd9", b"\xa7", b"\xe0\x99\xa7", b"\xff"])
+
+
+@given(st.lists(PIECES, max_size=6).map(b"".join), st.lists(PIECES, max_size=2).map(b"".join))
+def test_kernel_reads_no_further_than_its_bytes(data: bytes, behind: bytes) -> None:
+    """Java makes U+FFFD of bytes that are no UTF-8, also of a digit in more bytes than it needs."""
+    whole = np.frombuffer(data + behind + b"\0", np.uint8)
+    fine, value = integer(whole.ctypes.data, 0, len(data))
+    assert (value if fine else None) == java_int(data.decode("utf-8", "replace"))

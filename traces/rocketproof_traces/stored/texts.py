@@ -5,6 +5,7 @@
 # pyright: basic, reportCallIssue=false
 from __future__ import annotations
 
+import unicodedata
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,8 @@ from .memory import byte, word
 _P2, _P4, _P8 = (31**power & 0xFFFFFFFF for power in (2, 4, 8))
 _EVEN_BYTES, _EVEN_PAIRS = 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF
 _HIGH_BITS: Final = 0x8080808080808080 - (1 << 64)
+_ZEROS: Final = np.array([code for code in range(0x80, 0x10000) if unicodedata.decimal(chr(code), -1) == 0], np.int64)
+_NO_INT: Final = 1 << 32
 _TRUE: Final = int.from_bytes(b"true", "little")
 
 
@@ -27,21 +30,45 @@ def head(base, at, length):
 
 @njit(nogil=True)
 def integer(base, at, length):
-    """Whether a text is an int as Java reads one, and which."""
+    """Whether a text is an int as `java_int` reads one, and which."""
     first = byte(base, at)
-    start = at + 1 if first in (43, 45) else at
+    here = at + 1 if first in (43, 45) else at
     end = at + length
-    if start == end or end - start > 18:
+    if here >= end:
         return False, 0
     value = 0
-    for each in range(start, end):
-        digit = byte(base, each) - 48
+    while here < end:
+        digit = byte(base, here) - 48
+        size = 1
+        if digit >= 80:
+            digit, size = _wide_digit(base, here, end)
         if digit < 0 or digit > 9:
             return False, 0
-        value = value * 10 + digit
+        value = min(value * 10 + digit, _NO_INT)
+        here += size
     if first == 45:
         value = -value
     return -2147483648 <= value <= 2147483647, value
+
+
+@njit(nogil=True)
+def _wide_digit(base, at, end):
+    """The value of a decimal digit in two or three bytes, -1 for anything else, and how many bytes."""
+    first = byte(base, at)
+    more = 1 if 0xC2 <= first <= 0xDF else 2 if first & 0xF0 == 0xE0 else 0
+    if more == 0 or at + more >= end:
+        return -1, 1
+    unit = first & (0x1F if more == 1 else 0x0F)
+    for each in range(1, more + 1):
+        following = byte(base, at + each)
+        if following & 0xC0 != 0x80:
+            return -1, 1
+        unit = unit << 6 | following & 0x3F
+    if more == 1 or unit >= 0x800:
+        for zero in _ZEROS:
+            if zero <= unit <= zero + 9:
+                return unit - zero, more + 1
+    return -1, 1
 
 
 def integer_of(text: bytes) -> int | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from mutated_stores import LONGEST_START_SECONDS, MOST_MEGABYTES, search
+
+pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
 
 
 def test_brokers_survive_mutated_stores() -> None:

@@ -19,6 +19,8 @@ from rocketproof_model.explicit import canonical, crew, external, kernel, worker
 from rocketproof_model.explicit.edges import STRONG, UNFAIR, WEAK
 from rocketproof_model.explicit.marks import Marks
 
+pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
+
 MOST = 60  # models made until a fault is noticed
 
 Plant = Callable[[pytest.MonkeyPatch], None]

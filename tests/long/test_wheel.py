@@ -14,6 +14,8 @@ from counter import COUNTER
 from rocketproof_properties.cli.program import app
 from rocketproof_properties.documents import SECTIONS
 
+pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
+
 HOUSE = Path(__file__).resolve().parents[2]
 WITNESS = ".rocketproof/witnesses/few-few.itf.json"
 CALLS = {

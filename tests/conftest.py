@@ -29,6 +29,8 @@ settings.register_profile("long", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
+os.environ["ROCKETPROOF_FRESH"] = "1"  # a test of `check` is one of the engines, and not of what an earlier test left in the cache
+
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     # Without bytecode this process and the hundred that tests start would compile all modules anew; so it is kept out of sight.
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")

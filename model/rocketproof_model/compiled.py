@@ -1,7 +1,5 @@
 """How Numba's functions are compiled: at their first call, and kept on disk for as long as no file of their package has changed.
 
-What was compiled of some former states of a package stays, for those who go from one to another; older ones are removed.
-
 Numba by itself keeps machine code until the function's own file changes, whatever functions and numbers of other files went into it: after
 an update an old kernel would write columns where others no longer look for them.
 """
@@ -11,11 +9,7 @@ an update an old kernel would write columns where others no longer look for them
 # pyright: basic
 from __future__ import annotations
 
-import hashlib
-import os
 import pickle
-import shutil
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -65,34 +59,7 @@ class _OwnFiles(IndexDataCacheFile):
             kept.write(Path(self._data_path(name)), self._dump(data))
 
 
-KEPT = 4
-"""Folders that each package keeps, this one's among them."""
-QUIET_SECONDS = 3600
-"""How long a folder must not have been begun to be used before it may go."""
-
-
 @cache
 def _directory(package: Path) -> Path:
     """Where the functions of a package are kept: another folder for other files of the package."""
-    content = hashlib.sha256()
-    for path in sorted(package.glob("*.py")):
-        content.update(path.read_bytes())
-    folder = kept.cache_directory() / f"{package.name}-{content.hexdigest()[:16]}"
-    with suppress(OSError):  # a cache that cannot be written is Numba's affair
-        fresh = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)  # the time of the last use, by which `_sweep` goes
-        if fresh:
-            _sweep(folder.parent, package.name)
-    return folder
-
-
-def _sweep(parent: Path, name: str) -> None:
-    """Remove a package's folders but those used last. A process that still has one of them makes it again when it compiles."""
-    used: list[tuple[float, Path]] = []
-    for folder in parent.glob(f"{name}-{'[0-9a-f]' * 16}"):
-        with suppress(OSError):  # another process may sweep too
-            used.append((folder.stat().st_mtime, folder))
-    for last, folder in sorted(used, reverse=True)[KEPT:]:
-        if last < time.time() - QUIET_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
+    return kept.folder(package.name, kept.code_digest(package.glob("*.py")))

@@ -1,22 +1,33 @@
-"""Files of compiled code between one process and the next: what is read is one's own, whole and in its place, or it is not there.
+"""Files of compiled code and of verdicts between one process and the next: what is read is one's own, whole and in its place, or it is not
+there.
 
 Machine code and pickles are executed, so before anything is made of a file its owner and its mode are looked at, and a checksum
 over its name and its content. A file that fails is built again, and replaced where that is allowed.
+
+What depends on the project's code lies in a folder for that state of the code. The folders of some former states stay, for those who go
+from one to another; older ones are removed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import tempfile
+import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 _MAGIC = b"rocketproof kept 1\n"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+KEPT = 4
+"""Folders of each name that stay, the newest among them."""
+QUIET_SECONDS = 3600
+"""How long a folder must not have been opened before it may go."""
 
 
 def cache_directory() -> Path:
@@ -31,6 +42,38 @@ def cache_directory() -> Path:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "rocketproof"
+
+
+def code_digest(files: Iterable[Path]) -> str:
+    """Words of fixed length for the content of source files. Raises OSError."""
+    content = hashlib.sha256()
+    for path in sorted(files):
+        content.update(hashlib.sha256(path.read_bytes()).digest())
+    return content.hexdigest()
+
+
+def folder(name: str, code: str) -> Path:
+    """The folder in the cache for what a state of the code makes, `code` being its digest. A new one is made, and old ones of the name are
+    removed; where that is impossible the folder is not there."""
+    found = cache_directory() / f"{name}-{code[:16]}"
+    with suppress(OSError):
+        fresh = not found.exists()
+        found.mkdir(parents=True, exist_ok=True)
+        os.utime(found)  # the time of the last use, by which `_sweep` goes
+        if fresh:
+            _sweep(found.parent, name)
+    return found
+
+
+def _sweep(parent: Path, name: str) -> None:
+    """Remove the folders of a name but those used last. A process that still has one of them makes it again when it writes."""
+    used: list[tuple[float, Path]] = []
+    for each in parent.glob(f"{name}-{'[0-9a-f]' * 16}"):
+        with suppress(OSError):  # another process may sweep too
+            used.append((each.stat().st_mtime, each))
+    for last, each in sorted(used, reverse=True)[KEPT:]:
+        if last < time.time() - QUIET_SECONDS:
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def read(path: Path) -> bytes | None:

@@ -23,7 +23,7 @@ from rocketproof_properties.output import Page
 Run = Callable[..., Any]
 KEYS = [
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness", "trace", "invariants", "certificate", "fairness",
+    "seconds", "witness", "trace", "invariants", "certificate", "fairness", "cached",
 ]  # fmt: skip
 
 COUNTER = '''

@@ -20,6 +20,7 @@ from rocketproof_properties.catalogue import CASES, HISTORY_CLAIMS
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.checks.rows import FIELDS
 from rocketproof_properties.cli import reporting
+from rocketproof_properties.exploring import pages
 from rocketproof_properties.replay import results as replayed
 from rocketproof_properties.reports.results import Place
 from rocketproof_properties.reports.since import compare
@@ -28,6 +29,7 @@ from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.run import Outcome, Totals
 
 Run = Callable[..., Any]
+assert pages, "it is imported before the specification is replaced, as it needs the real one"
 ALL = ("junit:j.xml", "sarif:s.sarif", "markdown:m.md", "html:page", "run:run.json", "github")
 LAMP = (
     "from rocketproof_model import Bool, Model\n\nm = Model('lamp')\non = m.var('on', Bool, init=True)\n"

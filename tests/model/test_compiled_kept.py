@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import stat
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_model import compiled
+from rocketproof_model import compiled, kept
 
 
 @pytest.fixture
@@ -36,15 +37,15 @@ def use(package: Path, text: str, hours_ago: float) -> Path:
 
 
 def test_the_last_used_folders_stay(package: Path) -> None:
-    folders = [use(package, f"n = {n}", hours_ago=20 - n) for n in range(compiled.KEPT)]
-    assert len(set(folders)) == compiled.KEPT and all(map(Path.exists, folders))
+    folders = [use(package, f"n = {n}", hours_ago=20 - n) for n in range(kept.KEPT)]
+    assert len(set(folders)) == kept.KEPT and all(map(Path.exists, folders))
     assert use(package, "n = 0", hours_ago=2) == folders[0], "the same files, the same folder"
     newest = use(package, "n = 99", hours_ago=2)
     assert [folder.exists() for folder in (*folders, newest)] == [True, False, True, True, True]
 
 
 def test_what_may_be_in_use_stays(package: Path) -> None:
-    folders = [use(package, f"n = {n}", hours_ago=0.9) for n in range(3 * compiled.KEPT)]
+    folders = [use(package, f"n = {n}", hours_ago=0.9) for n in range(3 * kept.KEPT)]
     assert all(map(Path.exists, folders))
 
 
@@ -54,20 +55,20 @@ def test_what_belongs_to_others_stays(package: Path) -> None:
     for other in others:
         other.mkdir()
         os.utime(other, (0, 0))
-    for n in range(3 * compiled.KEPT):
+    for n in range(3 * kept.KEPT):
         use(package, f"n = {n + 1}", hours_ago=40 - n)
     assert all(map(Path.exists, others))
-    assert len([path for path in parent.iterdir() if path not in others]) == compiled.KEPT
+    assert len([path for path in parent.iterdir() if path not in others]) == kept.KEPT
 
 
 def test_a_function_whose_folder_goes_is_compiled_and_kept_again(package: Path) -> None:
     add = _add(package)
     assert add(1, 2) == 3
     folder = compiled._directory(package)
-    kept = len(list(folder.rglob("*.nbc")))
-    compiled.shutil.rmtree(folder)
+    before = len(list(folder.rglob("*.nbc")))
+    shutil.rmtree(folder)
     assert add(1.5, 2) == 3.5
-    assert kept == 1 and len(list(folder.rglob("*.nbc"))) == 1
+    assert before == 1 and len(list(folder.rglob("*.nbc"))) == 1
 
 
 class _Planted:

@@ -17,7 +17,7 @@ from ..generators.shrink import shrink
 from ..stateful import history, report
 from ..stateful.follow import ALLOWED, Finding
 from ..stateful.machine import Campaign, perform
-from ..store import opened
+from ..store import keep_witness, opened
 from .shard import Came, Departed, Part, Shown, campaign_of, moves
 
 
@@ -131,7 +131,7 @@ def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: st
         steps, text = tuple(f"{name} {args}" if args else name for name, args in breach.steps), breach.text
     else:
         witness = smallest(campaign_of(part), task.claim, moves(one.steps))
-        witnessfiles.save(path, task, witness)
+        keep_witness(path, witnessfiles.text(task, witness))
         steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
     expected = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
     return Found(

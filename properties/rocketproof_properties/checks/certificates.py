@@ -15,7 +15,6 @@ from typing import Any
 from rocketproof_model import Instance, Int, Property, RocketproofError
 from rocketproof_model.language import Expr, show
 from rocketproof_model.language.reading import ReadingError, read
-from rocketproof_model.result import Outcome
 
 from ..choices import InputError
 from ..sources.source import Source
@@ -47,19 +46,18 @@ class Certificate:
     invariants: tuple[Expr, ...]
 
 
-def save(folder: Path | None, witness: str, task: Task, outcome: Outcome) -> str | None:
+def save(folder: Path | None, witness: str, task: Task, invariants: Sequence[str] | None) -> str | None:
     """Write the certificate of a proof below the folder, and return its path, named as the task's witness; None where there is no proof.
 
-    Raises InputError if it cannot be written.
+    `invariants` are the terms that the proof takes beside its claim. Raises InputError if the file cannot be written.
     """
     if folder is None:
         return None
     path = str(folder / (Path(witness).name.removesuffix(".itf.json") + SUFFIX))
-    invariants = outcome.details.get("invariants")
     return keep_witness(path, None if invariants is None else _text(task, invariants), "--certificates")
 
 
-def _text(task: Task, invariants: Sequence[Expr]) -> str:
+def _text(task: Task, invariants: Sequence[str]) -> str:
     instance, claim = _stated(task.source, task.claim, task.kind, task.widen)
     data = {
         "format": FORMAT,
@@ -73,7 +71,7 @@ def _text(task: Task, invariants: Sequence[Expr]) -> str:
         "sentence": claim.sentence,
         "claim": show(claim.formula),
         "method": task.method or "induction:1",
-        "invariants": [show(term) for term in invariants],
+        "invariants": list(invariants),
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 

@@ -35,8 +35,9 @@ from rocketproof_protocol.numbers import whole_number
 from ..choices import InputError
 from ..output import counted
 from ..sources.source import Subject
-from . import certificates, vacuity, witnessfiles
+from . import vacuity, witnessfiles
 from .certificates import widened
+from .evidence import Evidence
 from .plan import DEPTH, INVARIANTS, PROVABLE, SPACER, Task
 from .rows import decided, undecided
 from .units import Answer, Budget, Unit
@@ -113,11 +114,11 @@ class Work:
         engines[self.unit.engine](subject)
 
     def enter(self, tasks: Iterable[Task], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
-        """Keep an answer as the rows of its tasks, and its witness as a file."""
+        """Keep an answer as the rows of its tasks, and its evidence as files."""
         for task in tasks:
-            saved = witnessfiles.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
-            kept = certificates.save(self.budget.certificates, self.paths[task], task, outcome)
-            self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous, certificate=kept)
+            evidence = self.answer.evidence[task] = Evidence.of(task, outcome)
+            row = decided(task, outcome, proof=proof, vacuous=vacuous)
+            self.answer.rows[task] = evidence.written(row, task, self.paths[task], self.budget.certificates)
 
     def fault(self, fault: ModelFault) -> None:
         """Keep what was decided before an error of the model, and the path to the error."""
@@ -209,7 +210,7 @@ class Work:
 
     def searched(self, subject: Subject, found: Explored, extra: Sequence[Property], proof: str) -> set[str]:
         """Enter what a search decided; the ids of premises that never held."""
-        self.answer.coverage = found.coverage
+        self.answer.coverage, self.answer.complete = found.coverage, found.finished
         outcomes = {o.property: o for o in found.outcomes}
         never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
         for tasks, claim in self.questions(subject):
@@ -293,7 +294,7 @@ class Work:
         found = simulate.estimate(
             subject.instance, wanted, runs=RUNS, steps=STEPS, seed=budget.seed, limits=self.limits, report=self.report
         )  # fmt: skip
-        self.answer.coverage = found.coverage
+        self.answer.coverage, self.answer.complete = found.coverage, not found.reason
         for (tasks, _), tally in zip(questions, found.tallies, strict=True):
             self.enter(tasks, simulate.outcome(found, tally), f"{found.runs:,} runs")
         for tasks, claim in self.questions(subject):

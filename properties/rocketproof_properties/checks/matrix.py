@@ -6,8 +6,8 @@ the rows decided so far stay, and the others say `unknown` with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from .decide import decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided
 from .units import PROGRAMS, Answer, Budget, Cluster, Unit
+from .verdictcache import VerdictCache
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Settings:
 
     `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left. `first`: rows by
     `memory.key` whose units are decided before the others. `checkpoint`: where searches keep their progress,
-    and may have `disk` bytes of states. `certificates`: where proofs are kept.
+    and may have `disk` bytes of states. `certificates`: where proofs are kept. `cache`: verdicts of
+    earlier runs.
     """
 
     seconds: float | None = None
@@ -92,6 +94,7 @@ class Settings:
     checkpoint: Path | None = None
     disk: int | None = None
     certificates: Path | None = None
+    cache: VerdictCache | None = None
 
 
 def units(tasks: Sequence[Task], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
@@ -130,7 +133,7 @@ class _Run:
     def __init__(self, made: list[Unit], listener: Listener, settings: Settings) -> None:
         self.units, self.listener, self.settings = made, listener, settings
         self.watch = Watch(Limits(seconds=settings.seconds))
-        self.processes = min(settings.workers, len(made)) if processes.available(made, settings.workers) else 1
+        self.processes = 1
         self.begun = 0
         self.rows: dict[Task, Row] = {}
         self.coverage: dict[str, Coverage] = {}
@@ -142,10 +145,12 @@ class _Run:
         self.interrupted = False
 
     def all(self) -> None:
-        if self.processes > 1:
-            processes.run(self.units, self.processes, self.budget, self.begin, self.listener.progress, self.done)
+        made = [rest for unit in self.units for rest in self.unknown(unit)]
+        if processes.available(made, self.settings.workers):
+            self.processes = min(self.settings.workers, len(made))
+            processes.run(made, self.processes, self.budget, self.begin, self.listener.progress, self.decided)
             return
-        for unit in self.units:
+        for unit in made:
             budget = self.budget()
             if budget is None:
                 return
@@ -154,7 +159,20 @@ class _Run:
             def progress(at: Progress, unit: Unit = unit) -> None:
                 self.listener.progress(unit, at)
 
-            self.done(unit, decide(unit, budget, progress))
+            self.decided(unit, decide(unit, budget, progress))
+
+    def unknown(self, unit: Unit) -> Iterator[Unit]:
+        """What is left of a unit once the verdicts in the cache are taken; nothing if they are all."""
+        if self.settings.cache is None:
+            yield unit
+            return
+        answer = self.settings.cache.answer(unit, self.settings.certificates)
+        self.done(unit, answer)
+        left = [(task, path) for task, path in zip(unit.tasks, unit.paths, strict=True) if task not in answer.rows]
+        if left:
+            yield replace(unit, tasks=tuple(task for task, _ in left), paths=tuple(path for _, path in left))
+        else:
+            self.begun += 1
 
     def budget(self) -> Budget | None:
         """What the next unit may use; None if the time is over."""
@@ -172,6 +190,11 @@ class _Run:
     def begin(self, unit: Unit) -> None:
         self.begun += 1
         self.listener.begin(self.begun, len(self.units), unit)
+
+    def decided(self, unit: Unit, answer: Answer) -> None:
+        if self.settings.cache is not None:
+            self.settings.cache.keep(unit, answer)
+        self.done(unit, answer)
 
     def done(self, unit: Unit, answer: Answer) -> None:
         self.rows.update(answer.rows)

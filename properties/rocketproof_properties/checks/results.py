@@ -17,6 +17,7 @@ from .rows import FIELDS, LATER, Row, settle
 
 SUBJECT = "the specification"
 IMPLEMENTATION = "the reference implementation"
+_CACHED = "cached: an earlier run of the same model and engine decided it"
 _ERROR = "the run goes to its end without an error of its own"
 
 
@@ -63,7 +64,7 @@ def result(row: Row, place: Place | None = None) -> Result:
     """A verdict of the matrix."""
     outcome: Outcome = "differs" if row.vacuous or row.agrees is False else "undecided" if row.agrees is None else "ok"
     said = show.remark(row) or (f"expected because {row.why}" if row.why and row.verdict == row.expected else "")
-    counted = {"states": row.states, "transitions": row.transitions, "depth": row.depth, "steps": row.length}
+    counted = {"states": row.states, "transitions": row.transitions, "depth": row.depth, "steps": row.length, "cached": row.cached or None}
     return Result(
         row.id,
         row.sentence,
@@ -76,7 +77,12 @@ def result(row: Row, place: Place | None = None) -> Result:
         row.scope,
         message=said,
         details=lines(
-            [f"explored or proved: {row.proof}" if row.proof else "", f"expected because {row.why}" if row.why else "", *_stands_on(row)]
+            [
+                f"explored or proved: {row.proof}" if row.proof else "",
+                _CACHED * row.cached,
+                f"expected because {row.why}" if row.why else "",
+                *_stands_on(row),
+            ]
         ),
         witness=row.witness or "",
         commands=(witnessfiles.show_command(row.witness),) if row.witness else (),

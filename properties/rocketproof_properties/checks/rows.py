@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from .plan import Task
 
 FIELDS = (
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness", "trace", "invariants", "certificate", "fairness",
+    "seconds", "witness", "trace", "invariants", "certificate", "fairness", "cached",
 )  # fmt: skip
-LATER = frozenset({"trace", "invariants", "certificate", "fairness"})
+LATER = frozenset({"trace", "invariants", "certificate", "fairness", "cached"})
 """Fields that rows of earlier versions have not."""
 LIMITS = (TIME, MEMORY, STATES, DISK, INTERRUPTED)
 
@@ -37,6 +37,13 @@ class Fairness:
         if "needs_fairness" in said:
             return Fairness(tuple(said["needs_fairness"]), tuple(said["enough_fairness"]))
         return Fairness(strengthen=tuple(said["strengthen"].items())) if "strengthen" in said else None
+
+    @staticmethod
+    def read(record: Mapping[str, Any] | None) -> Fairness | None:
+        """The fairness that `record` gave."""
+        if record is None:
+            return None
+        return Fairness(tuple(record["needed"]), tuple(record["enough"]), tuple(record["strengthen"].items()))
 
     @property
     def note(self) -> str:
@@ -59,6 +66,7 @@ class Row:
     `certificate` is the file that holds it. `fairness` is what a claim about fair loops depends on.
 
     `settled`: another engine decided the same case as expected, so that a failed proof by induction says nothing against it.
+    `cached`: an earlier run decided it, which took the `seconds`.
     """
 
     id: str
@@ -85,6 +93,7 @@ class Row:
     invariants: tuple[str, ...] = ()
     certificate: str | None = None
     fairness: Fairness | None = None
+    cached: bool = False
 
     @property
     def agrees(self) -> bool | None:
@@ -121,13 +130,13 @@ def undecided(task: Task, reason: str) -> Row:
     )  # fmt: skip
 
 
-def decided(task: Task, outcome: Outcome, *, witness: str | None, proof: str, vacuous: bool, certificate: str | None = None) -> Row:
-    """The row of an engine's answer; `witness` and `certificate` are the files that it was saved in."""
+def decided(task: Task, outcome: Outcome, *, proof: str, vacuous: bool) -> Row:
+    """The row of an engine's answer, without its files."""
     return replace(
         undecided(task, outcome.reason), verdict=outcome.verdict, states=outcome.states, transitions=outcome.transitions,
-        depth=outcome.depth, seconds=round(outcome.seconds, 3), witness=witness,
+        depth=outcome.depth, seconds=round(outcome.seconds, 3),
         length=None if outcome.witness is None else len(outcome.witness), note=_note(outcome), proof=proof, vacuous=vacuous,
-        invariants=tuple(map(show, outcome.details.get("invariants", ()))), certificate=certificate, fairness=Fairness.of(outcome),
+        invariants=tuple(map(show, outcome.details.get("invariants", ()))), fairness=Fairness.of(outcome),
     )  # fmt: skip
 
 

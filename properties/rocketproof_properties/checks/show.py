@@ -87,7 +87,9 @@ def _fold(rows: Sequence[Row]) -> list[tuple[Row, tuple[str, ...]]]:
     """Rows of one verdict under one condition become one, with its cells: the profiles, what was explored in all of them, and so on."""
     found: dict[Row, list[Row]] = {}
     for row in rows:
-        plain = replace(row, profile="", scope="", witness=None, certificate=None, seconds=0.0, states=None, transitions=None, depth=None)
+        plain = replace(
+            row, profile="", scope="", witness=None, certificate=None, seconds=0.0, states=None, transitions=None, depth=None, cached=False
+        )
         found.setdefault(plain if row.engine == "symbolic" else replace(plain, proof=""), []).append(row)
     folded: list[tuple[Row, tuple[str, ...]]] = []
     for row, same in found.items():
@@ -98,6 +100,12 @@ def _fold(rows: Sequence[Row]) -> list[tuple[Row, tuple[str, ...]]]:
 
 
 def _explored(rows: Sequence[Row]) -> str:
+    cached = sum(row.cached for row in rows)
+    said = f"{cached} of {len(rows)} cached" if 0 < cached < len(rows) else "cached" if cached else ""
+    return ", ".join(part for part in (_counted(rows), said) if part)
+
+
+def _counted(rows: Sequence[Row]) -> str:
     counts = sorted({r.states for r in rows if r.states is not None})
     if len(counts) < 2 or any(r.engine != "explicit" for r in rows):
         return rows[0].proof
@@ -232,7 +240,9 @@ def closing(report: Report) -> str:
     }
     parts = [f"{count} {what}" for what, count in counts.items() if count]
     parts += [counted(len(report.problems), "error")] * bool(report.problems) + ["stopped by Ctrl-C"] * report.interrupted
-    return f"{counted(len(report.rows), 'verdict')}, {', '.join(parts) or 'all as expected'}, {report.seconds:.1f} s"
+    cached = sum(row.cached for row in report.rows)
+    said = f", {cached:,} cached" if cached else ""
+    return f"{counted(len(report.rows), 'verdict')}, {', '.join(parts) or 'all as expected'}{said}, {report.seconds:.1f} s"
 
 
 def print_program(text: str, path: str) -> None:

@@ -33,6 +33,8 @@ def render(report: Report, left_out: Sequence[str] = ()) -> None:
     show.print_coverage(report, page, guards=False)
     show.print_problems(report, left_out, page)
     page.line("every verdict, with its condition: --all, or as data --json FILE", "dim")
+    if any(row.cached for row in report.rows):
+        page.line("cached: decided by an earlier run of the same model and engine; to decide again: --fresh", "dim")
     page.line(show.closing(report), "bold")
 
 

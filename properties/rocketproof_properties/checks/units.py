@@ -9,6 +9,7 @@ from typing import Any
 from rocketproof_model.result import Coverage, Limits
 
 from ..sources.source import Source
+from .evidence import Evidence
 from .plan import Task
 from .rows import Row
 
@@ -67,9 +68,12 @@ class Budget:
 
 @dataclass
 class Answer:
-    """What came out: rows by task (those missing were not decided), coverage, what went wrong, and the errors of a user's model."""
+    """What came out: rows by task (those missing were not decided) with their evidence, coverage, what went wrong, and the errors of a
+    user's model. `complete` is False where a limit ended a search, so that its counts are of a part of the states."""
 
     rows: dict[Task, Row] = field(default_factory=dict)
+    evidence: dict[Task, Evidence] = field(default_factory=dict)
+    complete: bool = True
     coverage: Coverage | None = None
     problems: list[str] = field(default_factory=list)
     interrupted: bool = False

@@ -49,12 +49,9 @@ def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
     return found
 
 
-def save(path: str, task: Task, witness: Witness | None) -> str | None:
-    """Write a task's witness, if there is one, and return the path; if there is none, an older run's file goes away.
-
-    Raises InputError if it cannot be written.
-    """
-    return keep_witness(path, None if witness is None else itf.dumps(witness, task.source.record()))
+def text(task: Task, witness: Witness) -> str:
+    """The file of a task's witness."""
+    return itf.dumps(witness, task.source.record())
 
 
 def save_fault(beside: str, source: Source, engine: str, witness: Witness) -> str:

@@ -54,11 +54,14 @@ def check(
     pages: Pages = None,
     witnesses: Path | None = None,
     certificates: Path | None = None,
+    fresh: Annotated[bool, Parameter(negative=(), env_var="ROCKETPROOF_FRESH")] = False,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
 
     Of the built-in specification a line for each property is printed, and in full what is not as expected; all verdicts are printed of
     a model of your own, of properties that are named, and with --all.
+
+    Verdicts are cached: one is used again, and marked as cached, until the model, the property, the engine's options or its code change.
 
     Parameters
     ----------
@@ -113,6 +116,8 @@ def check(
         Folder for witness files; .rocketproof/witnesses unless given.
     certificates
         A folder in which a file is kept of each proof, which `rocketproof certificate FILE` checks.
+    fresh
+        Decide every verdict again, also those that an earlier run has kept.
     """
     for option, value in {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch}.items():
         if value is not None and engine != "spark":
@@ -128,6 +133,7 @@ def check(
     from ..checks import memory as remembered
     from ..checks.plan import Request, plan
     from ..checks.units import Cluster
+    from ..checks.verdictcache import VerdictCache
     from ..output import tell
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
@@ -149,6 +155,7 @@ def check(
         checkpoint=checkpoint,
         disk=None if disk is None else disk * _MEGABYTE,
         certificates=certificates,
+        cache=VerdictCache(fresh=fresh, symmetry=symmetry, seed=seed),
     )
     if disk is not None:
         in_memory = "what is free" if limits.memory is None else f"{limits.memory // _MEGABYTE:,} MB"

@@ -17,6 +17,7 @@ from pathlib import Path
 import rocketproof_model
 import rocketproof_protocol
 from rocketproof_model import interrupts
+from rocketproof_model.kept import code_digest
 from rocketproof_model.language import show
 
 from ..pools import Spread
@@ -113,8 +114,7 @@ def _code() -> str:
     """A digest of the code that reads stores and applies rules: this package's, and what computes terms and reads numbers for it."""
     here = Path(__file__).parent
     packages = (Path(str(package.__file__)).parent for package in (rocketproof_model, rocketproof_protocol))
-    files = sorted(path for folder in (here, here.parent / "stored", *packages) for path in folder.rglob("*.py"))
-    return _digest(path.read_text(encoding="utf-8") for path in files)
+    return code_digest(path for folder in (here, here.parent / "stored", *packages) for path in folder.rglob("*.py"))
 
 
 def silent(done: int, all_: int) -> None:

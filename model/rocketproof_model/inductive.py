@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import certificate
-from .formulas.relation import Relation, code_of
+from .formulas.relation import code_of, relation_of
 from .formulas.solver import Solver
 from .formulas.values import Value
 from .language import Expr, Instance, Property, walk
@@ -28,7 +28,7 @@ class Step:
     """
 
     def __init__(self, instance: Instance, claims: Iterable[Property], watch: Watch) -> None:
-        self.relation = relation = Relation(instance, watch)
+        self.relation = relation = relation_of(instance, watch)
         self.solver, self.made = Solver(watch), 0
         self.solver.add(relation.typed(0))
         self.taken = relation.at(relation.step, 0)

@@ -9,7 +9,7 @@ from typing import Any
 from . import interpreter, interrupts
 from .errors import EvaluationError, LimitReached
 from .formulas.relation import code_of
-from .formulas.solver import EnginesDisagree, Solver
+from .formulas.solver import EnginesDisagree, solved
 from .formulas.terms import Elements, Translation, Unknowns
 from .formulas.values import negation
 from .interpreter import Scope
@@ -82,9 +82,7 @@ def _solve(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, wat
     states = [Elements(unknowns, kind, model.variables) for kind in ("ref", "after")]
     translate = Translation(*states, constants=constants, unknowns=unknowns, rough=rough)
     wanted = translate.truth(e) if truth else negation(translate.truth(e))
-    solver = Solver(watch)
-    solver.add(unknowns.limits(), *translate.facts, wanted)
-    answer = solver.check()
+    answer = solved(watch, unknowns.limits(), *translate.facts, wanted)
     if answer is None:
         return None
     codes = {key: (type_, code_of(answer, value)) for key, (type_, value) in unknowns.found.items()}

@@ -20,7 +20,9 @@ import llvmlite.binding as llvm
 
 from . import kept
 
-OPTIMISE = 2
+OPTIMISE = 2  # of machine code
+PASSES = 1
+"""Level of the passes over LLVM's text. Level 2 takes half as long again to compile a model, and its searches are no quicker."""
 _loaded: dict[str, Library] = {}
 _one_at_a_time = threading.Lock()  # two threads that compile the same text would link it twice, which the linker refuses
 
@@ -45,7 +47,7 @@ def _target() -> tuple[Any, str]:
         cpu=cpu, features=features, opt=OPTIMISE, reloc="pic", codemodel="jitdefault", jit=True
     )
     version = ".".join(map(str, llvm.llvm_version_info))
-    return machine, f"{llvmlite.__version__} {version} {platform.machine()} {machine.triple} {cpu} {features} O{OPTIMISE}"
+    return machine, f"{llvmlite.__version__} {version} {platform.machine()} {machine.triple} {cpu} {features} O{OPTIMISE} {PASSES}"
 
 
 def compile_text(text: str, names: tuple[str, ...]) -> Library:
@@ -80,7 +82,7 @@ def _build(text: str, machine: Any) -> bytes:
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=OPTIMISE))
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=PASSES))
     builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))
 

@@ -14,7 +14,7 @@ from . import certificate, interpreter, interrupts
 from .errors import LimitReached, RocketproofError
 from .faults import fault_at_end
 from .formulas.bits import Bits
-from .formulas.relation import Relation
+from .formulas.relation import Relation, relation_of
 from .formulas.solver import EnginesDisagree
 from .formulas.values import Value, conjunction, formula
 from .inductive import Step
@@ -49,7 +49,7 @@ def prove(instance: Instance, claim: Property, *, limits: Limits | None = None) 
 
 
 def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
-    bits = Bits(Relation(instance, watch))
+    bits = Bits(relation_of(instance, watch))
     engine, reached = _Rules(bits, watch), "violated" if claim.kind != "reachable" else "holds"
     proved: Verdict = "holds" if claim.kind != "reachable" else "violated"
     path = engine.ask(_bad(bits.relation, claim))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from . import interpreter, interrupts
 from .errors import EvaluationError, LimitReached, RocketproofError
 from .faults import fault_at_end
-from .formulas.relation import Relation, code_of
+from .formulas.relation import Relation, code_of, relation_of
 from .formulas.solver import EnginesDisagree, Solver
 from .formulas.values import Value, conjunction, negation
 from .interpreter import State
@@ -99,7 +99,7 @@ class _Bounded:
         self.depth = -1
 
     def run(self, depth: int, report: Report | None) -> None:
-        relation = Relation(self.instance, self.watch)
+        relation = relation_of(self.instance, self.watch)
         solver = Solver(self.watch)
         aims = [_Aim(relation, claim) for claim in self.properties]
         interpreter.initial(self.instance)  # raises where there is none
@@ -258,7 +258,7 @@ def _base_case(base: _Bounded, claims: list[Property]) -> Outcome:
 
 
 def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch) -> Outcome:
-    relation = Relation(instance, watch)
+    relation = relation_of(instance, watch)
     solver = Solver(watch)
     aims = [_Aim(relation, claim) for claim in claims]
     last = k - 1

@@ -19,6 +19,7 @@ from rocketproof_model import (
     without_bits,
     wrap32,
 )
+from rocketproof_model.formulas import solver
 from rocketproof_model.lemmas import prove
 from rocketproof_model.result import Limits, Outcome
 
@@ -138,3 +139,14 @@ def test_a_lemma_under_a_limit_of_time() -> None:
     claim = m.claim("lemma", "a claim for all values", "lemma", inside(rem(u, n), n))
     outcome = prove(m, claim, limits=Limits(seconds=0))
     assert (outcome.verdict, outcome.reason) == ("unknown", "time")
+
+
+@pytest.mark.parametrize("tries", [(), ((False, 1e-9),), ((True, 60.0),), ((False, 1e-9), (True, 1e-9))])
+def test_every_solver_gives_the_same_answer(tries: tuple[tuple[bool, float], ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "_TRIES", tries)
+    model = Model("order")
+    x, y, z = (free(name, Int(-(2**31), 2**31 - 1)) for name in "xyz")
+    ordered = model.claim("ordered", "order is transitive", "lemma", implies((x < y) & (y < z), x < z))
+    wrong = model.claim("wrong", "differences keep order", "lemma", implies(x < y, x - z < z - y))
+    assert prove(model.given(), ordered).verdict == "holds"
+    assert prove(model.given(), wrong).verdict == "violated"

@@ -26,7 +26,7 @@ they say is one constant for each way out of an action, which is all that covera
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -50,6 +50,7 @@ BITS = 62  # formulas in one mask
 _GUARDS = 31  # guards in one word of coverage, two bits each
 
 _actions: WeakKeyDictionary[Model, dict[Hashable, int]] = WeakKeyDictionary()
+_formulas: WeakKeyDictionary[Model, dict[Hashable, tuple[Sequence[Sequence[Expr]], dict[str, int]]]] = WeakKeyDictionary()
 _HEAD = "declare i64 @llvm.umin.i64(i64, i64)\n!0 = !{}\n"
 
 
@@ -118,9 +119,7 @@ def build(
     """
     places = layout(model, word_bits)
     succ = _compiled_actions(places, checked, unroll, word_bits)
-    asked = {"check": check, "ends": ends, "steps": steps}
-    texts = {name: _masks(name, model, places, formulas, checked) for name, formulas in asked.items() if formulas}
-    at = native.compile_text(_HEAD + "\n".join(texts.values()), tuple(texts)).addresses if texts else {}
+    at = _compiled_formulas(places, {"check": check, "ends": ends, "steps": steps}, checked, word_bits)
     most = sum(action.count for action in model.actions)
     words = 1 + max((word for word, _ in _cover_places(model).values()), default=0)
     return Kernel(model, places, checked, most, words, succ, at.get("check", 0), at.get("ends", 0), at.get("steps", 0))
@@ -135,6 +134,17 @@ def _compiled_actions(places: Layout, checked: bool, unroll: int, word_bits: int
         text = _HEAD + _Successors(model, places, checked, unroll).text()
         known[key] = native.compile_text(text, ("succ",)).addresses["succ"]
     return known[key]
+
+
+def _compiled_formulas(places: Layout, asked: Mapping[str, Sequence[Expr]], checked: bool, word_bits: int) -> dict[str, int]:
+    """The addresses of the functions that ask these formulas. All instances of a model share them."""
+    known = _formulas.setdefault(places.model, {})
+    key = (word_bits, checked, *(tuple(map(id, formulas)) for formulas in asked.values()))
+    if key not in known:
+        texts = {name: _masks(name, places.model, places, formulas, checked) for name, formulas in asked.items() if formulas}
+        at = native.compile_text(_HEAD + "\n".join(texts.values()), tuple(texts)).addresses if texts else {}
+        known[key] = ([tuple(formulas) for formulas in asked.values()], at)  # the formulas are held, as others may get their ids
+    return known[key][1]
 
 
 def compile_masks(name: str, places: Layout, formulas: Sequence[Expr], *, checked: bool = True) -> int:

@@ -7,6 +7,7 @@ variable's type. Such a step does not count, and `fault` is true of the states t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,15 @@ from .values import Value, conjunction, constant, disjunction, formula, implicat
 _PATIENCE = 500  # milliseconds of z3 for one action instance
 
 
+def relation_of(instance: Instance, watch: Watch) -> Relation:
+    """The steps of an instance, translated once for all that is asked of it in a row. Raises LimitReached as Relation does."""
+    found = next((relation for relation in _recent if relation.instance is instance), None)
+    if found is None:
+        found = Relation(instance, watch)
+        _recent.append(found)
+    return found
+
+
 class Relation:
     """The steps of an instance. Formulas speak of `before`, `choice` and `after`; `at` renames them to a depth."""
 
@@ -33,6 +43,7 @@ class Relation:
         self.moves: list[Move] = []
         self._choice_bits = max(1, (sum(action.count for action in instance.model.actions) - 1).bit_length())
         self.choice = z3.BitVec("choice", self._choice_bits)
+        self._firing: dict[int, Value] = {}
         self._states: dict[int, list[Value]] = {}
         self._choices: dict[int, Value] = {}
         self._names: dict[int, Any] = {}
@@ -66,7 +77,9 @@ class Relation:
         return conjunction(*self.translate.facts)
 
     def _fires(self, number_: int) -> Value:
-        return self.choice == z3.BitVecVal(number_, self._choice_bits)
+        if number_ not in self._firing:
+            self._firing[number_] = self.choice == z3.BitVecVal(number_, self._choice_bits)
+        return self._firing[number_]
 
     def _move(self, action: Action, args: Sequence[int], number_: int) -> tuple[Value, Value]:
         """Whether the instance is enabled, and whether it faults."""
@@ -182,6 +195,10 @@ class Relation:
         """The step taken from a depth in a z3 model."""
         number_ = int(model.eval(self.chosen(depth), model_completion=True).as_long())
         return self.moves[number_]
+
+
+_recent: deque[Relation] = deque(maxlen=3)
+"""A proof by induction asks twice, and the claims of a case ask one after the other; more would only take memory."""
 
 
 def _asts(terms: Sequence[Value]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..errors import LimitReached
 from ..result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Watch
 from ..smt import z3
@@ -15,10 +17,14 @@ class EnginesDisagree(RuntimeError):
 class Solver:
     """A z3 solver for bit-vectors under limits of time and memory; `check` raises LimitReached instead of giving no answer."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, *, of_integers: bool = False) -> None:
+        """A solver that computes with bits, or `of_integers`."""
         self.watch = watch
-        # Measured: ten times faster on transition systems than z3's default solver.
-        self._solver = z3.SolverFor("QF_BV")
+        if of_integers:
+            self._solver = z3.SimpleSolver()
+            self._solver.set("bv.solver", 2)
+        else:  # measured: ten times faster on transition systems than z3's default solver
+            self._solver = z3.SolverFor("QF_BV")
         if watch.limits.memory is not None:
             self._solver.set("max_memory", max(1, watch.limits.memory >> 20))
 
@@ -50,3 +56,29 @@ class Solver:
         if (left is not None and left < 0.05) or "timeout" in said:
             return TIME
         return INTERRUPTED if "interrupt" in said or "cancel" in said else GAVE_UP
+
+
+_TRIES: tuple[tuple[bool, float], ...] = ((False, 0.3), (True, 3.0))
+"""Whether a solver of integers is asked, and for how many seconds, before one of bits gets all the time."""
+
+
+def solved(watch: Watch, *terms: Value) -> Value | None:
+    """A z3 model of the terms, None if there is none. Raises LimitReached.
+
+    Two solvers are asked in turn: the order of some numbers of 32 bits takes one of integers half a second, and one of bits any time
+    between that and ten seconds; remainders and masks are the other way round.
+    """
+    for of_integers, seconds in _TRIES:
+        left = watch.left
+        if left is not None and left <= seconds:
+            break
+        solver = Solver(Watch(replace(watch.limits, seconds=seconds)), of_integers=of_integers)
+        solver.add(*terms)
+        try:
+            return solver.check()
+        except LimitReached as stop:
+            if stop.reason == INTERRUPTED:
+                raise
+    solver = Solver(watch)
+    solver.add(*terms)
+    return solver.check()

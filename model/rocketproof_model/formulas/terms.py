@@ -97,7 +97,10 @@ class Translation:
         return made
 
     def __call__(self, e: Expr) -> Meaning:
-        if e not in self._memo and self._parent is not None and not self._has_parameter(e):
+        known = self._memo.get(e)
+        if known is not None:
+            return known
+        if self._parent is not None and not self._has_parameter(e):
             self._memo[e] = self._parent(e)
         for part in in_reach(e, self._memo):
             self._memo[part] = self._leaf(part) if part.op in _LEAVES else self._inner(part)
@@ -109,6 +112,9 @@ class Translation:
         return conjunction(meaning.defined, meaning.value)
 
     def _has_parameter(self, e: Expr) -> bool:
+        known = self._parametric.get(e)
+        if known is not None:
+            return known
         for part in walk(e, known=self._parametric):
             self._parametric[part] = part.op == "par" or any(self._parametric[c] for c in children(part))
         return self._parametric[e]

@@ -1,10 +1,15 @@
 """Numbers and truth values for z3: what is known stays a Python int or bool, anything else is a term.
 
 A number is a signed bit-vector; operations give their operands a common width first.
+
+The terms that a translation makes by the hundred thousand are made by z3's C functions: z3's Python operators look at the sorts of all
+operands each time, which takes several times as long as making the term.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from functools import cache
 from typing import Any
 
 from ..language import Type
@@ -12,6 +17,37 @@ from ..smt import z3
 
 # A known value is an int (a bool where the sort is bool), any other a z3 term.
 Value = Any
+
+
+_CONTEXT = z3.main_ctx()
+_REF = _CONTEXT.ref()
+_Make = Callable[..., Any]
+
+
+def _truth(make: _Make, *terms: Value) -> Value:
+    """The truth value that one of z3's C functions makes of terms of the right sorts."""
+    return z3.BoolRef(make(_REF, *[term.ast for term in terms]), _CONTEXT)
+
+
+def _number(make: _Make, *terms: Value) -> Value:
+    """The same for a number."""
+    return z3.BitVecRef(make(_REF, *[term.ast for term in terms]), _CONTEXT)
+
+
+def _joined(make: _Make, terms: Collection[Value]) -> Value:
+    """The conjunction or disjunction of several truth values."""
+    return z3.BoolRef(make(_REF, len(terms), (z3.Ast * len(terms))(*[term.ast for term in terms])), _CONTEXT)
+
+
+def _width(value: Value) -> int:
+    """The width of a bit-vector."""
+    found: int = z3.Z3_get_bv_sort_size(_REF, z3.Z3_get_sort(_REF, value.ast))
+    return found
+
+
+@cache
+def _constant(code: int, width: int) -> Value:
+    return z3.BitVecVal(code, width)
 
 
 def bits(type_: Type) -> int:
@@ -22,11 +58,11 @@ def bits(type_: Type) -> int:
 def fit(value: Value, width: int) -> Value:
     """A number as a bit-vector of this width: sign-extended, or cut where the caller knows that the value fits."""
     if isinstance(value, int):
-        return z3.BitVecVal(value, width)
-    have = value.size()
+        return _constant(int(value), width)
+    have = _width(value)
     if have < width:
-        return z3.SignExt(width - have, value)
-    return z3.Extract(width - 1, 0, value) if have > width else value
+        return z3.BitVecRef(z3.Z3_mk_sign_ext(_REF, width - have, value.ast), _CONTEXT)
+    return z3.BitVecRef(z3.Z3_mk_extract(_REF, width - 1, 0, value.ast), _CONTEXT) if have > width else value
 
 
 def formula(value: Value) -> Value:
@@ -35,7 +71,7 @@ def formula(value: Value) -> Value:
 
 
 def negation(x: Value) -> Value:
-    return not x if isinstance(x, bool) else z3.Not(x)
+    return not x if isinstance(x, bool) else _truth(z3.Z3_mk_not, x)
 
 
 def conjunction(*terms: Value) -> Value:
@@ -45,10 +81,10 @@ def conjunction(*terms: Value) -> Value:
         if term is False:
             return False
         if term is not True:
-            left[term.get_id()] = term
+            left[term.ast.value] = term
     if not left:
         return True
-    return z3.And(*left.values()) if len(left) > 1 else next(iter(left.values()))
+    return _joined(z3.Z3_mk_and, left.values()) if len(left) > 1 else next(iter(left.values()))
 
 
 def disjunction(*terms: Value) -> Value:
@@ -58,14 +94,14 @@ def disjunction(*terms: Value) -> Value:
         if term is True:
             return True
         if term is not False:
-            left[term.get_id()] = term
+            left[term.ast.value] = term
     if not left:
         return False
-    return z3.Or(*left.values()) if len(left) > 1 else next(iter(left.values()))
+    return _joined(z3.Z3_mk_or, left.values()) if len(left) > 1 else next(iter(left.values()))
 
 
 def implication(x: Value, y: Value) -> Value:
-    if not isinstance(x, bool) and not isinstance(y, bool) and x.eq(y):
+    if not isinstance(x, bool) and not isinstance(y, bool) and x.ast.value == y.ast.value:
         return True
     return disjunction(negation(x), y)
 
@@ -81,8 +117,8 @@ def choice(test: Value, x: Value, y: Value, width: int | None) -> Value:
             return disjunction(test, y) if x else conjunction(negation(test), y)
         if isinstance(y, bool):
             return implication(test, x) if y else conjunction(test, x)
-        return z3.If(test, x, y)
-    return z3.If(test, fit(x, width), fit(y, width))
+        return _truth(z3.Z3_mk_ite, test, x, y)
+    return _number(z3.Z3_mk_ite, test, fit(x, width), fit(y, width))
 
 
 def same(x: Value, y: Value) -> Value:
@@ -94,9 +130,9 @@ def same(x: Value, y: Value) -> Value:
             x, y = y, x
         if isinstance(y, bool):
             return x if y else negation(x)
-        return x == y
-    width = max(x.size() if not isinstance(x, int) else _needs(x), y.size() if not isinstance(y, int) else _needs(y))
-    return fit(x, width) == fit(y, width)
+        return _truth(z3.Z3_mk_eq, x, y)
+    width = max(_needs(x) if isinstance(x, int) else _width(x), _needs(y) if isinstance(y, int) else _width(y))
+    return _truth(z3.Z3_mk_eq, fit(x, width), fit(y, width))
 
 
 def _needs(code: int) -> int:
@@ -114,13 +150,13 @@ def within(value: Value, type_: Type) -> Value:
         return True
     if isinstance(value, int):
         return type_.lo <= value <= type_.hi
-    size = value.size()
+    size = _width(value)
     lowest, highest = -(1 << (size - 1)), (1 << (size - 1)) - 1
     if type_.lo > highest or type_.hi < lowest:
         return False
     return conjunction(
-        True if type_.lo <= lowest else value >= z3.BitVecVal(type_.lo, size),
-        True if type_.hi >= highest else value <= z3.BitVecVal(type_.hi, size),
+        True if type_.lo <= lowest else _truth(z3.Z3_mk_bvsge, value, _constant(type_.lo, size)),
+        True if type_.hi >= highest else _truth(z3.Z3_mk_bvsle, value, _constant(type_.hi, size)),
     )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -107,9 +108,15 @@ def dumps(witness: Witness, origin: Mapping[str, Any], *, dialect: Dialect = "pl
     lines.append(f'"vars": {json.dumps([*tables, ACTION, PICKS])}')
     if witness.loop is not None:
         lines.append(f'"loop": {witness.loop}')
-    rows = [json.dumps(_state(witness, k, tables, dialect)) for k in range(len(witness.states))]
-    lines.append('"states": ' + _block("[", rows, "]", 1))
+    lines.append('"states": ' + _states(witness, dialect))
     return _block("{", lines, "}", 0) + "\n"
+
+
+@lru_cache(maxsize=1)
+def _states(witness: Witness, dialect: Dialect) -> str:
+    """The states of a witness, which files of several origins have alike."""
+    tables = tables_of(witness.instance.model)
+    return _block("[", [json.dumps(_state(witness, k, tables, dialect)) for k in range(len(witness.states))], "]", 1)
 
 
 def _block(opens: str, rows: list[str], closes: str, depth: int) -> str:

@@ -90,12 +90,22 @@ def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> st
         if text is None:
             file.unlink(missing_ok=True)
             return None
+        if _is_text(file, text):
+            return path
         file.parent.mkdir(parents=True, exist_ok=True)
         replace(file, lambda part: part.write_text(text, "utf-8"))
     except OSError as error:
         instead = remedy(error) if no_room(error) else f"give another folder with {option}"
         raise InputError(f"{path} cannot be written ({error.strerror}); {instead}") from None
     return path
+
+
+def _is_text(file: Path, text: str) -> bool:
+    """Whether a file has this text. To replace it takes ten times as long as to read it."""
+    try:
+        return file.read_bytes() == text.encode()
+    except OSError:
+        return False
 
 
 def opened(kept: str) -> str:

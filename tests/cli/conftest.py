@@ -84,7 +84,7 @@ def door(size: int) -> SimpleNamespace:
         m.claim("D-6", "a door that was blown up is open", "always", implies(times < 0, ~shut)),
         m.claim("D-7", "the next number is larger", "lemma", wrap32(n + 1) > n),
     ]
-    return SimpleNamespace(model=m, claims=claims, scope=SimpleNamespace(name="any"))
+    return SimpleNamespace(model=m, claims=claims, switches=(), scope=SimpleNamespace(name="any"))
 
 
 def case(id_: str, expected: str, **more: Any) -> Case:
@@ -119,6 +119,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, specification.__name__, specification)
     monkeypatch.setitem(sys.modules, made.__name__, made)
     monkeypatch.setattr(sources, "_specified", sources._specified.__wrapped__)
+    monkeypatch.setattr(sources, "_stated", sources._built)
     monkeypatch.setattr(processes, "available", lambda units, workers: False)  # other processes would find the real ones
     return made
 

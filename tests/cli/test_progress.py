@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rocketproof_properties import output
+from rocketproof_properties.checks.rows import Row
+from rocketproof_properties.checks.show import RunLine
 
 
 @pytest.fixture
@@ -38,3 +40,17 @@ def test_a_quick_command_says_nothing(clock: list[float], capsys: pytest.Capture
     with output.phrases() as say:
         say("reading 1 of 1 files")
     assert capsys.readouterr().err == ""
+
+
+def test_the_first_verdict_and_an_unexpected_one_are_shown_at_once(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    def row(id_: str, verdict: str) -> Row:
+        return Row(id_, "a sentence", "always", "P49", "", "explicit", "tiny", verdict, "", "holds")
+
+    with RunLine() as line:
+        line.decided([row("INV-01", "holds")])
+        line.decided([row("INV-02", "holds"), row("INV-03", "holds")])
+        line.decided([row("INV-04", "violated")])
+    assert capsys.readouterr().err.splitlines() == [
+        "1 verdict, none unexpected; INV-01 holds, 0 s",
+        "4 verdicts, 1 unexpected; INV-04 P49 tiny: violated, expected holds, 0 s",
+    ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from rocketproof_profiles import PROFILES
 
@@ -131,7 +131,14 @@ def part(name: str) -> Part:
     return build(name)
 
 
-def constants(profile: str, of: type[Part] = Specification, /, **switches: Any) -> dict[str, Any]:
+class _Switched(Protocol):
+    """A part of the specification, or what has the names of its switches."""
+
+    @property
+    def switches(self) -> tuple[str, ...]: ...
+
+
+def constants(profile: str, of: type[Part] | _Switched = Specification, /, **switches: Any) -> dict[str, Any]:
     """The constants of a profile that this part of the specification reads, with further switches on top.
 
     Raises RocketproofError for an unknown profile.

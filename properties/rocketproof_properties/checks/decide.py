@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from rocketproof_model import Instance
     from rocketproof_model.explicit.exploration import Exploration
 
+Widen = tuple[tuple[str, int], ...]
+Widened = tuple["Instance", dict[tuple[str, str], Property]]
+"""A wider instance, and claims about it by id and kind."""
 RUNS, STEPS = 10_000, 100  # of a simulation
 LOCAL = "liveness is decided in one machine's memory: --engine explicit"
 
@@ -61,7 +64,7 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
         if unit.source.is_messages:
             work.history()
         else:
-            work.on(unit.source.subject())
+            work.on(work.subject)
     except KeyboardInterrupt:
         interrupts.heard()
         reason, work.answer.interrupted = INTERRUPTED, True
@@ -95,12 +98,18 @@ class Work:
         self.unit, self.budget, self.report = unit, budget, report
         self.watch = Watch(budget.limits)
         self.answer = Answer()
+        self.wide: dict[Widen, Widened] = {}
         self.paths = dict(zip(unit.tasks, unit.paths, strict=True))
 
     @property
     def limits(self) -> Limits:
         """What an engine may use from now on: all engines that this unit asks share its time."""
         return replace(self.budget.limits, seconds=self.watch.left)
+
+    @property
+    def subject(self) -> Subject:
+        """The instance. The reference implementation performs steps of the specification, and needs that itself."""
+        return self.unit.source.subject() if self.unit.engine == "stateful" else self.unit.source.kept()
 
     def on(self, subject: Subject) -> None:
         """Let the unit's engine answer its tasks."""
@@ -124,7 +133,7 @@ class Work:
         """Keep what was decided before an error of the model, and the path to the error."""
         source = self.unit.source
         decided = {o.property: o for o in fault.outcomes if o.verdict != "unknown"}
-        for tasks, claim in self.questions(source.subject()):
+        for tasks, claim in self.questions(self.subject):
             if claim in decided and tasks[0] not in self.answer.rows:
                 self.enter(tasks, decided[claim], "up to the model error")
         path = witnessfiles.save_fault(self.unit.paths[0], source, self.unit.engine, fault.witness)
@@ -238,7 +247,7 @@ class Work:
                 outcome = lemmas.prove(subject.instance, claim, limits=self.limits)
                 self.enter(tasks, outcome, "all values", outcome.reason == lemmas.VACUOUS)
             elif tasks[0].method == SPACER:
-                self.spacer(subject, tasks, claim)
+                self.spacer(subject, tasks)
             elif not tasks[0].method.startswith("bounded") and tasks[0].method != INVARIANTS:
                 self.induction(subject, tasks, claim)
             self.stop_if_interrupted()
@@ -254,8 +263,8 @@ class Work:
         if before is not None and (before.verdict != "unknown" or before.reason != BOUND or claim.kind not in PROVABLE):
             return
         k = whole_number(task.method.partition(":")[2] or 1)
-        wanted = [claim, *(subject.property(id_, "always") for id_ in task.lemmas)]
-        instance, (claim, *lemmas) = widened(subject.instance, wanted, task.widen)
+        instance, claims = self.widened(subject, task.widen)
+        claim, lemmas = claims[task.claim, task.kind], [claims[id_, "always"] for id_ in task.lemmas]
         prove = observing.induction if claim.kind in OBSERVED else symbolic.induction
         outcome = _described(prove(instance, claim, k=k, lemmas=lemmas, limits=self.limits), task)
         if before is not None and outcome.verdict == "not inductive":
@@ -267,23 +276,35 @@ class Work:
         """Prove by induction with invariants that reached states suggest; claims about one model are proved together."""
         from rocketproof_model import invariants
 
-        together: dict[Any, list[tuple[list[Task], Property]]] = {}
-        for tasks, claim in questions:
-            together.setdefault(tasks[0].widen, []).append((tasks, claim))
+        together: dict[Widen, list[list[Task]]] = {}
+        for tasks, _ in questions:
+            together.setdefault(tasks[0].widen, []).append(tasks)
         for widen, asked in together.items():
-            instance, wanted = widened(subject.instance, [claim for _, claim in asked], widen)
-            for (tasks, _), outcome in zip(asked, invariants.prove(instance, wanted, limits=self.limits), strict=True):
+            instance, claims = self.widened(subject, widen)
+            wanted = [claims[tasks[0].claim, tasks[0].kind] for tasks in asked]
+            for tasks, outcome in zip(asked, invariants.prove(instance, wanted, limits=self.limits), strict=True):
                 found = len(outcome.details.get("invariants", ()))
                 self.enter(tasks, _described(outcome, tasks[0]), f"induction, {counted(found, 'invariant')} found")
 
-    def spacer(self, subject: Subject, tasks: list[Task], claim: Property) -> None:
+    def spacer(self, subject: Subject, tasks: list[Task]) -> None:
         """Let z3's Spacer decide."""
         from rocketproof_model import spacer
 
-        instance, (claim,) = widened(subject.instance, [claim], tasks[0].widen)
-        outcome = _described(spacer.prove(instance, claim, limits=self.limits), tasks[0])
+        task = tasks[0]
+        instance, claims = self.widened(subject, task.widen)
+        outcome = _described(spacer.prove(instance, claims[task.claim, task.kind], limits=self.limits), task)
         found = outcome.details.get("invariants")
         self.enter(tasks, outcome, "spacer" if found is None else f"spacer, {counted(len(found), 'invariant')} found")
+
+    def widened(self, subject: Subject, widen: Widen) -> Widened:
+        """The instance with wider variables, and the claims and lemmas of all tasks about it. It is made once, so that an engine can use
+        what it knows of it again."""
+        if widen not in self.wide:
+            alike = [task for task in self.unit.tasks if task.widen == widen]
+            named = dict.fromkeys(pair for task in alike for pair in ((task.claim, task.kind), *((id_, "always") for id_ in task.lemmas)))
+            instance, claims = widened(subject.instance, [subject.property(*pair) for pair in named], widen)
+            self.wide[widen] = instance, dict(zip(named, claims, strict=True))
+        return self.wide[widen]
 
     def simulate(self, subject: Subject) -> None:
         from rocketproof_model import observing, simulate

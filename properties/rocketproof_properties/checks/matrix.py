@@ -64,11 +64,13 @@ class Report:
 
 
 class Listener(Protocol):
-    """Hears about a run as it goes; `number` of `of` units have been begun."""
+    """Hears about a run as it goes; `number` of `of` units have been begun. `decided` hears the verdicts of a unit."""
 
     def begin(self, number: int, of: int, unit: Unit) -> None: ...
 
     def progress(self, unit: Unit, at: Progress) -> None: ...
+
+    def decided(self, rows: Sequence[Row]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,7 @@ class _Run:
 
     def done(self, unit: Unit, answer: Answer) -> None:
         self.rows.update(answer.rows)
+        self.listener.decided(list(answer.rows.values()))
         self.problems += answer.problems
         self.faults += answer.faults
         self.broken.update(unit.tasks if answer.problems or answer.faults else ())
@@ -207,7 +210,7 @@ class _Run:
             raise KeyboardInterrupt
 
     def _cover(self, unit: Unit, coverage: Coverage) -> None:
-        model = unit.source.subject().instance.model
+        model = unit.source.kept().instance.model
         self.guards.update({(a.name, g.name): g for a in model.actions for g in a.guards})
         self.actions.update({a.name: a.sentence for a in model.actions})
         for label in dict.fromkeys(t.source.profile or f"{model.name}, scope {t.source.scope}" for t in unit.tasks):

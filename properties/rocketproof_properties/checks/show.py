@@ -45,10 +45,21 @@ class RunLine(ProgressLine):
         super().__init__()
         self._start = time.monotonic()
         self._count = ""
+        self._decided = self._differ = 0
 
     def begin(self, number: int, of: int, unit: Unit) -> None:
         self._count = f"[{number}/{of}]"
         self._say(str(unit))
+
+    def decided(self, rows: Sequence[Row]) -> None:
+        first = bool(rows) and not self._decided
+        self._decided += len(rows)
+        differ = [row for row in rows if mark(row) == "!"]
+        self._differ += len(differ)
+        for row in differ:
+            self._say(f"{row.id} {row.profile} {row.scope}: {row.verdict}, expected {row.expected}", f"{self._differ} differ")
+        if first and not differ:
+            self._say(f"{rows[0].id} {rows[0].verdict}", "the first verdicts")
 
     def progress(self, unit: Unit, at: Progress) -> None:
         if at.engine == "stateful":
@@ -57,8 +68,10 @@ class RunLine(ProgressLine):
         states = f", {at.states:,} states" if at.states else ""
         self._say(f"{unit}, depth {at.depth}{states}")
 
-    def _say(self, text: str) -> None:
-        self.show(f"{self._count} {text}, {time.monotonic() - self._start:.0f} s")
+    def _say(self, text: str, kind: str = "") -> None:
+        unexpected = f"{self._differ or 'none'} unexpected"
+        so_far = f" {counted(self._decided, 'verdict')}, {unexpected};" if self._decided else ""
+        self.show(f"{self._count}{so_far} {text}, {time.monotonic() - self._start:.0f} s".lstrip(), kind)
 
 
 def print_report(report: Report, left_out: Sequence[str] = (), page: Page | None = None) -> None:

@@ -61,7 +61,7 @@ class VerdictCache:
         found = Answer()
         if self.fresh or not _is_cached(unit):
             return found
-        subject = unit.source.subject()
+        subject = unit.source.kept()
         entry = _read(self._path(unit, subject))
         verdicts: Mapping[str, Any] = entry.get("verdicts", {})
         known = {task: verdicts.get(self._key(task, unit, subject)) for task in unit.tasks}
@@ -80,7 +80,7 @@ class VerdictCache:
         """Keep the verdicts of an answer that no limit has cut short."""
         if not _is_cached(unit) or not answer.complete or answer.interrupted or answer.problems or answer.faults:
             return
-        subject = unit.source.subject()
+        subject = unit.source.kept()
         found = {
             self._key(task, unit, subject): {**{name: getattr(row, name) for name in _OWN}, **_evidence(row, answer.evidence[task])}
             for task, row in answer.rows.items()
@@ -109,7 +109,7 @@ class VerdictCache:
         if unit.engine == "explicit":
             content.append(self.symmetry)
             if symmetric_indices(instance.model.variables):  # the other claims decide whether a search uses the symmetry
-                content += [self._claim(claim) for claim in subject.properties]
+                content += [self._claim(claim, subject) for claim in subject.properties]
                 content.append(any(task.kind in LIVE for task in unit.tasks))
         if unit.engine == "simulate":
             content.append(self.seed)
@@ -120,16 +120,20 @@ class VerdictCache:
         together = [(task.claim, task.kind), *((id_, "always") for id_ in task.lemmas)]
         if task.method == INVARIANTS:  # claims about one model are proved together
             together += [(one.claim, one.kind) for one in unit.tasks if one.method == INVARIANTS and one.widen == task.widen]
-        claims = [self._claim(subject.property(id_, kind)) for id_, kind in together]
+        claims = [self._claim(subject.property(id_, kind), subject) for id_, kind in together]
         return _digest([task.source.record(), task.property, task.method, task.widen, claims])
 
     def _model(self, subject: Subject) -> str:
         model = subject.instance.model
+        if subject.stated is not None:
+            return subject.stated.content
         if model not in self._models:
             self._models[model] = self._contents.model(model)
         return self._models[model]
 
-    def _claim(self, claim: Property) -> str:
+    def _claim(self, claim: Property, subject: Subject) -> str:
+        if subject.stated is not None and claim in subject.stated.claims:
+            return subject.stated.claims[claim]
         if claim not in self._claims:
             self._claims[claim] = self._contents.claim(claim)
         return self._claims[claim]

@@ -1,0 +1,49 @@
+"""Models of the specification read from the cache are those that the code builds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketproof_model import search
+from rocketproof_model.language.content import Contents
+from rocketproof_properties.sources import source as sources
+from rocketproof_properties.sources.source import Source
+
+FLUSH = Source("flush", "P49")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, with one model in it."""
+    monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
+    monkeypatch.setattr(sources, "_stated", sources._stated.__wrapped__)  # each call is that of another process
+    FLUSH.kept()
+    return tmp_path
+
+
+def test_a_model_from_the_cache_has_the_same_content_and_verdicts(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_built", None)
+    kept, built = FLUSH.kept(), FLUSH.subject()
+    assert kept.stated is not None and kept.instance.model is not built.instance.model
+    assert kept.stated.content == Contents().model(kept.instance.model) == Contents().model(built.instance.model)
+    assert list(kept.stated.claims.values()) == [Contents().claim(claim) for claim in built.properties]
+    assert kept.instance.constants == built.instance.constants
+    found = [search.explore(one.instance, one.properties) for one in (kept, built)]
+    told = [[(o.property.id, o.verdict, o.states, o.witness and o.witness.labels()) for o in each.outcomes] for each in found]
+    assert told[0] == told[1] and told[0]
+
+
+@pytest.mark.parametrize("change", ["a flipped bit", "others may write"])
+def test_a_file_that_cannot_be_trusted_is_built_again(cache: Path, change: str) -> None:
+    (file,) = cache.glob("models-*/flush.pickle")
+    whole = bytearray(file.read_bytes())
+    if change == "others may write":
+        file.chmod(0o666)
+    else:
+        whole[-9] ^= 1
+        file.write_bytes(whole)
+    content = FLUSH.kept().instance.model
+    assert Contents().model(content) == Contents().model(FLUSH.subject().instance.model)
+    assert file.stat().st_mode & 0o777 == 0o600 and file.read_bytes() != (b"" if change == "others may write" else bytes(whole))

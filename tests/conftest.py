@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from costs import Costs
+
 pytest_plugins = [
     "rocketproof_properties.requirements.plugin",  # the marker `behaviour`, which is the project's own
     "rocketproof_properties.pytest_plugin",  # also where the project is not installed
@@ -38,6 +40,15 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
 
 _NAMED = {Path(__file__).parent / name for name in ("long", "real", "spark")}
 """Folders of tests that need minutes, or Java: only collected where they are named, and those not marked `slow` are for the night."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", metavar="FILE", help="write the page with the CPU seconds of each test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--costs"):
+        config.pluginmanager.register(Costs(config), "rocketproof-costs")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -38,6 +38,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")
     sys.dont_write_bytecode = False
 
+if not os.environ.get("CI"):
+    # The models of these tests are small: compiling their kernels takes longer than running them. CI compiles as users do.
+    os.environ.setdefault("ROCKETPROOF_OPTIMISE", "0")
+
 _NAMED = {Path(__file__).parent / name for name in ("long", "real", "spark")}
 """Folders of tests that need minutes, or Java: only collected where they are named, and those not marked `slow` are for the night."""
 

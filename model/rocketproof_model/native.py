@@ -7,6 +7,7 @@ LLVM, the processor and its features, and the options. A file that does not load
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import threading
 import time
@@ -20,8 +21,9 @@ import llvmlite.binding as llvm
 
 from . import kept
 
-OPTIMISE = 2  # of machine code
-PASSES = 1
+OPTIMISE = {"0": 0, "1": 1, "3": 3}.get(os.environ.get("ROCKETPROOF_OPTIMISE", ""), 2)
+"""LLVM's level of optimisation of machine code. At 0 it compiles ten times as fast, and a search takes several times as long."""
+PASSES = min(1, OPTIMISE)
 """Level of the passes over LLVM's text. Level 2 takes half as long again to compile a model, and its searches are no quicker."""
 _loaded: dict[str, Library] = {}
 _one_at_a_time = threading.Lock()  # two threads that compile the same text would link it twice, which the linker refuses

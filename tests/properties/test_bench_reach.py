@@ -69,6 +69,7 @@ def test_a_history_of_something_else_is_named(programs: Path, capsys: pytest.Cap
     assert "2.ndjson is no history of a program" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
 def test_the_picture_has_a_bar_for_each_share_and_is_the_same_each_time(programs: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / name for name in ("one.svg", "other.svg")]

@@ -63,6 +63,7 @@ def test_a_program_is_the_same_in_any_shard(few: list[Task]) -> None:
     assert {key: one.steps for key, (one, _) in together.shown.items()} == {key: one.steps for key, (one, _) in pieces.shown.items()}
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_programs(few: list[Task]) -> None:
     part = parts(few)[0]
     assert len({perform(Shard(part, seed, 0, 8)).steps for seed in range(6)}) > 1
@@ -75,6 +76,7 @@ def test_outcomes_survive_json(few: list[Task]) -> None:
         assert Came.read(json.loads(json.dumps(came.data()))) == came
 
 
+@pytest.mark.slow
 def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
     few: list[Task], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +176,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert command(["campaign", "--programs", "0"]) == 2
 
 
+@pytest.mark.slow
 def test_programs_of_messages_are_as_many_as_asked(few: list[Task]) -> None:
     part = next(part for part in running.parts(few) if part.source.is_messages)
     easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from proportion import few
 from rocketproof_properties import requirements as requiring
 from rocketproof_properties.catalogue import CLAIMS, HISTORY_CLAIMS
 from rocketproof_properties.choices import InputError
@@ -129,7 +130,12 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return call
 
 
-@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"])
+PROCESSES = pytest.mark.parametrize(
+    "processes", [(), pytest.param(("-p", "xdist", "-n", "2"), marks=pytest.mark.slow)], ids=["one process", "xdist"]
+)
+
+
+@PROCESSES
 def test_results_by_id(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], processes: tuple[str, ...]) -> None:
     pytester.makepyfile(test_marked=MARKED)
     done = inner("-p", PLUGIN, *processes, "--requirements=results.json")
@@ -137,7 +143,7 @@ def test_results_by_id(pytester: pytest.Pytester, inner: Callable[..., pytest.Ru
     assert json.loads((pytester.path / "results.json").read_text()) == OUTCOMES
 
 
-@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"])
+@PROCESSES
 def test_unknown_id_is_an_error_of_its_file(
     pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], processes: tuple[str, ...]
 ) -> None:
@@ -170,7 +176,9 @@ def test_unknown_id_is_an_error_of_its_file(
     assert done.parseoutcomes()["errors"] == 2
 
 
-@pytest.mark.parametrize("ways", ["conftest", "installed", "conftest installed option"])
+@pytest.mark.parametrize(
+    "ways", [*(pytest.param(way, marks=pytest.mark.slow) for way in ("conftest", "installed")), "conftest installed option"]
+)
 def test_loaded_once_however_it_is_found(
     pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], monkeypatch: pytest.MonkeyPatch, ways: str
 ) -> None:
@@ -390,7 +398,7 @@ def test_without_results_the_marked_tests_are_run(rocketproof: Callable[..., tup
     }
 
 
-@pytest.mark.parametrize(("processes", "ended"), [("", 2), ("-p xdist -n 1", 1)])
+@pytest.mark.parametrize(("processes", "ended"), few([("", 2), ("-p xdist -n 1", 1)], 1))
 def test_tests_that_cannot_be_run(
     rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str, ended: int
 ) -> None:
@@ -462,12 +470,6 @@ def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, referen
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 
-def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name(looked_up: Mapping[str, references.Entry]) -> None:
-    found = looked_up["CHK-10"]
-    assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
-    assert found.section == "D.3 Broker: checks of a message"
-
-
 def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     code, out, err = rocketproof("requirements", "chk-10", "LIV-03", "--json", "out.json")
     assert (code, err) == (0, "")
@@ -480,6 +482,8 @@ def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, st
     assert [(row["id"], list(row)) for row in rows] == [(id_, ["id", "section", "sentence", "references"]) for id_ in ("CHK-10", "LIV-03")]
     assert list(rows[0]["references"]) == list(references.KINDS)
     assert {"name", "sentence", "file", "line"} == rows[0]["references"]["test"][0].keys()
+    named = {one["name"] for one in rows[0]["references"]["property"]}
+    assert {"INV-30", "INV-31"} <= named, "its mutants and hazards name these"
 
 
 @pytest.mark.parametrize(

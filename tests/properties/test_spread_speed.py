@@ -24,6 +24,7 @@ def _session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.mark.slow
 def test_rows_and_table() -> None:
     told: list[str] = []
     rows = spread_speed.run_spread_bench(["tiny"], 3, tell=told.append)

@@ -81,6 +81,7 @@ def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explaine
     assert found.cases == 245
 
 
+@pytest.mark.slow
 def test_another_profile_is_decided_within_the_limit() -> None:
     """Records that the broker may have stored by itself do not multiply the states: most cases are not near them."""
     found = judge_recording(RECORDING, "P494", limit=1000)

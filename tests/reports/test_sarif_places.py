@@ -14,6 +14,7 @@ from sarif_rules import breaches
 from test_report_bad_runs import SAVED
 
 from nonempty import nonempty
+from proportion import in_proportion
 from rocketproof_properties.cli import reporting
 from rocketproof_properties.reports import github, sarif
 from rocketproof_properties.reports.results import Place, Run
@@ -49,7 +50,7 @@ def uris(made: Run) -> list[str]:
     return [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in log["results"]]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=st.lists(RESULTS, max_size=6), source=FILES)
 def test_any_run_is_a_file_that_code_scanning_takes(found: list[object], source: str) -> None:
     made = run(*found, source=source)  # type: ignore[arg-type]
@@ -62,6 +63,7 @@ def test_runs_of_the_other_tests_are_taken(made: Run) -> None:
     assert list(breaches(sarif.write(made))) == []
 
 
+@pytest.mark.slow
 def test_what_each_command_saves_becomes_a_file_that_is_taken(tmp_path: Path) -> None:
     """`check`, `audit`, `test --recording`, `judge` of a recording, of a history and of many, `validate`: all have results here."""
     for number, data in nonempty(enumerate(SAVED)):

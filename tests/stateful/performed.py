@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from proportion import in_proportion
 from rocketproof_impl.store.flush import Wanted
 from rocketproof_impl.tasks import Wait
 from rocketproof_properties.sources.source import Source
@@ -36,10 +37,14 @@ GIVEN: dict[str, dict[str, Any]] = {
 PROGRAMS = 25
 
 
-def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None) -> Finding | None:
+FEW = in_proportion(PROGRAMS)
+"""Programs of a test that expects no finding, as it runs all of them; a test that expects one ends with the finding."""
+
+
+def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None, programs: int = PROGRAMS) -> Finding | None:
     source = Source(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
     subject = source.subject()
-    return run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS, 5, shrink=False)
+    return run(Campaign(subject.instance, target_of(source, subject)), programs, 5, shrink=False)
 
 
 async def waited(wanted: Wanted, millis: int) -> bool:

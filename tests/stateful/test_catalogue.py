@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,9 @@ from rocketproof_properties.checks.plan import Task
 from rocketproof_properties.checks.units import Answer, Budget, Unit
 
 PROFILES = ("P40", "P45", "P49", "P494")
+USUAL = "P49"
+"""The profile of the default tests, which take the first case of each scope. Profiles and settings differ in switches, whose tests in
+tests/impl and tests/recordings run in each profile."""
 PROGRAMS = 6
 SELDOM = {"deletions": {"AUX-99", "REA-165"}}
 """By scope, what few programs show, and the search's shortest program cannot: it deletes a topic while its queue is being filled, which the
@@ -54,7 +58,19 @@ def _ids(unit: Unit) -> set[str]:
     return {task.property for task in unit.tasks}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.behaviour(*sorted(_ids(unit)))) for name, unit in _units().items()])
+def _cases() -> Iterator[Any]:
+    usual: set[str] = set()
+    for name, unit in _units().items():
+        marks = [pytest.mark.behaviour(*sorted(_ids(unit)))]
+        scope = unit.source.scope
+        if unit.source.profile != USUAL or scope in usual:
+            marks.append(pytest.mark.slow)
+        else:
+            usual.add(scope)
+        yield pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("name", [*_cases()])
 def test_verdicts(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(str(tmp_path))
     answer: Answer = decide(_units()[name], Budget(programs=PROGRAMS, seed=7), lambda progress: None)

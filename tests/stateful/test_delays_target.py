@@ -79,6 +79,7 @@ def test_a_level_that_waits_less_is_a_finding(monkeypatch: pytest.MonkeyPatch) -
         replay("delays", "P49", [ONE])
 
 
+@pytest.mark.slow
 @behaviour("REC-05", "AUX-30", "AUX-27")
 @pytest.mark.parametrize("switch", ["records_each_delivery", "corrects_delay_offsets"])
 def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from performed import found
+from performed import FEW, found
 
 from rocketproof_impl import nameserver
 from rocketproof_impl.broker import topics
@@ -20,14 +20,14 @@ behaviour = pytest.mark.behaviour
 @pytest.mark.parametrize("profile", ["P494", "P533"])
 @pytest.mark.parametrize("given", [{"asks": True}, {"loss": True, "restart": True}], ids=["asks", "faults"])
 def test_a_release_that_registers_one_topic_alone_does_what_the_specification_allows(profile: str, given: dict[str, Any]) -> None:
-    assert found("registrations", profile, given) is None
+    assert found("registrations", profile, given, FEW) is None
 
 
 @behaviour("TCM-34", "NS-04")
 def test_so_does_one_whose_single_topics_name_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name server that takes them from any broker is found."""
     given = {"bare": True, "loss": True, "restart": True}
-    assert found("registrations", "P533", given) is None
+    assert found("registrations", "P533", given, FEW) is None
     steps = ["create(t=A)", "restart(n=first)", "register(s=message)"]
     replay("registrations", "P533", [*steps, "refuse(n=first, s=message)"], given)
     monkeypatch.setattr(nameserver.NameServer, "register_topic", lambda self, topic, queues: self._update_queue_data(topic, queues[0]))

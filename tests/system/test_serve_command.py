@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from serving import PATIENCE, send_command
 
+from proportion import few
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.headers import CreateTopicRequestHeader, encode, layout
 from rocketproof_impl.store.record import decode, host_bytes
@@ -84,7 +85,7 @@ def serve(folder: Path, *options: str, program: str = MAIN) -> Iterator[Served]:
             process.communicate(timeout=60)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 1))
 def test_it_lists_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     with serve(tmp_path, "--brokers", "2", "--profile", "p494") as served, Client() as client:
         for name in ("broker-a", "broker-b"):
@@ -138,6 +139,7 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
         assert (answer.code, (answer.ext_fields or {})["queueOffset"]) == (SUCCESS, "1")
 
 
+@pytest.mark.slow
 def test_brokers_can_register_elsewhere_and_settings_hold(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
@@ -155,6 +157,7 @@ def test_brokers_can_register_elsewhere_and_settings_hold(tmp_path: Path) -> Non
         assert route.code == TOPIC_NOT_EXIST  # it has left with its last word
 
 
+@pytest.mark.slow
 def test_more_queues_than_files_that_a_process_usually_has(tmp_path: Path) -> None:
     with serve(tmp_path, program=f"{FEW_FILES}; {MAIN}") as served, Client() as client:
         header = CreateTopicRequestHeader("Wide", "TBW102", QUEUES, QUEUES, 6, "SINGLE_TAG")
@@ -248,7 +251,7 @@ def _one_line(capsys: pytest.CaptureFixture[str], hint: str) -> None:
     assert hint in line
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+@pytest.mark.parametrize("host", few(["localhost", "127.0.0.1"], 1))
 def test_host_of_a_broker_may_be_a_name(host: str, tmp_path: Path) -> None:
     """As in a release, the broker registers the name, and its records have the address."""
     with serve(tmp_path, "--quiet", "--set", f"brokerIP1={host}") as served, Client() as client:
@@ -266,7 +269,7 @@ def _records_hold_ipv6() -> bool:
 
 
 @pytest.mark.skipif(not _records_hold_ipv6(), reason="records hold IPv4 addresses only")
-@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+@pytest.mark.parametrize("profile", few(["P533", "P40", "P494"], 1))
 def test_ipv6_address_is_registered_and_stored(profile: str, tmp_path: Path) -> None:
     try:
         listening_socket("::1", 0).close()

@@ -119,6 +119,7 @@ def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() ->
     asyncio.run(scene())
 
 
+@pytest.mark.slow
 def test_no_thread_takes_a_step_behind_the_end_of_its_process() -> None:
     async def scene() -> None:
         threads = Threads()

@@ -10,6 +10,8 @@ from bounded_verdicts import Counts, contradictions, count
 from compared_opinions import made
 from random_histories import SHAPES
 
+from nonempty import nonempty
+from proportion import few, in_proportion
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Header
 
@@ -23,14 +25,15 @@ def test_setting_stopped_by_a_bound_is_not_refuted_by_another(limit: int) -> Non
     assert judge_history(header, events, "P494", limit).verdict in ("ok", "unknown")
 
 
-@pytest.mark.parametrize(("number", "shape"), list(enumerate(SHAPES)), ids=list(SHAPES))
+@pytest.mark.parametrize(("number", "shape"), few(enumerate(SHAPES), 11), ids=list(SHAPES))
 def test_bounded_verdict_never_contradicts(number: int, shape: str) -> None:
     counts = Counts()
-    for turn in (0, 2, 3):  # the judge needs seconds for a history of the turn between
+    turns = (0, 2, 3)[: in_proportion(3)]  # the judge needs seconds for a history of turn 1
+    for turn in nonempty(turns):
         seed = number + turn * len(SHAPES)
         count(seed, counts, "P494", bounds=2, most=100, auto=True)
     assert not counts.wrong, counts.wrong[0]
-    assert counts.unbounded.total() == 3
+    assert counts.unbounded.total() == len(turns)
 
 
 def test_first_unexplained_event_is_named_or_said_to_be_open() -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from many_histories import PROFILE, history, write
 
+from proportion import few
 from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.work import Order
@@ -55,7 +56,7 @@ def test_several_one_after_the_other(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", PACK)
-@pytest.mark.parametrize("left", [0.6, 0.02])
+@pytest.mark.parametrize("left", few([0.6, 0.02], 1))
 def test_what_is_before_a_cut_is_read(form: str, left: float, tmp_path: Path) -> None:
     lines = [f"{n} {n * 7919 % 10007} {n * n}\n" for n in range(40_000)]
     data = PACK[form]("".join(lines).encode())

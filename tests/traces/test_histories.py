@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from proportion import in_proportion
 from rocketproof_bench.contention import Load, contend
 from rocketproof_model.specification.remarks import REMARKS, remarked
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
@@ -23,7 +24,7 @@ from rocketproof_traces.checker.shape import Shape
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header
 
-QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+QUICK = settings(max_examples=in_proportion(8), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
 def stored(events: list[Event]) -> list[int]:

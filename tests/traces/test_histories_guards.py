@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from proportion import few
 from rocketproof_model import Model
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.checker.machine import Machine, machine
@@ -220,8 +221,9 @@ def without(action: str, guard: str) -> Callable[[Model], Model]:
     return change
 
 
-@pytest.mark.parametrize("place", TELLS, ids=[f"{a}-{g}" for a, g in TELLS])
-def test_a_deleted_guard_changes_a_verdict(place: tuple[str, str]) -> None:
+@pytest.mark.parametrize(("action", "guard"), few(TELLS, 20), ids=[f"{a}-{g}" for a, g in TELLS])
+def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
+    place = action, guard
     told = TELLS[place]
     assert told.verdict(machine) == "illegal"
     change = without(*place)

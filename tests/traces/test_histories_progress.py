@@ -13,6 +13,7 @@ import pytest
 from many_histories import write
 
 from nonempty import nonempty
+from proportion import in_proportion
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
@@ -217,7 +218,7 @@ def as_told(lines: Sequence[Line]) -> Told:
 @pytest.mark.parametrize("lies", [False, True])
 def test_the_judge_agrees_with_the_enumeration_of_all_orders(lies: bool) -> None:
     verdicts = set()
-    for seed in range(150):
+    for seed in range(in_proportion(150)):
         lines = walk(random.Random(seed), 24, lies=lies)
         expected = "ok" if explained(lines) else "illegal"
         assert as_told(lines).judged().verdict == expected, f"seed {seed}"

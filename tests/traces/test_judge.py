@@ -41,6 +41,7 @@ def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
     assert found.explained == 51 and not found.out_of_reach
 
 
+@pytest.mark.slow
 def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) -> None:
     names = write(tmp_path / "names.jsonl", rows(lambda r: r["cfg"] == "A" and 116 <= r["n"] <= 149))
     assert not judge_recording(names, "P494").unexplained
@@ -69,6 +70,7 @@ def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
         assert re.search(rf"{re.escape(name)} = {value} \([a-z]", text), f"{name} is not there with its value and its sentence"
 
 
+@pytest.mark.slow
 def test_a_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:
     def created(case: dict[str, Any]) -> None:
         case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "0", "queueOffset": "0"}}

@@ -12,6 +12,7 @@ from odd_logs import damage, log, record, write_log
 from plain_reader import Answer, Reader, Row
 
 from nonempty import nonempty
+from proportion import in_proportion
 from rocketproof_traces.stored.facts import COLUMNS, column
 from rocketproof_traces.stored.kinds import PROPERTIES, Kind, Reason
 from rocketproof_traces.stored.names import Names
@@ -62,7 +63,7 @@ def file_of(path: Path, base: int, *, last: bool = True) -> LogFile:
     return LogFile(str(path), base, path.stat().st_size, last)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**9), count=st.integers(0, 12), mishaps=st.integers(0, 4), window=st.sampled_from([200, 700, 1 << 16]),
     rows=st.sampled_from([1, 3, 4096]), last=st.booleans(),
@@ -84,7 +85,7 @@ def test_the_walk_of_a_file_says_what_a_plain_reader_says(
     assert walk.walked.rows == len(found)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9), mishaps=st.integers(0, 4), size=st.integers(20, 2000))
 def test_ranges_together_have_each_row_of_the_file_once(seed: int, mishaps: int, size: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
@@ -109,7 +110,7 @@ def divided(file: LogFile, size: int) -> list[Row]:
     return [row for end in sorted(done) for row in done[end][1]]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9), size=st.integers(20, 900), mishaps=st.integers(0, 3))
 def test_each_range_is_what_a_plain_reader_says_of_it(seed: int, size: int, mishaps: int, tmp_path: Path) -> None:
     chance = random.Random(seed)

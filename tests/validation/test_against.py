@@ -122,6 +122,7 @@ def test_a_record_in_a_topic_of_all_programs_tells_where_it_came_from(tmp_path: 
     assert not bug.matches(cause.about, "record.content is a record in RMQ_SYS_TRANS_HALF_TOPIC, for # and not none")
 
 
+@pytest.mark.slow
 def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +199,7 @@ def test_what_nobody_did_again_is_not_said_to_have_gone(
     assert row["again"] is said
 
 
+@pytest.mark.slow
 def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
     opened: list[str] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from proportion import few
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
@@ -48,7 +49,7 @@ def validated(folder: Path, target: InProcess, change: Callable[[Answer], Answer
 
 @pytest.mark.parametrize(
     ("change", "needed"),
-    [(wrong_of_region, {"regionId": "eu"}), (wrong_of_queues, {"defaultTopicQueueNums": "3"}), (wrong, {})],
+    few([(wrong_of_region, {"regionId": "eu"}), (wrong_of_queues, {"defaultTopicQueueNums": "3"}), (wrong, {})], 1),
     ids=["a setting of a running broker", "a setting of a start", "no setting"],
 )
 def test_a_finding_has_the_settings_that_it_takes(

@@ -83,6 +83,7 @@ def test_a_change_knows_the_lines_of_its_statement() -> None:
     assert {("a < 2", 6, 6), ("continue", 11, 11), ("a + 1", 12, 12)} <= lines
 
 
+@pytest.mark.slow
 def test_a_sample_is_even_over_modules_seeded_and_part_of_a_larger_one() -> None:
     few, more = (sampling.sample(count, 7, ("name server", "producer")) for count in (20, 40))
     assert few == sampling.sample(20, 7, ("name server", "producer")) != sampling.sample(20, 8, ("name server", "producer"))
@@ -123,6 +124,7 @@ def row_of(change: sampling.Change, verdict: str) -> Row:
     return Row(change.id, change.part, change.module, change.kind, verdict)
 
 
+@pytest.mark.slow
 def test_an_argument_is_for_what_needs_one() -> None:
     one = sampling.changes("producer/send", "producer")[0]
     found = arguments.argued(row_of(one, SURVIVED), one, "P494")
@@ -193,6 +195,7 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
     assert ENDED in {one.needs for request in asked for one in request.remembered}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "before", "after", "profile", "other"),
     [

@@ -255,6 +255,7 @@ def test_a_broker_that_always_fails_to_answer_a_request_is_found(tmp_path: Path,
     assert {one.verdict.property for one in anew.open} == {one.verdict.property for one in found.open}
 
 
+@pytest.mark.slow
 def test_what_is_not_seen_again_is_told_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +312,7 @@ def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> No
         assert len(proxy.happened) == 3
 
 
+@pytest.mark.slow
 def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bool:
         raise TargetError("the files are gone")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from proportion import few
 from rocketproof_properties.cli import run
 
 REPOSITORY = "https://repository.invalid/maven2"
@@ -32,7 +33,7 @@ OTHERS = [("validate", "--target", "apache:9.9.9", *more) for more in (("--progr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Maven is a script of a shell here")
-@pytest.mark.parametrize(("name", "tokens"), [*((name, PROFILE) for name in SAID), *(("no release", tokens) for tokens in OTHERS)])
+@pytest.mark.parametrize(("name", "tokens"), few([*((name, PROFILE) for name in SAID), *(("no release", tokens) for tokens in OTHERS)], 3))
 def test_a_release_that_maven_does_not_fetch(
     name: str, tokens: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_batch_fills_a_file_by_its_last_message() -> None:
     assert [(one[:1], named) for one, named in batch_items(call.body)] == [(b"a", b""), (b"b", b"TAGS\1t")]
 
 
+@pytest.mark.slow
 def test_some_programs_of_three_hundred_fill_files() -> None:
     programs = generate(Choice("P494", 300, 1, configure=True, start=True, end=True))
     left = [args["leave"] for one in programs if one.needs == ALONE for _, args in one.steps if "leave" in args]

@@ -14,6 +14,7 @@ import pytest
 from spoilt import Spoilt, answering
 
 from nonempty import nonempty
+from proportion import few
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments import probe
@@ -80,14 +81,17 @@ def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: 
 
 @pytest.mark.parametrize(
     ("spoilt", "level", "request_", "said"),
-    [
-        ("no 105", 0, "GET_ROUTEINFO_BY_TOPIC (105)", "3 REQUEST_CODE_NOT_SUPPORTED"),
-        ("route that is no JSON", 0, "GET_ROUTEINFO_BY_TOPIC (105)", "0 SUCCESS"),
-        ("route without queues", 1, "GET_ROUTEINFO_BY_TOPIC (105)", "readQueueNums"),
-        ("send fails", 1, "SEND_MESSAGE_V2 (310)", "1 SYSTEM_ERROR: not yet implemented"),
-        ("no new topics", 1, "SEND_MESSAGE_V2 (310)", "17 TOPIC_NOT_EXIST"),
-        ("another queue", 1, "SEND_MESSAGE_V2 (310)", "SEND-42"),
-    ],
+    few(
+        [
+            ("no 105", 0, "GET_ROUTEINFO_BY_TOPIC (105)", "3 REQUEST_CODE_NOT_SUPPORTED"),
+            ("route that is no JSON", 0, "GET_ROUTEINFO_BY_TOPIC (105)", "0 SUCCESS"),
+            ("route without queues", 1, "GET_ROUTEINFO_BY_TOPIC (105)", "readQueueNums"),
+            ("send fails", 1, "SEND_MESSAGE_V2 (310)", "1 SYSTEM_ERROR: not yet implemented"),
+            ("no new topics", 1, "SEND_MESSAGE_V2 (310)", "17 TOPIC_NOT_EXIST"),
+            ("another queue", 1, "SEND_MESSAGE_V2 (310)", "SEND-42"),
+        ],
+        2,
+    ),
 )
 def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
     found, code = climbed(tmp_path, spoilt)

@@ -277,6 +277,7 @@ def test_a_run_that_only_came_to_its_limit_is_no_error(inner: Run, came: Callabl
     found.stdout.fnmatch_lines(["stopped: --time 3.0"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[Results], list[int]]) -> None:
     came(Results(stopped="Ctrl-C", outcomes=OUTCOMES))
     assert inner(*on(NOBODY), *ITEMS).ret == pytest.ExitCode.INTERRUPTED

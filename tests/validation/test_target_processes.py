@@ -16,6 +16,7 @@ import pytest
 from target_doubles import described
 
 from nonempty import nonempty
+from proportion import few
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.command import CommandTarget
@@ -83,7 +84,7 @@ def test_an_adapter_passes_its_own_test(tmp_path: Path, name: str) -> None:
     assert {one.what for one in found} == ALL - without
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", few(TARGETS, 1))
 def test_nothing_stays_behind_after_a_failure(tmp_path: Path, name: str) -> None:
     """Nor after an end without one, as the self-test sees."""
     with suppress(ZeroDivisionError), TARGETS[name](tmp_path).open(Setup(brokers=2)) as running:
@@ -217,7 +218,7 @@ elif sys.argv[1] == "wait":
 
 @pytest.mark.parametrize(
     ("how", "number"),
-    [("with", signal.SIGINT), ("with", signal.SIGTERM), ("wait", signal.SIGINT), ("wait", signal.SIGKILL), ("ends", None)],
+    few([("wait", signal.SIGKILL), ("with", signal.SIGINT), ("with", signal.SIGTERM), ("wait", signal.SIGINT), ("ends", None)], 2),
 )
 def test_no_process_outlives_the_program(how: str, number: signal.Signals | None) -> None:
     """By Ctrl-C, by a polite kill, by one that is not, and by an end without a word."""

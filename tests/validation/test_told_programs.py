@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from performing import judged, performed
 
+from proportion import few
 from rocketproof_impl import nameserver
 from rocketproof_impl.broker import inspection, sending, settingstext, transaction
 from rocketproof_impl.broker.clients import ConsumerGroupInfo, ConsumerManager
@@ -80,7 +81,7 @@ def test_nothing_is_found_in_what_is_right(name: str, running: Deployment, tmp_p
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", few(WRONG, 3))
 def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, attribute, otherwise = WRONG[name]
     with monkeypatch.context() as changed:

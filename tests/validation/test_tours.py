@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from proportion import few
 from rocketproof_properties.generators.pool import Seen
 from rocketproof_properties.generators.programs import TOURS, Choice, generate
 from rocketproof_properties.generators.tours import SCOPE, TAKEN, Taken, tables, tour
@@ -14,7 +15,7 @@ PROFILES = ("P40", "P45", "P494", "P533")
 ORDINARY = SCOPE.topics.index("ordinary")
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", few(PROFILES, 1))
 def test_no_transition_is_taken_again_before_each_other_one_of_the_table_was(profile: str) -> None:
     """The tables that one step leads to, each with all that may be done there."""
     machine, seen = tables(profile), Seen(random.Random(1))
@@ -25,6 +26,7 @@ def test_no_transition_is_taken_again_before_each_other_one_of_the_table_was(pro
     assert all(one.topic != SCOPE.topics.index("template") for one in machine.enabled(machine.start) if one.action != "request")
 
 
+@pytest.mark.slow
 def test_a_tour_goes_through_tables_that_chance_comes_to_late() -> None:
     """In as many steps, by the tables of one topic and what was done there."""
     toured, by_chance = Seen(random.Random(5)), Seen(random.Random(5), plain=True)

@@ -104,6 +104,7 @@ def test_a_report_is_judged_again_without_a_broker(done: tuple[report.Validation
     assert (anew.exit_code, anew.seed, len(anew.judged)) == (0, 3, 60)
 
 
+@pytest.mark.slow
 def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
     """P40 stores the sender's text of properties as it is."""
     _, folder = done

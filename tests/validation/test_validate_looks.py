@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from proportion import few
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.changes.target import Forked
 from rocketproof_properties.deployments.deployment import Deployment, Setup
@@ -223,7 +224,7 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", few(FAULTS, 8))
 def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> None:
     patch, steps, property_ = FAULTS[fault]
     with changed(*patch) as running:

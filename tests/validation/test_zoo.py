@@ -163,6 +163,7 @@ def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "A8 on 4.2.0: not seen in 2 programs" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(searching, "Apache", _Release)
     run(["zoo", "A4", "--on", "bad", "--programs", "1", "--report", str(tmp_path / "report")])

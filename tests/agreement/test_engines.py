@@ -32,7 +32,7 @@ COMPILED = in_proportion(5)  # in a group: 100 in all
 DEPTH = 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_z3_and_networkx_agree_with_the_interpreter(group: int) -> None:
     @generated(group, MODELS, models())
@@ -65,7 +65,7 @@ def test_observers_say_what_paths_do(group: int) -> None:
     agree()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(crew, "_ALONE", 0)  # start threads for the smallest level
@@ -111,7 +111,7 @@ def test_z3_notices_model_errors_within_its_depth(group: int) -> None:
     agree()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("group", range(10))
 def test_kernels_agree_about_formulas_in_all_states(group: int) -> None:
     @generated(group, 3, formulas())
@@ -127,7 +127,7 @@ def test_kernels_agree_about_formulas_in_all_states(group: int) -> None:
     agree()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("group", range(10))
 def test_formulas_without_value_are_noticed(group: int) -> None:
     @generated(group, 3, formulas(faulty=True))

@@ -58,7 +58,7 @@ def test_the_initial_states_are_those_that_fulfil_the_condition() -> None:
     assert [state for state in [*STARTS, (2, 3, 1), (2, 1, 1)] if starts_in(instance, state)] == STARTS
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_search_starts_in_all_of_them(workers: int) -> None:
     found = search.explore(counters().given(), workers=workers)
@@ -149,7 +149,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_refused(mistake: str) -> None:
     make, words = MISTAKES[mistake]

@@ -53,7 +53,7 @@ def is_inductive(instance: Instance, invariant: list[Expr]) -> bool:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_ways() -> None:
     instance = two_phase_commit.model(2).given()
     claims = [claim for claim in instance.model.properties if claim.kind in ("always", "step")]
@@ -86,7 +86,7 @@ def test_a_certificate_of_what_is_not_inductive_is_refused() -> None:
     assert "the initial state {" in refusal(instance, claim, [prepared])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_spacer_proves_without_a_hint_and_its_counterexamples_are_paths_of_the_model() -> None:
     instance = two_phase_commit.model(2).given()
     outcomes = {claim.id: spacer.prove(instance, claim) for claim in instance.model.properties if claim.kind != "leads_to"}
@@ -200,7 +200,7 @@ def ticket() -> Model:
     return m
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_few_states_suggest_is_proved_for_numbers_that_no_search_reaches() -> None:
     instance = ticket().given()
     claims = list(instance.model.properties)

@@ -53,7 +53,7 @@ def test_all_cases_are_alike(version: str, profile: Profile, folder: Path) -> No
     assert different(profile, cases) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.behaviour("TCM-13", "TCM-31", "TCM-34", "NS-04", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile", "silent"), [("4.9.4", "P494", 8), ("5.3.3", "P533", 0)])
 def test_the_specification_explains_every_case_that_has_an_answer(version: str, profile: str, silent: int) -> None:

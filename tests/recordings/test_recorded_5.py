@@ -66,14 +66,14 @@ def test_every_switch_has_its_reason() -> None:
     assert all(getattr(P494, name) != getattr(P533, name) for name in P533.reasons)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_specification_explains_what_it_speaks_of() -> None:
     found = judge_recording(RECORDING, "P533")
     assert not found.unexplained
     assert found.explained == 245
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explained() -> None:
     found = judge_recording(RECORDING, "P494", limit=300)
     assert len(found.unexplained) > 40 and found.unknown
@@ -81,7 +81,7 @@ def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explaine
     assert found.cases == 245
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_another_profile_is_decided_within_the_limit() -> None:
     """Records that the broker may have stored by itself do not multiply the states: most cases are not near them."""
     found = judge_recording(RECORDING, "P494", limit=1000)

@@ -16,7 +16,7 @@ HISTORIES = sorted(path.name.removesuffix(page.SUFFIX) for path in FOLDER.glob(f
 PAGE = Path(__file__).parents[2] / "properties/docs/changes.md"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_release_did_what_the_switch_says_and_not_what_it_said_before(name: str) -> None:
     profile, _, switch = name.partition("-")
@@ -33,7 +33,7 @@ def test_each_switch_that_names_this_data_has_a_history() -> None:
     assert named == {(name.partition("-")[0], name.partition("-")[2]) for name in HISTORIES}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_page_is_made_of_this_data() -> None:
     """`python -m rocketproof_properties.releases.page tests/data/releases > properties/docs/changes.md` makes it."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")

@@ -30,7 +30,7 @@ DUE = [ONE, "elapse()"]
 HALF = "put_half(tran=true, delayed=False)"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @behaviour("REC-05", "HAZ-39", "HAZ-48", "AUX-25")
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_level_that_waits_less_is_a_finding(monkeypatch: pytest.MonkeyPatch) -
         replay("delays", "P49", [ONE])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @behaviour("REC-05", "AUX-30", "AUX-27")
 @pytest.mark.parametrize("switch", ["records_each_delivery", "corrects_delay_offsets"])
 def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:

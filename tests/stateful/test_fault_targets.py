@@ -16,7 +16,7 @@ from rocketproof_properties.targets.base import Deviation
 from rocketproof_properties.targets.flush import FlushTarget
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("scope", GIVEN)
 def test_the_implementation_does_what_the_specification_allows(scope: str) -> None:
     assert found(scope, programs=FEW) is None

@@ -128,7 +128,7 @@ def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyP
     assert "the template's permission has INHERIT" in finding.text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, made = campaign("creation")
     with monkeypatch.context() as patch:

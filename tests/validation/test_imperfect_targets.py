@@ -239,7 +239,7 @@ def accusations(found: ValidationReport) -> list[str]:
     return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("fault", "properties"),
     [(Fault.CLOSE_AFTER, {"send_back.answer"}), (Fault.DOUBLED, {"INV-01", "INV-02"})],
@@ -255,7 +255,7 @@ def test_a_broker_that_always_fails_to_answer_a_request_is_found(tmp_path: Path,
     assert {one.verdict.property for one in anew.open} == {one.verdict.property for one in found.open}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_not_seen_again_is_told_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,7 +273,7 @@ def test_what_is_not_seen_again_is_told_as_such(
     assert again(tmp_path / "r", None, ()).exit_code == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
     """The target is asked for its topics; each answer is lost, in the repetition too."""
     target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
@@ -312,7 +312,7 @@ def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> No
         assert len(proxy.happened) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bool:
         raise TargetError("the files are gone")

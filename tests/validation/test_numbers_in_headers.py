@@ -73,7 +73,7 @@ def test_broker_that_reads_numbers_as_java_is_not_accused(running: Deployment, t
     assert is_known(kind, text) or accused(running, tmp_path, kind, field, text) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_broker_that_reads_any_number_as_java_is_not_accused(running: Deployment, tmp_path: Path) -> None:
     wrong = {}
     for number, (kind, field, text) in enumerate(ALL):

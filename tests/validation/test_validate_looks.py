@@ -284,7 +284,7 @@ LOST: dict[str, tuple[Patch, str]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fault", LOST)
 def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, property_ = LOST[fault]
@@ -314,7 +314,7 @@ UNTOLD: dict[str, tuple[Patch, bool, bool]] = {
 """A fault, and whether it shows when the name server is started again, and when a broker has two."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fault", UNTOLD)
 @pytest.mark.behaviour("NS-10")
 def test_what_a_name_server_is_not_told_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

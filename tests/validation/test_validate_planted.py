@@ -27,7 +27,7 @@ def test_mutants_that_no_client_could_notice_are_mutants() -> None:
     assert UNSEEN <= {mutant.row.id for mutant in mutants()} | {f"M-{n:02}" for n in range(1, 121)}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mutant", "programs"),
     [("", 40), ("M-15a", 120), ("M-76a", 120)],  # 300 of this seed find M-83a and M-94, too
@@ -38,7 +38,7 @@ def test_a_planted_mutant_is_found_and_without_one_nothing_is(mutant: str, progr
     assert found.found == bool(mutant), found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_ends_a_run_is_made_smaller_behind_its_end(tmp_path: Path) -> None:
     asked = ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 120, 1, shrink=60, until=attrgetter("findings"))
     found = validate(asked)

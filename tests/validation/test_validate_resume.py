@@ -40,7 +40,7 @@ def numbers(folder: Path) -> list[int]:
     return sorted(json.loads(data.splitlines()[0])["origin"]["program"]["number"] for data in contents(folder).values())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_was_recorded_is_not_run_again(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     interrupted(folder, 5)
@@ -57,7 +57,7 @@ def test_what_was_recorded_is_not_run_again(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_program_that_was_cut_off_is_done_again_and_its_history_put_aside(tmp_path: Path) -> None:
     """As after kill -9: no report, and a history that ends anywhere."""
     folder = tmp_path / "report"
@@ -72,7 +72,7 @@ def test_a_program_that_was_cut_off_is_done_again_and_its_history_put_aside(tmp_
     assert sorted(path.name for path in (folder / "interrupted").iterdir()) == sorted((cut.name, headless.name))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     first = validate(request(folder))
@@ -87,7 +87,7 @@ def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
     assert all(is_over(path) for path in (folder / "histories").iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_programs_of_another_release_are_not_mixed_with_ours(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     interrupted(folder, 3)

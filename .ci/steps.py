@@ -44,7 +44,6 @@ class Step:
     command: str
     single: bool = False
     again: bool = False
-    folder: str = "."
 
     @property
     def tests(self) -> bool:
@@ -73,8 +72,7 @@ RUN: Final = (
     Step("mutants", "rocketproof mutate --json .rocketproof/mutants.json"),
     Step("long tests", "pytest -m 'not nightly' --durations=5 tests/long"),
     Step("real brokers", f"pytest -m 'not nightly' --durations=5 {_REAL} tests/real", again=True),
-    Step("page", "npm ci --ignore-scripts --no-audit --no-fund && npm run types && npm run build -- --check && npm test && npm run browser",
-         single=True, folder="traces/explorer"),
+    Step("page", ".ci/page", single=True),
     Step("Spark", "pytest -m 'not nightly' --durations=5 --numprocesses=0 tests/spark", single=True),
 )  # fmt: skip
 NIGHTLY: Final = (
@@ -129,7 +127,7 @@ class Runner:
         step.report.unlink(missing_ok=True)
         began = time.monotonic()
         with log.open("wb") as file:
-            process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", command], cwd=HOUSE / step.folder, start_new_session=True,
+            process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", command], cwd=HOUSE, start_new_session=True,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
             self.running.add(process.pid)
             assert process.stdout is not None

@@ -18,6 +18,7 @@ from rocketproof_model.explicit.account import Account
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
 from rocketproof_model.search import Tuning, explore
+from rocketproof_model.symbolic import bounded
 
 SMALL = Tuning(unroll=1, word_bits=10, homes=8, block=2)
 TUNINGS = {"usual": Tuning(), "loops": Tuning(unroll=1), "wide": Tuning(word_bits=10), "growing": SMALL}
@@ -468,3 +469,25 @@ def test_a_path_is_followed_by_one_call_and_in_pieces_alike(monkeypatch: pytest.
     assert found[1 << 15, False] == found[1, False] and found[1 << 15, True] == found[1, True]
     assert max(len(moves) for moves, _ in nonempty(found[1, False].values())) > 2
     assert calls <= 2, "each step of a path asked the kernel from Python"
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["another instance", "the same instance"])
+def test_a_model_that_has_grown_is_asked_anew(same: bool) -> None:
+    """A wide variable comes first in the words of a state, so that all others lie elsewhere than before."""
+    model = Model("grows")
+    n = model.var("n", Int(0, 2), init=0)
+
+    @model.action()
+    def up(a: Body) -> None:
+        """One more."""
+        a.guard("room", n < 2, "there is room")
+        a.set(n, n + 1)
+
+    model.always("small", n < 2, "n is small")
+    instance = model.given()
+    before = explore(instance).outcomes[0]
+    proved = bounded(instance, depth=2)[0]
+    model.var("wide", Int(0, 1 << 40), init=4321)
+    grown = instance if same else model.given()
+    for outcome, last in ((before, (2,)), (proved, (2,)), (explore(grown).outcomes[0], (2, 4321)), (bounded(grown, depth=2)[0], (2, 4321))):
+        assert outcome.witness is not None and outcome.witness.states[-1] == last

@@ -119,7 +119,8 @@ def build(
     """
     places = layout(model, word_bits)
     succ = _compiled_actions(places, checked, unroll, word_bits)
-    at = _compiled_formulas(places, {"check": check, "ends": ends, "steps": steps}, checked, word_bits)
+    asked = {"check": check, "ends": ends, "steps": steps}
+    at = _compiled_formulas(places, asked, checked, word_bits)
     most = sum(action.count for action in model.actions)
     words = 1 + max((word for word, _ in _cover_places(model).values()), default=0)
     return Kernel(model, places, checked, most, words, succ, at.get("check", 0), at.get("ends", 0), at.get("steps", 0))
@@ -129,7 +130,7 @@ def _compiled_actions(places: Layout, checked: bool, unroll: int, word_bits: int
     """The address of `succ`, compiled apart from formulas: whatever is asked of a model, its actions are compiled once."""
     model = places.model
     known = _actions.setdefault(model, {})
-    key = (word_bits, checked, unroll, tuple(model.constants), tuple(model.variables), tuple(model.actions))  # it may have grown
+    key = (word_bits, checked, unroll, model.declared)
     if key not in known:
         text = _HEAD + _Successors(model, places, checked, unroll).text()
         known[key] = native.compile_text(text, ("succ",)).addresses["succ"]
@@ -139,7 +140,7 @@ def _compiled_actions(places: Layout, checked: bool, unroll: int, word_bits: int
 def _compiled_formulas(places: Layout, asked: Mapping[str, Sequence[Expr]], checked: bool, word_bits: int) -> dict[str, int]:
     """The addresses of the functions that ask these formulas. All instances of a model share them."""
     known = _formulas.setdefault(places.model, {})
-    key = (word_bits, checked, *(tuple(map(id, formulas)) for formulas in asked.values()))
+    key = (word_bits, checked, places.model.declared, *(tuple(map(id, formulas)) for formulas in asked.values()))
     if key not in known:
         texts = {name: _masks(name, places.model, places, formulas, checked) for name, formulas in asked.items() if formulas}
         at = native.compile_text(_HEAD + "\n".join(texts.values()), tuple(texts)).addresses if texts else {}

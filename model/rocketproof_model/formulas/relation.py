@@ -24,7 +24,8 @@ _PATIENCE = 500  # milliseconds of z3 for one action instance
 
 def relation_of(instance: Instance, watch: Watch) -> Relation:
     """The steps of an instance, translated once for all that is asked of it in a row. Raises LimitReached as Relation does."""
-    found = next((relation for relation in _recent if relation.instance is instance), None)
+    declared = instance.model.declared
+    found = next((one for one in _recent if one.instance is instance and one.declared == declared), None)
     if found is None:
         found = Relation(instance, watch)
         _recent.append(found)
@@ -37,6 +38,7 @@ class Relation:
     def __init__(self, instance: Instance, watch: Watch) -> None:
         """Translate all action instances. Raises LimitReached when the watch's time is over: there may be a million of them."""
         self.instance, self._watch = instance, watch
+        self.declared = instance.model.declared
         self.slots = [(v.name_at(at), v.type) for v in instance.model.variables for at in v.elements()]
         self.before = [constant(f"{name} before", type_) for name, type_ in self.slots]
         self.after = [constant(f"{name} after", type_) for name, type_ in self.slots]

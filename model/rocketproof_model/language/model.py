@@ -57,6 +57,11 @@ class Model:
     starts: list[Expr] = field(default_factory=list)
     start_places: dict[Expr, str] = field(default_factory=dict)
 
+    @property
+    def declared(self) -> tuple[Any, ...]:
+        """Tells the states of a model that grows apart: its constants, variables, actions and conditions on initial states so far."""
+        return (tuple(self.constants), tuple(self.variables), tuple(self.actions), len(self.starts))
+
     def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False, of: IndexType | None = None) -> Index:
         """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`.
 

@@ -75,7 +75,8 @@ class Source:
         if self.file is not None:
             loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
             return Subject(loaded.instance, tuple(loaded.model.properties))
-        return Subject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
+        part = _part(self.scope)
+        return Subject(part.model.given(**self._constants(type(part))), specified(self.scope))
 
     def kept(self) -> Subject:
         """The same as `subject()`, of the specification from the cache: a tenth of the time, but another model than that of the part of the
@@ -83,12 +84,13 @@ class Source:
         if self.file is not None or self.is_messages:
             return self.subject()
         found = stated(self.scope)
-        return Subject(found.model.given(**self._constants()), found.properties, found)
+        return Subject(found.model.given(**self._constants(found)), found.properties, found)
 
-    def _constants(self) -> dict[str, Any]:
+    def _constants(self, of: Any) -> dict[str, Any]:
+        """The constants of a part of the specification, or of what is stated of a scope."""
         from rocketproof_model.specification import constants
 
-        return constants(self.profile, stated(self.scope), **dict(self.given))
+        return constants(self.profile, of, **dict(self.given))
 
     @property
     def exists(self) -> bool:
@@ -112,7 +114,7 @@ class Source:
         """Equal for sources that give the same instance, though their profiles have other names."""
         if self.is_messages:
             return (None, self.scope, self.profile, self.given)
-        return (self.file, self.scope, tuple(sorted(self._constants().items())) if self.file is None else self.given)
+        return (self.file, self.scope, tuple(sorted(self._constants(stated(self.scope)).items())) if self.file is None else self.given)
 
     @property
     def name(self) -> str:

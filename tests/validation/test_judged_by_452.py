@@ -83,8 +83,19 @@ def test_nobody_can_miss_what_becomes_of_a_message_where_dead_letters_cannot_be_
     assert (GIVEN_UP in judge_file(path, profile).conditions) is seen
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("PERM-02", "REM-05")
 def test_nobody_waits_for_an_answer_to_a_request_that_the_name_server_does_not_serve() -> None:
+    def given(profile: str) -> int:
+        programs = generate(Choice(profile, 500, seed=7))
+        return sum(name == "permit_writes" and bool(args.get("permitted")) for one in programs for name, args in one.steps)
+
+    assert given("P492") > 0
+    assert given("P491") == given("P452") == 0
+
+
+@pytest.mark.behaviour("PERM-02", "REM-05")
+def test_a_permission_is_asked_of_name_servers_that_serve_it() -> None:
     step = ("permit_writes", {"permitted": True})
     assert left("P492", step) and not left("P491", step) and not left("P452", step)
     assert left("P491", ("permit_writes", {"permitted": False}))
@@ -155,14 +166,23 @@ def test_a_dead_letter_is_looked_for_when_what_lies_behind_it_is_dispatched(tmp_
 @pytest.mark.behaviour("TRX-02", "REM-05")
 def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_that() -> None:
     def ends(profile: str) -> int:
-        return sum(name == "end" for one in generate(Choice(profile, 50, seed=7)) for name, _ in one.steps)
+        return sum(name == "end" for one in generate(Choice(profile, 200, seed=7)) for name, _ in one.steps)
 
     assert ends("P420") == 0
     assert ends("P40") > 0 and ends("P432") > 0
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("NS-09")
 def test_nobody_asks_a_name_server_of_42_for_versions() -> None:
+    def asked(profile: str) -> int:
+        return sum(name == "has_to_register" for one in generate(Choice(profile, 500, seed=7)) for name, _ in one.steps)
+
+    assert asked("P432") > asked("P420") == 0
+
+
+@pytest.mark.behaviour("NS-09")
+def test_versions_are_asked_of_name_servers_that_know_them() -> None:
     step = ("has_to_register", {"version": 1})
     assert left("P432", step) and not left("P420", step)
 

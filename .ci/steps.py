@@ -1,5 +1,6 @@
 """The steps of .ci/run and .ci/nightly: run them, say what each took, and write that to .rocketproof/ci/run.json or nightly.json.
 
+It imports nothing of the project: where a module does not even load, each step still runs and says so.
 A step that fails does not end the run: the others say what else is wrong. The exit code is 1 if a step failed, 3 after Ctrl-C.
 `.ci/nightly --record` keeps its results in .ci/nightly.json; every nightly run says what is different from those.
 """
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +28,8 @@ from xml.etree import ElementTree
 HOUSE: Final = Path(__file__).resolve().parents[1]
 RESULTS: Final = HOUSE / ".rocketproof" / "ci"
 RECORD: Final = HOUSE / ".ci" / "nightly.json"
-MOMENT: Final = 0.1  # seconds
+MOMENT: Final = 0.1
+"""Seconds after which it is asked again whether the work is done."""
 GRACE: Final = 10.0
 """Seconds that a step has to end after Ctrl-C."""
 SLOWER: Final = 1.5
@@ -146,19 +148,19 @@ class Runner:
             read_report(step.report, result)
         return result
 
-    def stop(self, ended: Callable[[], bool]) -> None:
-        """End the steps that run, as Ctrl-C does first, then by force, until `ended` is true."""
+    def stop(self, working: Future[None]) -> None:
+        """End the steps that run, as Ctrl-C does first, then by force, until this work is done."""
         self.stopped = True
         asked: set[tuple[int, signal.Signals]] = set()
         until = time.monotonic() + GRACE
-        while not ended():
+        while not working.done():
             number = signal.SIGINT if time.monotonic() < until else signal.SIGKILL
             for pid in tuple(self.running):  # a step that was beginning comes later
                 if (pid, number) not in asked:
                     asked.add((pid, number))
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(pid, number)
-            time.sleep(MOMENT)
+            wait([working], MOMENT)
 
 
 def _command(step: Step) -> str:
@@ -290,7 +292,7 @@ def each(steps: Sequence[Step], results: list[Result], keep: Callable[[], object
             while not working.done():
                 wait([working], MOMENT)  # a signal that another thread receives does not end a wait
         except KeyboardInterrupt:
-            runner.stop(working.done)
+            runner.stop(working)
         working.result()
 
 
@@ -302,7 +304,7 @@ def resumed(file: Path) -> list[Result]:
         return []
     if known["commit"] != record([], 0.0)["commit"]:
         return []
-    return [one for one in (Result(**each) for each in known["steps"]) if one.code != STOPPED]
+    return [one for one in (Result(**step) for step in known["steps"]) if one.code != STOPPED]
 
 
 if __name__ == "__main__":

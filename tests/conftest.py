@@ -24,6 +24,7 @@ pytest_plugins = [
 
 _SLOW = (HealthCheck.too_slow,)
 
+# 20 examples kill all seeded mutants, and CI tries all of them.
 settings.register_profile("quick", max_examples=20, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile(
     "ci", max_examples=100, deadline=None, suppress_health_check=_SLOW, derandomize=True, database=None, print_blob=True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -64,15 +64,15 @@ class Costs:
 def write(path: Path, tests: Mapping[str, float], started: Iterable[float]) -> None:
     """Write the page: CPU seconds in all, by folder, by file, and of the slowest tests."""
     processes = [round(seconds, 1) for seconds in started]
-    folders, files, counts = Counter[str](), Counter[str](), Counter[str]()
+    folders, files, counts = defaultdict[str, float](float), defaultdict[str, float](float), Counter[str]()
     for test, seconds in tests.items():
         file = test.partition("::")[0]
         folder = str(Path(file).parent)
-        folders[folder] += seconds  # type: ignore[assignment]
-        files[file] += seconds  # type: ignore[assignment]
+        folders[folder] += seconds
+        files[file] += seconds
         counts.update((file, folder))
-    slowest = sorted(tests.items(), key=lambda one: (-one[1], one[0]))[:SLOWEST]
     whole = sum(tests.values()) + sum(processes)
+    slowest = longest(tests)[:SLOWEST]
     lines = [
         "# CPU time of the tests",
         "",
@@ -81,11 +81,16 @@ def write(path: Path, tests: Mapping[str, float], started: Iterable[float]) -> N
         "",
         f"{len(tests)} tests in {len(processes)} processes took {whole:.0f} CPU-s.",
         f"To start the processes and to collect the tests took {sum(processes):.0f} of them.",
-        *table("Folders", ("folder", "tests", "CPU-s"), [(name, counts[name], f"{s:.1f}") for name, s in folders.most_common()]),
-        *table("Files", ("file", "tests", "CPU-s"), [(name, counts[name], f"{s:.2f}") for name, s in files.most_common()]),
+        *table("Folders", ("folder", "tests", "CPU-s"), [(name, counts[name], f"{s:.1f}") for name, s in longest(folders)]),
+        *table("Files", ("file", "tests", "CPU-s"), [(name, counts[name], f"{s:.2f}") for name, s in longest(files)]),
         *table(f"The {SLOWEST} slowest tests", ("test", "CPU-s"), [(f"`{test[:180]}`", f"{s:.2f}") for test, s in slowest]),
     ]
     path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def longest(seconds: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return names with their seconds, the longest first."""
+    return sorted(seconds.items(), key=lambda one: (-one[1], one[0]))
 
 
 def table(heading: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> list[str]:

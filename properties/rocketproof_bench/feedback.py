@@ -6,7 +6,6 @@ A cold process has empty caches of bytecode, machine code and verdicts; a warm o
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,13 +18,12 @@ from typing import Any, Final, NamedTuple
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.children import started
 
-from .figures import Bench, Column, Tell, quiet, row, table
+from .figures import Bench, Column, Tell, caches, quiet, row, table
 from .peers import spend
-from .start_speed import EXAMPLE
+from .start_speed import COMMAND, EXAMPLE
 
 HOUSE: Final = Path(__file__).resolve().parents[2]
 CI: Final = HOUSE / ".rocketproof" / "ci"
-COMMAND: Final = (sys.executable, "-m", "rocketproof_properties.cli")
 KEYS = ("part", "run", "load", "cpu_seconds", "wall_seconds", "cpu_before", "wall_before")
 
 
@@ -81,19 +79,8 @@ def _part(name: str, tell: Tell) -> Iterator[Bench]:
     with tempfile.TemporaryDirectory() as folder:
         for run, more in waited.runs.items():
             tell(f"{name}, {run}")
-            used = spend([*waited.words, *more], HOUSE if name == "tests" else Path(folder), _caches(Path(folder)))
+            used = spend([*waited.words, *more], HOUSE if name == "tests" else Path(folder), caches(Path(folder)))
             yield {"part": name, "run": run, "cpu_seconds": used.cpu_seconds, "wall_seconds": used.wall_seconds}
-
-
-def _caches(folder: Path) -> dict[str, str]:
-    """Variables that put all caches below this folder."""
-    places = os.pathsep.join(place for place in sys.path if place and Path(place).is_dir())
-    return {
-        "PYTHONPATH": places,
-        "PYTHONDONTWRITEBYTECODE": "",
-        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
-        "ROCKETPROOF_CACHE": str(folder / "cache"),
-    }
 
 
 def _recorded(name: str) -> Iterator[Bench]:

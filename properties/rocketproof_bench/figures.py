@@ -39,11 +39,21 @@ def timed(work: Callable[[], T], clock: Callable[[], float] = time.process_time)
     return found, {"cpu_seconds": clock() - cpu, "wall_seconds": time.perf_counter() - wall}
 
 
+def own_path() -> dict[str, str]:
+    """The variable by which another process finds the modules of this one."""
+    return {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place and Path(place).is_dir())}
+
+
+def caches(folder: Path) -> dict[str, str]:
+    """The variables that put the caches of bytecode, machine code and verdicts below a folder."""
+    places = {"ROCKETPROOF_CACHE": str(folder / "code"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
+    return {**places, **own_path()}
+
+
 def child(command: Sequence[str], text: str = "", places: Mapping[str, str] | None = None) -> Bench:
     """What a process of this bench prints as JSON, with these variables of the environment changed. Raises RocketproofError where it
     fails."""
-    path = os.pathsep.join(place for place in sys.path if place and Path(place).is_dir())
-    env = {**os.environ, "PYTHONPATH": path, **(places or {})}
+    env = {**os.environ, **own_path(), **(places or {})}
     done = completed(command, text=text, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

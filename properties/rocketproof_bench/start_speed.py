@@ -5,7 +5,6 @@ The first process of each command begins with empty caches, of bytecode and of m
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import tempfile
@@ -14,10 +13,11 @@ from pathlib import Path
 
 from rocketproof_properties.choices import InputError
 
-from .figures import Bench, Column, Tell, quiet, row, table
+from .figures import Bench, Column, Tell, caches, quiet, row, table
 from .peers import spend
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "model" / "examples" / "two_phase_commit.py"
+COMMAND = (sys.executable, "-m", "rocketproof_properties.cli")
 COMMANDS = {
     "help": ("--help",),
     "check of an invariant": ("check", str(EXAMPLE), "--property", "consistent"),
@@ -38,10 +38,7 @@ def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = Non
     for name, tokens in COMMANDS.items():
         tell(f"{name}: {runs} processes behind one with empty caches")
         with tempfile.TemporaryDirectory() as folder:
-            caches = {"ROCKETPROOF_CACHE": f"{folder}/code", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode", "PYTHONDONTWRITEBYTECODE": ""}
-            caches["PYTHONPATH"] = os.pathsep.join(place for place in sys.path if place and Path(place).is_dir())
-            command = [sys.executable, "-m", "rocketproof_properties.cli", *tokens]
-            cold, *warm = (spend(command, Path(folder), caches) for _ in range(runs + 1))
+            cold, *warm = (spend([*COMMAND, *tokens], Path(folder), caches(Path(folder))) for _ in range(runs + 1))
         cpu = [one.cpu_seconds for one in warm]
         figures = {
             "command": name,

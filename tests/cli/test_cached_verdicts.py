@@ -10,32 +10,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from counting import counting
 
 from rocketproof_properties.checks import matrix, verdictcache
 
 Run = Callable[..., Any]
-MODEL = """
-from rocketproof_model import Int, Model
-
-SCOPES = {"small": {"N": 3}, "large": {"N": 6}}
-EXPECTED = {"below two": "violated"}
-
-
-def model(N):
-    m = Model("counter")
-    n = m.var("n", Int(0, N), init=0)
-
-    @m.action(fair="weak")
-    def up(a):
-        "The counter goes up."
-        a.guard("room", n < N, "there is room")
-        a.set(n, n + 1)
-
-    m.always("below two", n < 2, "the counter stays below two")
-    m.always("in range", n <= N, "the counter stays in its range")
-    m.eventually("fills", n == N, "the counter gets full")
-    return m
-"""
+MODEL = counting(
+    'm.always("below two", n < 2, "the counter stays below two")',
+    'm.always("in range", n <= N, "the counter stays in its range")',
+    'm.eventually("fills", n == N, "the counter gets full")',
+)
 
 
 @pytest.fixture(autouse=True)

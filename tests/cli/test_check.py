@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from counting import counting
 from rich.console import Console
 
 from rocketproof_model import Bool, Property, RocketproofError, symbolic
@@ -26,30 +27,13 @@ KEYS = [
     "seconds", "witness", "trace", "invariants", "certificate", "fairness", "cached",
 ]  # fmt: skip
 
-COUNTER = '''
-from rocketproof_model import Int, Model, after, implies
-
-SCOPES = {"small": {"N": 3}, "large": {"N": 6}}
-EXPECTED = {"below two": "violated"}
-
-
-def model(N):
-    m = Model("counter")
-    n = m.var("n", Int(0, N), init=0)
-
-    @m.action(fair="weak")
-    def up(a):
-        """The counter goes up."""
-        a.guard("room", n < N, "there is room")
-        a.set(n, n + 1)
-
-    m.always("below two", n < 2, "the counter stays below two")
-    m.step("grows", after(n) > n, "every step counts")
-    m.reachable("full", n == N, "the counter can be full")
-    m.eventually("fills", n == N, "the counter gets full")
-    m.deadlock_free("ends full", "it stops only when it is full", unless=n == N)
-    return m
-'''
+COUNTER = counting(
+    'm.always("below two", n < 2, "the counter stays below two")',
+    'm.step("grows", after(n) > n, "every step counts")',
+    'm.reachable("full", n == N, "the counter can be full")',
+    'm.eventually("fills", n == N, "the counter gets full")',
+    'm.deadlock_free("ends full", "it stops only when it is full", unless=n == N)',
+)
 
 
 def rows_of(path: str | Path) -> list[dict[str, Any]]:

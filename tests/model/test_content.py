@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rocketproof_model import Int, Model
@@ -43,11 +45,17 @@ CLAIMS = {
 }
 
 
+def built(text: str) -> Model:
+    """The model that a text builds."""
+    names: dict[str, Any] = {"Model": Model, "Int": Int}
+    exec(compile(text, "model.py", "exec"), names)
+    model: Model = names["m"]
+    return model
+
+
 def digests(text: str) -> tuple[str, str]:
     """Of the model that a text builds, and of its claim."""
-    names = {"Model": Model, "Int": Int}
-    exec(compile(text, "model.py", "exec"), names)
-    model: Model = names["m"]  # type: ignore[assignment]
+    model = built(text)
     return Contents().model(model), Contents().claim(model.properties[0])
 
 
@@ -69,9 +77,7 @@ def test_a_change_of_a_claim_changes_its_content_alone(change: str) -> None:
 
 
 def test_values_of_constants_are_content_of_the_instance() -> None:
-    names = {"Model": Model, "Int": Int}
-    exec(TEXT, names)
-    model: Model = names["m"]  # type: ignore[assignment]
+    model = built(TEXT)
     contents = Contents()
     assert contents.constants(model.given()) == contents.constants(model.given(most=3)) != contents.constants(model.given(most=4))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import signal
 import threading
@@ -109,6 +110,14 @@ def came() -> bool:
     return _interrupted
 
 
+def caused(error: BaseException) -> bool:
+    """Return whether an interrupt is behind an exception: Python and libraries make others of it, or fail after they have dropped it."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__cause__ or behind.__context__
+    return behind is not None or came()
+
+
 def stop_if_interrupted() -> None:
     """Raise KeyboardInterrupt if this process was interrupted: Python and libraries may have dropped the exception."""
     if _interrupted:
@@ -119,6 +128,12 @@ def stop_thread_if_interrupted() -> None:
     """Raise KeyboardInterrupt in any thread but the main one, which a signal interrupts itself, and which then has to tidy up."""
     if _interrupted and threading.current_thread() is not threading.main_thread():
         raise KeyboardInterrupt
+
+
+def interrupt(thread: threading.Thread) -> None:
+    """Raise KeyboardInterrupt in a thread as soon as it runs Python: what it computes is in the way of those who write the results."""
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
 
 
 def pause(seconds: float) -> None:

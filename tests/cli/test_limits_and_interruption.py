@@ -17,6 +17,7 @@ import rocketproof_properties
 import rocketproof_traces
 from proportion import few
 from rocketproof_model import interrupts
+from rocketproof_properties.checks import processes
 from rocketproof_properties.checks.decide import Work
 from wide import MANY, TWO, wide
 
@@ -163,6 +164,45 @@ def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
     assert "error:" not in done.stdout
     assert ("unknown", "interrupted") in verdicts(tmp_path / "out.json").values()
     assert "stopped by Ctrl-C" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.skipif(processes.STOP_SIGNAL is None, reason="no signals here")
+def test_ctrl_c_while_a_process_loads_prints_nothing_and_leaves_it_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    """A terminal sends the signal to all processes of the group; the one that has just begun is loading Python's modules."""
+    hand = processes._start("{} {}".format)  # type: ignore[arg-type]
+    assert hand.process.pid is not None
+    try:
+        for _ in range(20):
+            os.kill(hand.process.pid, signal.SIGINT)
+        hand.pipe.send(("one", "two"))
+        assert hand.pipe.recv() == "one two"
+        os.kill(hand.process.pid, signal.SIGINT)
+        hand.pipe.send(("still", "here"))
+        assert hand.pipe.recv() == "still here"
+    finally:
+        hand.pipe.close()
+        hand.process.join()
+    assert capfd.readouterr() == ("", "") and hand.process.exitcode == 0
+
+
+@pytest.mark.parametrize("came", [True, False])
+@pytest.mark.parametrize("behind", [KeyboardInterrupt, None])
+def test_what_python_makes_of_ctrl_c_ends_a_command_as_ctrl_c_does(
+    came: bool, behind: type[BaseException] | None, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.11 makes a RuntimeError of it while a class is made, and Hypothesis fails when it was dropped."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from (behind and behind())
+
+    monkeypatch.setattr(interrupts, "came", lambda: came)
+    monkeypatch.setattr("rocketproof_properties.checks.plan.plan", broken)
+    if not came and behind is None:
+        with pytest.raises(RuntimeError):
+            rocketproof("check")
+        return
+    done = rocketproof("check")
+    assert (done.code, done.out) == (3, "") and "stopped by Ctrl-C" in done.err
 
 
 @pytest.mark.parametrize(

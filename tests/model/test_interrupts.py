@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rocketproof_model.interrupts import uninterrupted
+from rocketproof_model.interrupts import interrupt, uninterrupted
 
 
 def test_ctrl_c_comes_behind_the_block() -> None:
@@ -40,3 +40,22 @@ def test_in_another_thread_nothing_is_changed() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.getsignal(signal.SIGINT)]
+
+
+def test_a_thread_that_computes_is_interrupted() -> None:
+    begun, ended = threading.Event(), []
+
+    def work() -> None:
+        try:
+            while True:
+                begun.set()
+        except KeyboardInterrupt:
+            ended.append("interrupted")
+
+    thread = threading.Thread(target=work, daemon=True)
+    interrupt(thread)  # it has not begun
+    thread.start()
+    assert begun.wait(30)
+    interrupt(thread)
+    thread.join(30)
+    assert ended == ["interrupted"]

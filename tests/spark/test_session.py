@@ -108,6 +108,14 @@ def test_a_refused_session_leaves_the_next_one_a_java_of_its_own() -> None:
     assert count == "3"
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_handler_of_ctrl_c_stays_and_without_one_spark_has_its_own(own: bool) -> None:
+    code = "import signal\nmine = lambda *_: None\n" + ("signal.signal(signal.SIGINT, mine)\n" if own else "")
+    code += "from rocketproof_traces.spark.session import session\nsession(cores=1)\nheard = signal.getsignal(signal.SIGINT)\n"
+    said = python(code + "print(heard is mine, heard is signal.default_int_handler)", PATH=os.environ["PATH"])
+    assert said.stdout == f"{own} False\n", said.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

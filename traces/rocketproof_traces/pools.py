@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import resource_tracker
 from typing import Final, Protocol, TypeVar
 
 from rocketproof_model import interrupts
@@ -45,8 +46,8 @@ def on_processes(workers: int) -> Spread:
 def on_threads(workers: int) -> Spread:
     """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
     one worker, are done in this thread. Where this one stops early, what the others have begun is done first, to its end or to where the
-    function looks for an interrupt. After an interrupt this one waits `TIDY` seconds for them and then goes on: they may be inside the
-    compiler of a kernel for many seconds."""
+    function looks for an interrupt. After an interrupt the threads are interrupted too, and this one waits `TIDY` seconds for them and then
+    goes on: they may be inside the compiler of a kernel for many seconds."""
     return _over(_threads, workers)
 
 
@@ -68,6 +69,9 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(wait=not interrupts.came(), cancel_futures=True)
+        if interrupts.came():
+            for thread in pool._threads:  # noqa: SLF001  (nobody else knows them)
+                interrupts.interrupt(thread)
         until = time.monotonic() + TIDY
         for thread in pool._threads:  # noqa: SLF001  (a pool waits for its threads for ever, or not at all)
             thread.join(max(0.0, until - time.monotonic()))
@@ -105,7 +109,7 @@ def answers(pool: Executor, function: Callable[[A], B], items: Iterable[A], ahea
     try:
         while True:
             for item in waiting:
-                with _unheard():
+                with unheard(*_SIGNALS):
                     running.add(pool.submit(_task, function, item))
                 if len(running) >= ahead:
                     break
@@ -166,12 +170,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
-    """Processes that begin meanwhile hear no signal before they listen."""
+def unheard(*signals: signal.Signals) -> Iterator[None]:
+    """Processes that begin meanwhile hear none of these signals before they unblock them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    resource_tracker.ensure_running()  # the first process would start it, and Python unblocks the signals then
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:

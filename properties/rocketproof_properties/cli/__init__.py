@@ -25,9 +25,11 @@ def main() -> NoReturn:
 
         interruption.hear(*((SIGINT, SIGTERM) if hears_ctrl_c else (SIGTERM,)))
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
         from rocketproof_model import interrupts
 
+        if not interrupts.caused(error):
+            raise
         interrupts.heard()
         sys.stderr.write("rocketproof: stopped by Ctrl-C before anything was decided\n")
         code = STOPPED

@@ -86,16 +86,18 @@ def run(tokens: Sequence[str]) -> int:
         return _refuse(f"{' '.join(str(error).split())} See: {_help_for(tokens)}")
     except RocketproofError as error:
         return _refuse(" ".join(str(error).split()))
-    except KeyboardInterrupt:
-        interrupts.heard()
-        output.tell("rocketproof: stopped by Ctrl-C before anything was decided")
-        return STOPPED
     except BrokenPipeError:
         # Somebody has closed our output (`| head`) who wanted text of us, as of `graph`.
         output.nobody_listens()
         return OK
     except OSError as error:
         return _refuse(_unwritten(error))
+    except (KeyboardInterrupt, Exception) as error:
+        if not interrupts.caused(error):
+            raise
+        interrupts.heard()
+        output.tell("rocketproof: stopped by Ctrl-C before anything was decided")
+        return STOPPED
     finally:
         output.release_stdout()
 

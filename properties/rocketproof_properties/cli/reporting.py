@@ -118,13 +118,14 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
 
 
 def _load(reports: Sequence[Wanted]) -> None:
-    """Import what writes reports. After an interrupt this would take seconds, beside threads that still compile."""
+    """Load what writes reports. After an interrupt this would take seconds, beside threads that still compile."""
     from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)
-    from ..requirements import references  # noqa: F401  (imported for `_Places`)
+    from ..requirements import references
 
     if any(one.kind == "html" for one in reports):
         from ..exploring import pages  # noqa: F401  (imported for `Reporting.write`)
         from ..reports import page  # noqa: F401  (imported for `Reporting.write`)
+    references.stated()  # what it has found is cached
 
 
 def read(path: Path, option: str = "--since") -> Run:

@@ -12,13 +12,17 @@ where it stands follows from the form in which it is written, not from a list of
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from rocketproof_model import kept
 
 from ..choices import InputError, known
 from ..reports.results import Place
@@ -117,11 +121,26 @@ def stated() -> dict[str, Place]:
     """Where each property and rule of the catalogue is stated, by its id: file relative to the project, and line.
 
     A statement is a call that begins with the id, or the row of a table from which such calls are made: the id and a sentence.
-    Raises InputError for sources that cannot be read.
+    What was found is cached until a file of the catalogue changes. Raises InputError for sources that cannot be read.
     """
     folder = _folder("rocketproof_properties")
+    paths = sorted((folder / "catalogue").glob("*.py"))
+    try:
+        file = kept.folder("places", kept.code_digest(paths)) / "stated.json"
+    except OSError as error:
+        raise InputError(f"{folder / 'catalogue'} cannot be read ({error}); fix it first") from None
+    data = kept.read(file)
+    if data is not None:
+        return {id_: Place(name, line) for id_, (name, line) in json.loads(data).items()}
+    found = _stated(paths, folder.parents[1])
+    with suppress(OSError):  # the next process looks again
+        kept.write(file, json.dumps({id_: (place.file, place.line) for id_, place in found.items()}).encode())
+    return found
+
+
+def _stated(paths: Iterable[Path], project: Path) -> dict[str, Place]:
     found: dict[str, Place] = {}
-    for path in sorted((folder / "catalogue").glob("*.py")):
+    for path in paths:
         for node in ast.walk(_parsed(path)):
             if not isinstance(node, ast.Call | ast.Tuple):
                 continue
@@ -129,7 +148,7 @@ def stated() -> dict[str, Place]:
             label, *rest = [one.value if isinstance(one, ast.Constant) else None for one in parts] or [None]
             states = bool(rest) and (isinstance(node, ast.Call) or (isinstance(rest[0], str) and " " in rest[0]))
             if states and isinstance(label, str) and _LABEL.fullmatch(label):
-                found.setdefault(label, Place(path.relative_to(folder.parents[1]).as_posix(), node.lineno))
+                found.setdefault(label, Place(path.relative_to(project).as_posix(), node.lineno))
     return found
 
 

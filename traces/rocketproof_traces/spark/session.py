@@ -14,10 +14,12 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -218,7 +220,8 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
             home = Path(_find_spark_home())
             java_process = gateway.start(find_java(), home, settings, {**os.environ, **variables}, folder / "spark.log")
         with environment.variables(**variables):
-            context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
+            with _heard_as_before():
+                context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
             spark = SparkSession(context)
     except BaseException as error:
         refused = isinstance(error, (Py4JError, PySparkException, OSError, RuntimeError, ValueError)) and not isinstance(error, TraceError)
@@ -234,6 +237,18 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
         raise
     atexit.register(_close, spark, folder)
     return spark
+
+
+@contextmanager
+def _heard_as_before() -> Iterator[None]:
+    """Put a handler of Ctrl-C back that a new context replaces. Spark's own asks Java, also where Ctrl-C came during a question to it,
+    which py4j cannot bear; it stays where nobody else had one."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before is not signal.getsignal(signal.SIGINT) and before is not signal.default_int_handler:
+            signal.signal(signal.SIGINT, before)
 
 
 def _places(folder: Path) -> dict[str, str]:

@@ -112,6 +112,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     specification.NAMES = tuple(SIZES)  # type: ignore[attr-defined]
     specification.SCOPES = {}  # type: ignore[attr-defined]
     specification.part = lambda name: door(SIZES[name])  # type: ignore[attr-defined]
+    specification.part_class = lambda name: None  # type: ignore[attr-defined]
     specification.constants = lambda profile, of, **switches: switches  # type: ignore[attr-defined]
     made = ModuleType("rocketproof_properties.catalogue")
     made.CASES = CASES  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from counting import counting
 
-from rocketproof_properties.checks import matrix, verdictcache
+from rocketproof_properties.checks import verdictcache
 
 Run = Callable[..., Any]
 MODEL = counting(
@@ -35,13 +35,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The engines that were asked since the list was cleared."""
     asked: list[str] = []
-    decide = matrix.decide
+    decide = verdictcache.decide
 
     def noted(unit: Any, *rest: Any) -> Any:
         asked.append(f"{unit.engine} {len(unit.tasks)}")
         return decide(unit, *rest)
 
-    monkeypatch.setattr(matrix, "decide", noted)
+    monkeypatch.setattr(verdictcache, "decide", noted)
     return asked
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.checks import matrix
+from rocketproof_properties.checks import verdictcache
 
 Run = Callable[..., Any]
 
@@ -20,13 +20,13 @@ def test_what_differed_is_decided_first_until_it_is_as_expected(
     catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    decide = matrix.decide
+    decide = verdictcache.decide
 
     def noted(unit: Any, *rest: Any) -> Any:
         order.append(f"{unit.engine} {unit.tasks[0].condition}".strip())
         return decide(unit, *rest)
 
-    monkeypatch.setattr(matrix, "decide", noted)
+    monkeypatch.setattr(verdictcache, "decide", noted)
     right = catalogue.CASES
     catalogue.CASES = tuple(replace(one, expected="holds") if one.condition else one for one in right)  # type: ignore[attr-defined]
     assert rocketproof("check", "--json", "first.json").code == 1

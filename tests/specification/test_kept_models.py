@@ -8,6 +8,11 @@ import pytest
 
 from rocketproof_model import search
 from rocketproof_model.language.content import Contents
+from rocketproof_model.specification import part, part_class
+from rocketproof_properties.checks import matrix, processes
+from rocketproof_properties.checks.plan import Request, plan
+from rocketproof_properties.checks.units import Unit
+from rocketproof_properties.checks.verdictcache import VerdictCache
 from rocketproof_properties.sources import source as sources
 from rocketproof_properties.sources.source import Source
 
@@ -47,3 +52,26 @@ def test_a_file_that_cannot_be_trusted_is_built_again(cache: Path, change: str) 
     content = FLUSH.kept().instance.model
     assert Contents().model(content) == Contents().model(FLUSH.subject().instance.model)
     assert file.stat().st_mode & 0o777 == 0o600 and file.read_bytes() != (b"" if change == "others may write" else bytes(whole))
+
+
+class Silent:
+    def begin(self, number: int, of: int, unit: Unit) -> None: ...
+
+    def decided(self, rows: object) -> None: ...
+
+    def progress(self, unit: Unit, at: object) -> None: ...
+
+
+def test_the_workers_build_the_models(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Unit] = []
+    monkeypatch.setattr(sources, "_built", None)
+    monkeypatch.setattr(processes, "run", lambda units, *_: given.extend(units))
+    tasks = plan(Request(profiles=("P45",))).tasks
+    matrix.run(tasks, Silent(), matrix.Settings(workers=2, cache=VerdictCache()))
+    assert len({unit.source.scope for unit in given}) > 10
+    assert {task for unit in given for task in unit.tasks} == set(tasks)
+
+
+@pytest.mark.parametrize("name", ["backs", "tiny", "timers", "flush"])
+def test_the_class_of_a_part_is_known_without_its_model(name: str) -> None:
+    assert type(part(name)) is part_class(name)

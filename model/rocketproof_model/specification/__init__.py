@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from rocketproof_profiles import PROFILES
 
@@ -39,7 +39,7 @@ from .progress import Progress
 from .recovery import Recovery
 from .registering import Registrations
 from .scope import SCOPES, Scope
-from .sendbacks import sendbacks
+from .sendbacks import Sendbacks, sendbacks
 from .settings import changes_of_settings
 from .sizes import Sizes
 from .starting import Starting
@@ -49,7 +49,7 @@ from .transactions import Transactions
 from .vocabulary import Placed, Specification
 from .waiting import Waiting
 
-__all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Placed", "Scope", "Specification", "build", "constants", "part", "specify"]
+__all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Placed", "Scope", "Specification", "build", "constants", "part", "part_class", "specify"]
 
 FAULTS: dict[str, Callable[[str], Part]] = {
     "persistence": Persistence,
@@ -131,14 +131,17 @@ def part(name: str) -> Part:
     return build(name)
 
 
-class _Switched(Protocol):
-    """A part of the specification, or what has the names of its switches."""
+def part_class(name: str) -> type[Part]:
+    """The class of what `part(name)` gives; no model is built. Raises RocketproofError for an unknown name."""
+    if name in FAULTS:
+        made = FAULTS[name]
+        return made if isinstance(made, type) else Sendbacks
+    if name not in SCOPES:
+        raise RocketproofError(_unknown("scope", name, NAMES))
+    return Placed if SCOPES[name].placed else Specification
 
-    @property
-    def switches(self) -> tuple[str, ...]: ...
 
-
-def constants(profile: str, of: type[Part] | _Switched = Specification, /, **switches: Any) -> dict[str, Any]:
+def constants(profile: str, of: type[Part] = Specification, /, **switches: Any) -> dict[str, Any]:
     """The constants of a profile that this part of the specification reads, with further switches on top.
 
     Raises RocketproofError for an unknown profile.

@@ -6,8 +6,8 @@ the rows decided so far stay, and the others say `unknown` with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -147,10 +147,12 @@ class _Run:
         self.interrupted = False
 
     def all(self) -> None:
-        made = [rest for unit in self.units for rest in self.unknown(unit)]
+        made = [unit for unit in self.units if not self.known(unit)]
+        cache = self.settings.cache
+        work = decide if cache is None else cache.decide
         if processes.available(made, self.settings.workers):
             self.processes = min(self.settings.workers, len(made))
-            processes.run(made, self.processes, self.budget, self.begin, self.listener.progress, self.decided)
+            processes.run(made, self.processes, work, self.budget, self.begin, self.listener.progress, self.done)
             return
         for unit in made:
             budget = self.budget()
@@ -161,20 +163,19 @@ class _Run:
             def progress(at: Progress, unit: Unit = unit) -> None:
                 self.listener.progress(unit, at)
 
-            self.decided(unit, decide(unit, budget, progress))
+            self.done(unit, work(unit, budget, progress))
 
-    def unknown(self, unit: Unit) -> Iterator[Unit]:
-        """What is left of a unit once the verdicts in the cache are taken; nothing if they are all."""
-        if self.settings.cache is None:
-            yield unit
-            return
-        answer = self.settings.cache.answer(unit, self.settings.certificates)
+    def known(self, unit: Unit) -> bool:
+        """Take a unit's verdicts from the cache, if it has all of them and no model has to be built to see that."""
+        cache = self.settings.cache
+        if cache is None or not unit.source.is_at_hand:
+            return False
+        answer = cache.answer(unit, self.settings.certificates)
+        if len(answer.rows) < len(unit.tasks):
+            return False
+        self.begun += 1
         self.done(unit, answer)
-        left = [(task, path) for task, path in zip(unit.tasks, unit.paths, strict=True) if task not in answer.rows]
-        if left:
-            yield replace(unit, tasks=tuple(task for task, _ in left), paths=tuple(path for _, path in left))
-        else:
-            self.begun += 1
+        return True
 
     def budget(self) -> Budget | None:
         """What the next unit may use; None if the time is over."""
@@ -192,11 +193,6 @@ class _Run:
     def begin(self, unit: Unit) -> None:
         self.begun += 1
         self.listener.begin(self.begun, len(self.units), unit)
-
-    def decided(self, unit: Unit, answer: Answer) -> None:
-        if self.settings.cache is not None:
-            self.settings.cache.keep(unit, answer)
-        self.done(unit, answer)
 
     def done(self, unit: Unit, answer: Answer) -> None:
         self.rows.update(answer.rows)

@@ -18,14 +18,15 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from rocketproof_model import RocketproofError, interrupts
-from rocketproof_model.result import GAVE_UP, INTERRUPTED, MEMORY, Progress
+from rocketproof_model.result import GAVE_UP, INTERRUPTED, MEMORY, Progress, Report
+from rocketproof_traces import pools
 
 from .. import interruption
-from .decide import decide
 from .rows import undecided
 from .units import Answer, Budget, Unit
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
+Work = Callable[[Unit, Budget, Report], Answer]
 PATIENCE = 1.0  # seconds that a process has to put its results together after Ctrl-C
 
 
@@ -47,12 +48,14 @@ def available(units: Sequence[Unit], workers: int) -> bool:
 def run(
     units: Sequence[Unit],
     workers: int,
+    work: Work,
     budget: Callable[[], Budget | None],
     begin: Callable[[Unit], None],
     progress: Callable[[Unit, Progress], None],
     done: Callable[[Unit, Answer], None],
 ) -> None:
-    """Decide all units; `done` hears each answer. `budget()` is asked before each unit, None means that the time is over.
+    """Answer all units by `work`, which each process gets a copy of; `done` hears each answer. `budget()` is asked before each unit, None
+    means that the time is over.
 
     Raises KeyboardInterrupt after Ctrl-C, when the answers that could be had have been passed to `done`, and the
     RocketproofError of a unit that met one.
@@ -60,9 +63,9 @@ def run(
     waiting = list(units)
     hands: list[_Hand] = []
     try:
-        hands += [_start() for _ in range(min(workers, len(units)))]
+        hands += [_start(work) for _ in range(min(workers, len(units)))]
         try:
-            _loop(hands, waiting, budget, begin, progress, done)
+            _loop(hands, waiting, work, budget, begin, progress, done)
         except KeyboardInterrupt:
             _stop(hands, done)
             raise
@@ -73,11 +76,12 @@ def run(
             hand.process.join()
 
 
-def _start() -> _Hand:
+def _start(work: Work) -> _Hand:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs,), daemon=True)
-    process.start()
+    process = context.Process(target=_work, args=(theirs, work), daemon=True)
+    with pools.unheard(signal.SIGINT):
+        process.start()
     theirs.close()
     return _Hand(process, ours)
 
@@ -85,6 +89,7 @@ def _start() -> _Hand:
 def _loop(
     hands: list[_Hand],
     waiting: list[Unit],
+    work: Work,
     budget: Callable[[], Budget | None],
     begin: Callable[[Unit], None],
     progress: Callable[[Unit, Progress], None],
@@ -109,7 +114,7 @@ def _loop(
             _hear(hand, progress, done, _lost)
             if hand.process.exitcode is not None:
                 hand.pipe.close()
-                hands[hands.index(hand)] = _start()
+                hands[hands.index(hand)] = _start(work)
 
 
 def _hear(
@@ -175,16 +180,18 @@ def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
                 _hear(busy[pipe], lambda unit, at: None, gather, _cut_off)  # type: ignore[index]
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, work: Work) -> None:
     """A process's life: units in, progress and answers out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
     try:
         if STOP_SIGNAL is not None:
             interruption.hear(STOP_SIGNAL)
         while True:
             unit, budget = pipe.recv()
             try:
-                said: Answer | str = decide(unit, budget, pipe.send)
+                said: Answer | str = work(unit, budget, pipe.send)
             except RocketproofError as error:
                 said = str(error)
             pipe.send(said)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -23,15 +23,16 @@ import rocketproof_protocol
 from rocketproof_model import Model, Property, kept
 from rocketproof_model.language.content import Contents
 from rocketproof_model.language.symmetry import symmetric_indices
-from rocketproof_model.result import BOUND, LIVE, Coverage
+from rocketproof_model.result import BOUND, LIVE, Coverage, Report
 from rocketproof_traces import witness
 
 from .. import premises
 from ..sources.source import Subject
+from .decide import decide
 from .evidence import Evidence
 from .plan import INVARIANTS, Task
 from .rows import Fairness, Row, undecided
-from .units import Answer, Unit
+from .units import Answer, Budget, Unit
 
 NAME: Final = "verdicts"
 """Of the folders in the cache."""
@@ -45,7 +46,10 @@ _OWN: Final = ("verdict", "reason", "states", "transitions", "depth", "seconds",
 
 
 class VerdictCache:
-    """The verdicts of one folder in the cache. `fresh`: none is used, and those of this run take the places of earlier ones."""
+    """The verdicts of one folder in the cache. `fresh`: none is used, and those of this run take the places of earlier ones.
+
+    A copy in another process begins without the digests that are remembered here.
+    """
 
     def __init__(self, *, fresh: bool = False, symmetry: bool = True, seed: int = 0) -> None:
         self.fresh, self.symmetry, self.seed = fresh, symmetry, seed
@@ -54,6 +58,20 @@ class VerdictCache:
         self._models: dict[Model, str] = {}
         self._claims: dict[Property, str] = {}
         self._swept = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(VerdictCache, fresh=self.fresh, symmetry=self.symmetry, seed=self.seed), ()
+
+    def decide(self, unit: Unit, budget: Budget, report: Report) -> Answer:
+        """Answer a unit's tasks: the known verdicts, and those that are decided now and kept. Raises what `decide` raises."""
+        known = self.answer(unit, budget.certificates)
+        left = [(task, path) for task, path in zip(unit.tasks, unit.paths, strict=True) if task not in known.rows]
+        if not left:
+            return known
+        rest = replace(unit, tasks=tuple(task for task, _ in left), paths=tuple(path for _, path in left))
+        answer = decide(rest, budget, report)
+        self.keep(rest, answer)
+        return replace(answer, rows=known.rows | answer.rows)
 
     def answer(self, unit: Unit, certificates: Path | None) -> Answer:
         """The known verdicts on a unit's tasks, with their files written again. One search decides all claims of the explicit engine, so

@@ -29,11 +29,9 @@ UNPERFORMED = ("controller",)
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """The model of a scope of the specification with all of its properties, and the digests of their content. `switches` are the constants
-    that a profile gives."""
+    """The model of a scope of the specification with all of its properties, and the digests of their content."""
 
     model: Model
-    switches: tuple[str, ...]
     properties: tuple[Property, ...]
     content: str
     claims: dict[Property, str]
@@ -76,7 +74,7 @@ class Source:
             loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
             return Subject(loaded.instance, tuple(loaded.model.properties))
         part = _part(self.scope)
-        return Subject(part.model.given(**self._constants(type(part))), specified(self.scope))
+        return Subject(part.model.given(**self._constants()), specified(self.scope))
 
     def kept(self) -> Subject:
         """The same as `subject()`, of the specification from the cache: a tenth of the time, but another model than that of the part of the
@@ -84,13 +82,18 @@ class Source:
         if self.file is not None or self.is_messages:
             return self.subject()
         found = stated(self.scope)
-        return Subject(found.model.given(**self._constants(found)), found.properties, found)
+        return Subject(found.model.given(**self._constants()), found.properties, found)
 
-    def _constants(self, of: Any) -> dict[str, Any]:
-        """The constants of a part of the specification, or of what is stated of a scope."""
-        from rocketproof_model.specification import constants
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether `kept()` need not build the model of a scope of the specification."""
+        return self.file is not None or self.is_messages or _path(self.scope).exists()
 
-        return constants(self.profile, of, **dict(self.given))
+    def _constants(self) -> dict[str, Any]:
+        """The constants of a part of the specification."""
+        from rocketproof_model.specification import NAMES, constants, part_class
+
+        return constants(self.profile, part_class(known("scope", self.scope, NAMES)), **dict(self.given))
 
     @property
     def exists(self) -> bool:
@@ -114,7 +117,7 @@ class Source:
         """Equal for sources that give the same instance, though their profiles have other names."""
         if self.is_messages:
             return (None, self.scope, self.profile, self.given)
-        return (self.file, self.scope, tuple(sorted(self._constants(stated(self.scope)).items())) if self.file is None else self.given)
+        return (self.file, self.scope, tuple(sorted(self._constants().items())) if self.file is None else self.given)
 
     @property
     def name(self) -> str:
@@ -190,7 +193,7 @@ def stated(scope: str) -> Stated:
 
 @functools.cache
 def _stated(scope: str) -> Stated:
-    path = kept.folder("models", _code()) / f"{scope}.pickle"
+    path = _path(scope)
     data = kept.read(path)
     if data is None:
         found = _built(scope)
@@ -201,10 +204,14 @@ def _stated(scope: str) -> Stated:
     return read
 
 
+def _path(scope: str) -> Path:
+    return kept.folder("models", _code()) / f"{scope}.pickle"
+
+
 def _built(scope: str) -> Stated:
     part, properties, contents = _part(scope), specified(scope), Contents()
     claims = {claim: contents.claim(claim) for claim in properties}
-    return Stated(part.model, tuple(part.switches), properties, contents.model(part.model), claims)
+    return Stated(part.model, properties, contents.model(part.model), claims)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from rocketproof_model import RocketproofError
+from rocketproof_model import RocketproofError, interrupts
 from rocketproof_properties.deployments.children import completed
 
 Bench = dict[str, Any]
@@ -33,10 +33,13 @@ def quiet(line: str) -> None:
 
 
 def timed(work: Callable[[], T], clock: Callable[[], float] = time.process_time) -> tuple[T, Bench]:
-    """What a work gives, and its `cpu_seconds` by this clock (by default that of the process) and `wall_seconds`."""
+    """What a work gives, and its `cpu_seconds` by this clock (by default that of the process) and `wall_seconds`. Raises KeyboardInterrupt
+    where an interrupt has cut it short, also where the work returned what it had."""
     cpu, wall = clock(), time.perf_counter()
     found = work()
-    return found, {"cpu_seconds": clock() - cpu, "wall_seconds": time.perf_counter() - wall}
+    spent = {"cpu_seconds": clock() - cpu, "wall_seconds": time.perf_counter() - wall}
+    interrupts.stop_if_interrupted()
+    return found, spent
 
 
 def own_path() -> dict[str, str]:

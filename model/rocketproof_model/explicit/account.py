@@ -22,7 +22,6 @@ from ..language import Bool, Instance, Property, const, show
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from ..routines import address, compile_routine
 from . import kernel, loops
-from .buckets import move_table
 from .canonical import compiled, reducible
 from .layout import WORD_BITS
 from .runs import run_of
@@ -148,7 +147,6 @@ class Account:
         table = constants(self.made.layout)
         compile_routine(loops.expand_states, ALONE=int(alone), **table)
         compile_routine(loops.enter_states, ALONE=1, **table)
-        compile_routine(move_table, ALONE=1, **table)
         if self.asked:
             compile_routine(loops.ask_states, WIDTH=self.words)
             compile_routine(loops.find_predecessors, WIDTH=self.words)

@@ -9,7 +9,8 @@ bytes, and one of several words hardly more than what changes. Whoever decodes h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 WIDTH = GIVEN
-BYTES: tuple[int, ...] = ()  # of each word, those that are ever used
 PLACE: tuple[int, ...] = ()  # the words in the order in which they are compared
 CODED = 9  # bytes that a word takes at most
 _BLOCKS = 1024  # of a sample
@@ -40,15 +40,11 @@ class Order:
         used = [1] * self.words
         for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
             used[word] = max(used[word], int(shift) + int(mask).bit_length())
-        bytes_ = tuple(-(-bits // 8) for bits in used)
-        self._sort = compile_routine(sort_states, WIDTH=self.words, PLACE=self.place, BYTES=bytes_)
-        self._distinct = compile_routine(distinct, WIDTH=self.words)
-        self._merge = compile_routine(merge, WIDTH=self.words, PLACE=self.place)
-        self._encode = compile_routine(encode, WIDTH=self.words, PLACE=self.place)
-        self._decode = compile_routine(decode, WIDTH=self.words, PLACE=self.place)
-        self._mark = compile_routine(mark_known, WIDTH=self.words, PLACE=self.place)
-        self._unmarked = compile_routine(unmarked, WIDTH=self.words)
-        self._places = compile_routine(places, WIDTH=self.words, PLACE=self.place)
+        ever = [-(-bits // 8) for bits in used]  # bytes of each word
+        self._digits = np.array([8 * k + byte for k in reversed(self.place) for byte in range(ever[k])], dtype=np.int64)
+
+    def _compiled(self, function: Callable[..., Any]) -> Callable[..., int]:
+        return compile_routine(function, WIDTH=self.words, PLACE=self.place)
 
     def count(self, states: Words) -> int:
         return len(states) // self.words
@@ -60,43 +56,44 @@ class Order:
     def sorted(self, states: Words, other: Words) -> Words:
         """The distinct ones of these states in order. Both arrays, which are equally long, are written to."""
         counts = np.zeros(256, dtype=np.int64)
-        if self._sort(address(states), self.count(states), address(other), address(counts)):
+        sort = compile_routine(sort_states, WIDTH=self.words)
+        if sort(address(states), self.count(states), address(other), address(counts), address(self._digits), len(self._digits)):
             states = other
-        return states[: self._distinct(address(states), self.count(states)) * self.words]
+        return states[: compile_routine(distinct, WIDTH=self.words)(address(states), self.count(states)) * self.words]
 
     def merged(self, parts: list[Words]) -> Words:
         """The distinct states of all parts, each of which is in order, in order. The parts are used up."""
         while len(parts) > 1:
             one, other = parts.pop(0), parts.pop(0)
             into = np.empty(len(one) + len(other), dtype=np.int64)
-            count = self._merge(address(one), self.count(one), address(other), self.count(other), address(into))
+            count = self._compiled(merge)(address(one), self.count(one), address(other), self.count(other), address(into))
             parts.append(into[: count * self.words])
         return parts.pop() if parts else np.empty(0, dtype=np.int64)
 
     def encoded(self, states: Words) -> Bytes:
         """The bytes of states in order."""
         out, zeros = np.empty(len(states) * CODED, dtype=np.uint8), np.zeros(self.words, dtype=np.int64)
-        return out[: self._encode(address(states), self.count(states), address(zeros), address(out))]
+        return out[: self._compiled(encode)(address(states), self.count(states), address(zeros), address(out))]
 
     def decoded(self, coded: Bytes, count: int) -> Words:
         """The states that `encoded` has made these bytes of."""
         states, zeros = np.empty(count * self.words, dtype=np.int64), np.zeros(self.words, dtype=np.int64)
-        self._decode(address(coded), count, address(zeros), address(states))
+        self._compiled(decode)(address(coded), count, address(zeros), address(states))
         return states
 
     def mark(self, states: Words, first: int, last: int, coded: Bytes, count: int, marks: Bytes) -> None:
         """Set the marks of those of the states first to last - 1 that are among the encoded ones."""
         state = np.zeros(self.words, dtype=np.int64)
-        self._mark(address(coded), count, address(state), address(states), first, last, address(marks))
+        self._compiled(mark_known)(address(coded), count, address(state), address(states), first, last, address(marks))
 
     def unmarked(self, states: Words, marks: Bytes) -> Words:
         """Those without a mark, in the same memory."""
-        return states[: self._unmarked(address(states), self.count(states), address(marks)) * self.words]
+        return states[: compile_routine(unmarked, WIDTH=self.words)(address(states), self.count(states), address(marks)) * self.words]
 
     def places(self, states: Words, wanted: Words) -> list[int]:
         """For each of the wanted states, which are in order too, the number of states below it."""
         found = np.empty(self.count(wanted), dtype=np.int64)
-        self._places(address(states), self.count(states), address(wanted), len(found), address(found))
+        self._compiled(places)(address(states), self.count(states), address(wanted), len(found), address(found))
         return [int(place) for place in found]
 
 
@@ -119,31 +116,31 @@ def leading_word(states: Words, new: int, words: int) -> int:
 
 
 @routine
-def sort_states(rows: int, total: int, other: int, counts: int) -> int:
-    """Sort by one byte after the other, the last one first, without those that are equal in all states; 1 if the result is in `other`."""
+def sort_states(rows: int, total: int, other: int, counts: int, digits: int, passes: int) -> int:
+    """Sort by the bytes at so many offsets of a state, one after the other, without those that are equal in all states; 1 if the result is
+    in `other`."""
     swapped = 0
-    for turn in unrolled(WIDTH):
-        for byte in unrolled(BYTES[PLACE[WIDTH - 1 - turn]]):
+    for turn in range(passes):
+        for digit in range(256):
+            put(counts, digit, 0)
+        place = rows + get(digits, turn)
+        for i in range(total):
+            digit = load(place + i * 8 * WIDTH, 1)
+            put(counts, digit, get(counts, digit) + 1)
+        if total > 0 and get(counts, load(place, 1)) < total:
+            before = 0
             for digit in range(256):
-                put(counts, digit, 0)
-            place = rows + 8 * PLACE[WIDTH - 1 - turn] + byte
+                many = get(counts, digit)
+                put(counts, digit, before)
+                before = before + many
             for i in range(total):
                 digit = load(place + i * 8 * WIDTH, 1)
-                put(counts, digit, get(counts, digit) + 1)
-            if total > 0 and get(counts, load(place, 1)) < total:
-                before = 0
-                for digit in range(256):
-                    many = get(counts, digit)
-                    put(counts, digit, before)
-                    before = before + many
-                for i in range(total):
-                    digit = load(place + i * 8 * WIDTH, 1)
-                    at = get(counts, digit)
-                    put(counts, digit, at + 1)
-                    for k in unrolled(WIDTH):
-                        put(other, at * WIDTH + k, get(rows, i * WIDTH + k))
-                rows, other = other, rows
-                swapped = 1 - swapped
+                at = get(counts, digit)
+                put(counts, digit, at + 1)
+                for k in unrolled(WIDTH):
+                    put(other, at * WIDTH + k, get(rows, i * WIDTH + k))
+            rows, other = other, rows
+            swapped = 1 - swapped
     return swapped
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 LOAD = 0.8  # part of the entries that may be taken before the table grows
 _FAR_BITS = 6
+_SHARED = 56  # bits of a first word up to which hashes have whole bytes: layouts share routines, and an entry is a byte longer at most
 _LINE = 64
 _FEWEST = 7  # entries of a bucket, which takes as many lines as that needs
 _ASIDE = 1024  # buckets that move last when the table grows, as their states may move to a lower address
@@ -55,6 +56,8 @@ def constants(layout: Layout) -> dict[str, Constant]:
     used = [0] * layout.words
     for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
         used[word] = max(used[word], int(shift) + int(mask).bit_length())
+    if used[0] <= _SHARED:
+        used[0] += -used[0] % 8
     key = max(used[0], 16 if layout.words == 1 else 40)
     high, mask = min(key, 32), (1 << key) - 1
     factors = 0x9E3779B97F4A7C15 & mask, 0xBF58476D1CE4E5B9 & mask

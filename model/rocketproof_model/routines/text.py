@@ -10,6 +10,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import CodeType
 from typing import Any, NoReturn, TypeVar
 
 from . import words
@@ -56,6 +57,25 @@ def _tree(function: Callable[..., Any]) -> ast.FunctionDef:
     found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(found, ast.FunctionDef)
     return found
+
+
+@cache
+def _names(node: ast.AST) -> frozenset[str] | None:
+    """The names in an expression, None where it has a call. Nodes live as long as their trees, which are kept."""
+    if isinstance(node, ast.Call):
+        return None
+    found = {node.id} if isinstance(node, ast.Name) else set()
+    for child in ast.iter_child_nodes(node):
+        inside = _names(child)
+        if inside is None:
+            return None
+        found |= inside
+    return frozenset(found)
+
+
+@cache
+def _evaluated(node: ast.expr) -> CodeType:
+    return compile(ast.fix_missing_locations(ast.Expression(node)), "routine", "eval")
 
 
 class _Writer:
@@ -129,11 +149,13 @@ class _Writer:
             if any(v is not None and bool(v) == ends for v in values):
                 return int(ends)
             return None if None in values else int(not ends)
-        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        values_of = {name: self.known.get(name, None if name in self.locals else self.names.get(name)) for name in names}
-        if any(not isinstance(v, (int, tuple)) for v in values_of.values()) or any(isinstance(n, ast.Call) for n in ast.walk(node)):
+        names = _names(node)
+        if names is None:
             return None
-        return int(eval(compile(ast.fix_missing_locations(ast.Expression(node)), self.name, "eval"), {}, values_of))
+        values_of = {name: self.known.get(name, None if name in self.locals else self.names.get(name)) for name in names}
+        if not all(isinstance(value, (int, tuple)) for value in values_of.values()):
+            return None
+        return int(eval(_evaluated(node), {}, values_of))
 
     # -- expressions --------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from .units import Answer, Budget, Unit
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
 Work = Callable[[Unit, Budget, Report], Answer]
-PATIENCE = 1.0  # seconds that a process has to put its results together after Ctrl-C
+PATIENCE = 0.6  # seconds that a process has to put its results together after Ctrl-C
 
 
 @dataclass

@@ -35,6 +35,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "To run at scale": ("traces/docs/audit.md", "properties/docs/campaign.md", "traces/docs/judge.md", "traces/docs/spark.md"),
     "Reference": (
         *(
+            "properties/docs/installation.md",
             "properties/docs/schemas.md",
             "properties/docs/mutants.md",
             "model/docs/reductions.md",

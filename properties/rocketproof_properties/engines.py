@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from rocketproof_traces.pools import Spread, cores, on_processes, on_threads
+from rocketproof_traces.spark.installed import missing
 
 from .choices import InputError
 
@@ -18,7 +17,7 @@ def check_engine(engine: str, master: str | None, remote: str | None) -> None:
 def chosen_engine(engine: str | None, master: str | None, remote: str | None) -> str:
     """Return the engine that was asked for; else spark where it is asked for by its address, or is installed, and local otherwise."""
     if engine is None:
-        engine = "spark" if master or remote or find_spec("pyspark") is not None else "local"
+        engine = "spark" if master or remote or not missing() else "local"
     check_engine(engine, master, remote)
     return engine
 
@@ -27,7 +26,7 @@ def sentence(engine: str) -> str:
     """State which engine runs, and how to get the other one."""
     if engine == "spark":
         return "engine: spark, over the workers of Spark; --engine local uses this machine alone, without Java"
-    if find_spec("pyspark") is not None:
+    if not missing():
         return "engine: local, on this machine; --engine spark spreads the work over the workers of Spark"
     return "engine: local, on this machine; Spark is not installed: `pip install 'rocketproof[spark]'`, then --engine spark"
 

@@ -1,20 +1,28 @@
 """Every mistake in what a user gives: one line that says what, where and how to fix it, exit code 2, no traceback."""
 
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from counting import counting
 
+from rocketproof_bench.contention import Load, contend
+from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_profiles import PROFILES
+from rocketproof_traces.history import event_line, header_line
 
 Run = Callable[..., Any]
 
+PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 MODEL = str(Path(__file__).parents[2] / "model" / "examples" / "two_phase_commit.py")
 
 BAD = {
@@ -123,3 +131,48 @@ def test_benchmarks_are_in_a_clone_only(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     said = "rocketproof: bench measures in a clone of the project only: its benchmarks are not installed with rocketproof\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize(("package", "extra"), [("pyarrow", "tables"), ("pyspark", "spark"), ("pandas", "spark")])
+def test_a_missing_package_of_an_extra_is_one_line_with_the_installation(
+    package: str, extra: str, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("rocketproof_properties.checks.plan.plan", lambda *_: importlib.import_module(f"{package}.part"))
+    done = rocketproof("check")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"{package} is not installed" in done.err and f"pip install 'rocketproof[{extra}]'" in done.err
+    named = re.findall(r"[a-z]+", str(tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"][extra]))
+    assert package in named
+
+
+def test_a_missing_package_of_the_base_is_a_defect(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.setattr("rocketproof_properties.checks.plan.plan", lambda *_: importlib.import_module("numpy.part"))
+    with pytest.raises(ModuleNotFoundError):
+        rocketproof("check")
+
+
+COMMANDS_WITHOUT_TABLES = [
+    ["audit", "store"],
+    ["judge", "history.ndjson", "--profile", "P49"],
+    ["check", "small.py"],
+    ["zoo"],
+]
+
+
+@pytest.mark.slow
+def test_the_base_needs_no_arrow(tmp_path: Path) -> None:
+    """In a process that cannot import it."""
+    fabricate(tmp_path / "store", Plan(50_000, file_size=20_000, queue_file_size=20_000))
+    header, events = contend(Load(events=100, producers=2, topics=1))
+    (tmp_path / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
+    (tmp_path / "small.py").write_text(counting('m.always("below two", n < 2, "the counter stays below two")'))
+    code = "import sys\nsys.modules['pyarrow'] = None\nfrom rocketproof_properties.cli import run\nsys.exit(run(sys.argv[1:]))"
+    for command in COMMANDS_WITHOUT_TABLES:
+        done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode in (0, 1) and "pyarrow" not in done.stderr and "Traceback" not in done.stderr, (command, done.stderr)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "audit", "store", "--out", "out"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 2 and "rocketproof[tables]" in done.stderr

@@ -335,7 +335,7 @@ def test_a_witness_is_shown_from_any_folder(tmp_path: Path, monkeypatch: pytest.
 def test_the_first_line_states_the_engine(
     installed: bool, options: tuple[str, ...], said: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rocketproof_properties.engines.find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr("rocketproof_properties.engines.missing", lambda: "" if installed else "pyspark")
     assert run(["audit", str(place / "store"), *options]) == 0
     assert " ".join(capsys.readouterr().out.split()).startswith(said)
 
@@ -343,9 +343,9 @@ def test_the_first_line_states_the_engine(
 def test_an_address_of_spark_asks_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     from rocketproof_properties.engines import chosen_engine, sentence
 
-    monkeypatch.setattr("rocketproof_properties.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("rocketproof_properties.engines.missing", lambda: "pyspark")
     assert chosen_engine(None, "local[2]", None) == chosen_engine(None, None, "sc://x") == "spark"
-    monkeypatch.setattr("rocketproof_properties.engines.find_spec", lambda name: object())
+    monkeypatch.setattr("rocketproof_properties.engines.missing", lambda: "")
     assert chosen_engine(None, None, None) == "spark"
     assert "--engine local" in sentence("spark")
 

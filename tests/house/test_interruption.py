@@ -39,6 +39,7 @@ HANDLERS = {
     "rocketproof_properties/interruption.py": "the one that raises KeyboardInterrupt",
     "rocketproof_properties/serve.py": "a server ends in order",
     "rocketproof_traces/pools.py": "workers hear of Ctrl-C from their parent",
+    "rocketproof_traces/spark/session.py": "a handler that Spark replaces is put back",
 }
 
 
@@ -58,7 +59,7 @@ def names(node: ast.expr | None) -> set[str]:
 def swallows(node: ast.AST) -> bool:
     """Whether a handler, or a `suppress`, may drop a KeyboardInterrupt."""
     if isinstance(node, ast.ExceptHandler):
-        return bool(names(node.type) & CATCHES) and not isinstance(node.body[-1], ast.Raise) and not any(map(hears, node.body[:2]))
+        return bool(names(node.type) & CATCHES) and not isinstance(node.body[-1], ast.Raise) and not any(map(hears, node.body[:3]))
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         return called == "suppress" and any(names(one) & CATCHES for one in node.args)

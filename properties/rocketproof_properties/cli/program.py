@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import App, CycloptsError, Parameter, ValidationError
 
@@ -35,6 +34,8 @@ COMMANDS: tuple[Callable[..., int], ...] = (
 
 STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
 """Options besides --json whose file may be standard output."""
+EXTRAS: Final[Mapping[str, str]] = {"pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
+"""Packages that some options need, each with the extra of rocketproof that brings it."""
 _FOLDERS = ("out", "parquet", "report")
 """Options that name a folder, some of them as text since it may be elsewhere."""
 
@@ -60,7 +61,7 @@ for _command in COMMANDS:
     app.command(_command)
 app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for one of theirs
 if find_spec("rocketproof_bench") is not None:
-    app.command(import_module("rocketproof_bench.commands").app)
+    app.command("rocketproof_bench.commands:app", name="bench", help="Measure the engines.")  # imported when it runs
 else:
 
     @app.command(name="bench", help="Measure the engines (in a clone of the project).")
@@ -92,6 +93,12 @@ def run(tokens: Sequence[str]) -> int:
         return OK
     except OSError as error:
         return _refuse(_unwritten(error))
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        install = f"`pip install 'rocketproof[{EXTRAS[package]}]'` (in a clone `uv run --extra {EXTRAS[package]} rocketproof ...`)"
+        return _refuse(f"{package} is not installed, which this needs: {install}")
     except (KeyboardInterrupt, Exception) as error:
         if not interrupts.caused(error):
             raise

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..choices import known
-from ..judging.judging import Verdict
+
+if TYPE_CHECKING:
+    from ..judging.judging import Verdict
 
 HAZARD: Final = "HAZ-"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..output import Page, TableRow, counted
 from ..rules import rules
 from .bugs import Bug
-from .search import Searched
+
+if TYPE_CHECKING:
+    from .search import Searched
 
 _FOUND: Final[Mapping[str, str]] = {
     "search": "by the programs of a validation",

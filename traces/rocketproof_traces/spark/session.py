@@ -10,7 +10,6 @@ folder, messages in a log there instead of on the console.
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import os
 import re
 import shutil
@@ -32,6 +31,7 @@ from ..errors import TraceError
 from ..pools import cores as usable_cores
 from ..reach import ANSWER_SECONDS, nobody
 from . import environment, gateway
+from .installed import missing
 from .java import find_java
 
 if TYPE_CHECKING:
@@ -111,11 +111,11 @@ def aside(work: Callable[[], T], stop: Callable[[], object] = lambda: None) -> T
 
 
 def require_pyspark() -> None:
-    """Raises TraceError where Spark's Python part, or the Arrow it exchanges data by, is not installed."""
-    missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]  # pyspark's Arrow needs pandas
-    if missing:
+    """Raise TraceError if a package of Spark's engine is not installed."""
+    package = missing()
+    if package:
         remedy = "`pip install 'rocketproof[spark]'` (in a clone `uv run --extra spark rocketproof ...`), or choose another --engine"
-        raise TraceError("Spark", f"is not installed (there is no {missing[0]})", remedy)
+        raise TraceError("Spark", f"is not installed (there is no {package})", remedy)
 
 
 def running() -> SparkSession | None:

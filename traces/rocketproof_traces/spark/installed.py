@@ -1,0 +1,13 @@
+"""Whether the packages of Spark's engine are installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+PACKAGES = ("pyspark", "pyarrow", "pandas")
+"""pyspark exchanges data as Arrow tables, and for that it needs pandas too."""
+
+
+def missing() -> str:
+    """Return the first package that is not installed, "" if all are."""
+    return next((name for name in PACKAGES if find_spec(name) is None), "")

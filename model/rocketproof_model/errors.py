@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from types import FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -54,11 +55,16 @@ def _outside() -> FrameType | None:
     """The innermost frame outside the modelling language."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if os.path.dirname(os.path.abspath(name)) not in _LANGUAGE and not name.startswith("<"):
+        if not _is_language(frame.f_code.co_filename):
             return frame
         frame = frame.f_back
     return None
+
+
+@lru_cache(maxsize=1024)
+def _is_language(name: str) -> bool:
+    """Whether a file is one of the modelling language, or no file."""
+    return name.startswith("<") or os.path.dirname(os.path.abspath(name)) in _LANGUAGE
 
 
 def instead() -> str:

@@ -19,6 +19,7 @@ from rocketproof_model.result import Limits
 from rocketproof_properties.sources.modelfile import load
 
 from .figures import timed
+from .probe import LEAST, random_reads
 from .usage import peak_memory
 
 
@@ -34,19 +35,21 @@ def instance(order: dict[str, Any]) -> Instance:
 
 
 def measure(order: dict[str, Any]) -> dict[str, Any]:
-    """What one search took."""
+    """Return what one search took. With `probe`, random reads of memory of its table's size are measured after it in the same process."""
     subject = instance(order)
     first = search.explore(subject, workers=order["threads"], limits=Limits(states=0))
     limits = Limits(seconds=order.get("seconds"), memory=order.get("memory"), disk=order.get("disk"))
     kept = Checkpoint(Path(order["folder"]), order["every"]) if "every" in order else None
     found, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits, checkpoint=kept))
+    table = int(found.bytes_per_state * found.states)
     return {
         "distinct": found.states,
         "generated": found.transitions,
         **spent,
         "compile_seconds": first.compile_seconds,
         "bytes_per_state": found.bytes_per_state,
-        "memory_bytes": found.bytes_per_state * found.states,
+        "memory_bytes": table,
+        "random_reads_per_cpu_second": random_reads(table, order["threads"]) if order.get("probe") and table >= LEAST else None,
         "file_bytes": found.disk,
         "peak_rss_bytes": peak_memory(),
         "process_cpu_seconds": time.process_time(),

@@ -31,7 +31,7 @@ PROFILE = "P49"
 KEYS = (
     "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
     "warm_compile_seconds", "cold_cpu_seconds", "of_ours", "cold_of_ours", "bytes_per_state", "peak_rss_bytes",
-    "distinct_per_cpu_second",
+    "distinct_per_cpu_second", "generated_per_cpu_second", "random_reads_per_cpu_second", "of_memory",
 )  # fmt: skip
 
 
@@ -52,7 +52,9 @@ def run_search_bench(
     `reach_seconds` of wall time (0 leaves it out). Times are seconds; `compile_seconds` is CPU time with an empty cache,
     `warm_compile_seconds` with a full one; `cold_cpu_seconds` is CPU time of the whole process that found an empty cache, of a
     peer with its compilation. `of_ours` is the median of its CPU time by ours, round by round, `cold_of_ours` the same from a cold
-    start. `bytes_per_state` counts the search's arrays and is None for peers. Rows are added to `into` as they come. Raises InputError
+    start. `bytes_per_state` counts the search's arrays and is None for peers. `of_memory` is how many random cache
+    lines the machine reads in the CPU time of one generated state, with as many threads and in memory of the table's size. A search that
+    only waited for memory would have 1. Rows are added to `into` as they come. Raises InputError
     for a scope that there is not, RocketproofError if two tools count different states.
     """
     if not (MODELS / "routing.py").is_file():
@@ -114,7 +116,7 @@ def _ourselves(order: Bench, stack: ExitStack) -> _Contender:
     def run(n: int) -> Bench:
         if n not in cache:
             cache[n] = stack.enter_context(tempfile.TemporaryDirectory())
-        return _measured({**order, "threads": n}, cache[n])
+        return _measured({**order, "threads": n, "probe": True}, cache[n])
 
     return _Contender("rocketproof", _version(), run)
 
@@ -162,8 +164,12 @@ def _figures(model: str, scope: str, each: _Contender, first: _Contender, n: int
 
 def _row(tool: str, release: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
     rate = found["distinct"] / found["cpu_seconds"] if found["cpu_seconds"] else None
+    generated = found["generated"] / found["cpu_seconds"] if found["cpu_seconds"] else None
+    reads = found.get("random_reads_per_cpu_second")
+    factor = reads / generated if reads and generated else None
     place = {"tool": tool, "version": release, "model": model, "scope": scope, "threads": threads}
-    return row(KEYS, {**found, **place, "distinct_per_cpu_second": rate})
+    rates = {"distinct_per_cpu_second": rate, "generated_per_cpu_second": generated, "of_memory": factor}
+    return row(KEYS, {**found, **place, **rates})
 
 
 def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
@@ -213,6 +219,8 @@ COLUMNS = (
     Column("wall s", "wall_seconds", ".2f"), Column("compile s", "compile_seconds", ".2f"), Column("warm s", "warm_compile_seconds", ".2f"),
     Column("cold cpu s", "cold_cpu_seconds", ".2f"), Column("bytes/state", "bytes_per_state", ".2f"),
     Column("MiB", "peak_rss_bytes", mebibytes), Column("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+    Column("generated/cpu s", "generated_per_cpu_second", ",.0f"), Column("reads/cpu s", "random_reads_per_cpu_second", ",.0f"),
+    Column("reads a state", "of_memory", ".1f"),
     Column("of ours", "of_ours", ".1f"), Column("cold of ours", "cold_of_ours", ".1f"),
 )  # fmt: skip
 text = partial(table, COLUMNS)

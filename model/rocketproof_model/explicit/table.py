@@ -126,7 +126,7 @@ class Table:
         self.width = layout.words
         self.key, self.others = int(str(self.constants["KEY"])), sum(self._bytes()[1:])
         self.shape = self._shaped(homes, 1)
-        self.memory = _room(self.shape.bytes)
+        self.memory = room(self.shape.bytes)
         self.block = _block(self.shape, self.memory)
 
     def _bytes(self) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ class Table:
         moved is none: Ctrl-C waits."""
         old, was, memory = self.block.copy(), self.shape, self.memory
         if shape.bytes > len(memory):
-            memory = _room(shape.bytes)
+            memory = room(shape.bytes)
             memory[: was.bytes] = self.memory[: was.bytes]
         old[AT] = address(memory)
         new = _block(shape, memory)
@@ -235,7 +235,7 @@ def physical_memory() -> int:
         return 0
 
 
-def _room(size: int) -> NDArray[np.uint8]:
+def room(size: int) -> NDArray[np.uint8]:
     """Zeros, at least so many, and where the system allows it as many as there is memory: pages are taken once they are written."""
     try:
         made = mmap.mmap(-1, max(size, physical_memory()) + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)

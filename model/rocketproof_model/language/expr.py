@@ -113,12 +113,14 @@ class Choice(Compared, Whole):
 class Expr(Compared):
     """A term. Compare, combine and index it like a value; it has no truth value of its own."""
 
-    __slots__ = ("__weakref__", "args", "depth", "op", "slot", "type")
+    __slots__ = ("__weakref__", "args", "children", "depth", "op", "slot", "type", "typed")
     op: str
     args: tuple[Any, ...]
     type: Type
+    children: tuple[Expr, ...]  # those of `args` that are terms
     depth: int  # of the tree of subterms; 1 for a leaf
     _remedy = "a set has has, including, excluding, size and is_empty; a Maybe has is_none, is_some and get"
+    typed: bool  # whether symmetry has looked at it and its subterms, and refused none
     slot: int  # of a reference with constant indices, once it was asked for; -1 otherwise
 
     def __new__(cls, op: str, args: tuple[Any, ...], type_: Type) -> Expr:
@@ -126,8 +128,9 @@ class Expr(Compared):
         found = _interned.get(key)
         if found is None:
             found = object.__new__(cls)
-            found.op, found.args, found.type, found.slot = op, args, type_, -1
-            found.depth = 1 + max((a.depth for a in args if isinstance(a, Expr)), default=0)
+            found.op, found.args, found.type, found.slot, found.typed = op, args, type_, -1, False
+            found.children = tuple([a for a in args if isinstance(a, Expr)])
+            found.depth = 1 + max([a.depth for a in found.children], default=0)
             _interned[key] = found
         return found
 
@@ -279,7 +282,7 @@ class Expr(Compared):
 
 
 def children(term: Expr) -> tuple[Expr, ...]:
-    return tuple(a for a in term.args if isinstance(a, Expr))
+    return term.children
 
 
 def walk(*terms: Expr, known: Container[Expr] = (), deeper_than: int = 0) -> Iterator[Expr]:
@@ -293,8 +296,11 @@ def walk(*terms: Expr, known: Container[Expr] = (), deeper_than: int = 0) -> Ite
             yield e
         elif e not in seen and e.depth > deeper_than and e not in known:
             seen.add(e)
-            stack.append((e, True))
-            stack.extend((c, False) for c in reversed(children(e)) if c not in seen)
+            if e.children:
+                stack.append((e, True))
+                stack.extend([(c, False) for c in reversed(e.children) if c not in seen])
+            else:
+                yield e
 
 
 DEEPEST = 50

@@ -306,25 +306,39 @@ class Model:
 
     def check(self, action: Action) -> None:
         """Refuse an action that reads or writes what is not this model's."""
-        where = f"action {action.name}"
+        where, known = f"action {action.name}", set[Expr]()
+
+        def look(term: Expr, place: str) -> None:
+            self._known(term, where, place, action.parameters, ("ref", "par", "given"), known)
+
         for guard in action.guards:
-            self._known(guard.condition, where, guard.place, action.parameters, ("ref", "par", "given"))
+            look(guard.condition, guard.place)
         for update in action.updates:
-            self._known(update.target, where, update.place, action.parameters, ("ref", "par", "given"))
-            self._known(update.value, where, update.place, action.parameters, ("ref", "par", "given"))
-            self._known(update.when, where, update.place, action.parameters, ("ref", "par", "given"))
+            for term in (update.target, update.value, update.when):
+                look(term, update.place)
         if told := symmetry.asymmetric_action(action):
             raise ModelError(f"{where}: {told[0]}", symmetry.REMEDY, told[1])
         for part in (action.by, action.to, action.source):
             if isinstance(part, Expr):
-                self._known(part, where, action.place, action.parameters, ("ref", "par", "given"))
+                look(part, action.place)
             elif part is not None and self.parts and part not in self.parts:
-                known = ", ".join(p for p in self.parts if isinstance(p, str))
-                raise ModelError(f"{where} names the part {part!r}", f"the parts with a name are {known}", action.place)
+                known_parts = ", ".join(p for p in self.parts if isinstance(p, str))
+                raise ModelError(f"{where} names the part {part!r}", f"the parts with a name are {known_parts}", action.place)
 
-    def _known(self, term: Expr, where: str, place: str, parameters: Mapping[str, Type], allowed: tuple[str, ...]) -> None:
-        """Refuse leaves that do not belong to this model or may not stand here."""
-        for e in walk(term):
+    def _known(
+        self,
+        term: Expr,
+        where: str,
+        place: str,
+        parameters: Mapping[str, Type],
+        allowed: tuple[str, ...],
+        known: set[Expr] | None = None,
+    ) -> None:
+        """Refuse leaves that do not belong to this model or may not stand here. Subterms in `known` were looked at before; those that are
+        looked at here are added."""
+        known = set() if known is None else known
+        for e in walk(term, known=known):
+            known.add(e)
             if e.op in ("ref", "after") and e.args[0] not in self.variables:
                 raise ModelError(f"{where} reads unknown variable {e.args[0].name}", "declare it with var() of the same model", place)
             if e.op == "given" and self.constants.get(e.args[0], (None,))[0] != e.type:

@@ -9,7 +9,7 @@ change places, after each exchange of two neighbours, because these generate all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from .actions import Action, Update
@@ -143,25 +143,43 @@ def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
 
 def _mistyped(term: Expr) -> str | None:
     """An operation that a symmetric index does not have, in words; None if there is none."""
-    for e in walk(term):
-        parts = children(e)
-        for x in parts if e.op not in _EQUIVARIANT else ():
-            if (index := named(x.type)) and not (e.op in _SETS and isinstance(x.type, SetType)):
-                return f"'{show(e)}' takes an element of {index.name} for a number"
-        if e.op == "given" and (index := named(e.type)):
-            return f"the constant {show(e)} is about single elements of {index.name}"
-        mixed = parts[0].type != parts[1].type if e.op == "eq" else e.op == "ite" and any(x.type != e.type for x in parts[1:])
-        if mixed and any(named(x.type) for x in parts):
-            return f"'{show(e)}' takes an element for a number, or a number for an element"
-        if e.op == "owner" and named(e.type) and getattr(parts[0].type, "owner", None) != e.type:
-            return f"'{show(e)}' takes a number for an element"
-        for at, axis in _subscripts(e):
-            if at.op == "const" or at.type == axis:
-                continue
-            if index := named(axis):
-                return f"'{show(e)}' takes a number for an element of {index.name}"
-            if index := named(at.type):
-                return f"'{show(e)}' takes an element of {index.name} for a number"
+    for e in walk(term, known=_TYPED):
+        if told := _mistyped_here(e):
+            return told
+        e.typed = True
+    return None
+
+
+class _Typed(Container[Expr]):
+    """The terms in which no operation is refused."""
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, Expr) and term.typed
+
+
+_TYPED = _Typed()
+
+
+def _mistyped_here(e: Expr) -> str | None:
+    """The same of a term whose subterms are fine."""
+    parts = children(e)
+    for x in parts if e.op not in _EQUIVARIANT else ():
+        if (index := named(x.type)) and not (e.op in _SETS and isinstance(x.type, SetType)):
+            return f"'{show(e)}' takes an element of {index.name} for a number"
+    if e.op == "given" and (index := named(e.type)):
+        return f"the constant {show(e)} is about single elements of {index.name}"
+    mixed = parts[0].type != parts[1].type if e.op == "eq" else e.op == "ite" and any(x.type != e.type for x in parts[1:])
+    if mixed and any(named(x.type) for x in parts):
+        return f"'{show(e)}' takes an element for a number, or a number for an element"
+    if e.op == "owner" and named(e.type) and getattr(parts[0].type, "owner", None) != e.type:
+        return f"'{show(e)}' takes a number for an element"
+    for at, axis in _subscripts(e):
+        if at.op == "const" or at.type == axis:
+            continue
+        if index := named(axis):
+            return f"'{show(e)}' takes a number for an element of {index.name}"
+        if index := named(at.type):
+            return f"'{show(e)}' takes an element of {index.name} for a number"
     return None
 
 

@@ -203,7 +203,7 @@ def curve(
         Write the rows to this file.
     """
     from rocketproof_model.result import Limits
-    from rocketproof_model.specification import SCOPES
+    from rocketproof_spec import SCOPES
 
     from . import disk_curve
 

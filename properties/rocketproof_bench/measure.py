@@ -27,7 +27,7 @@ def instance(order: dict[str, Any]) -> Instance:
     """A scope of a model file, or the specification in a scope with some of its sizes changed."""
     if "file" in order:
         return load(order["file"], order["scope"]).model.given()
-    from rocketproof_model import specification
+    import rocketproof_spec as specification
 
     sizes = order.get("sizes", {})
     scope = replace(specification.SCOPES[order["scope"]], **sizes)

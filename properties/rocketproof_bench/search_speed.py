@@ -19,7 +19,8 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from rocketproof_model import RocketproofError, specification
+import rocketproof_spec as specification
+from rocketproof_model import RocketproofError
 from rocketproof_properties.choices import InputError
 
 from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, ratio, row, table

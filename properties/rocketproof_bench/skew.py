@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocketproof_model import Expr, count
-from rocketproof_model.specification import Specification, build, constants
+from rocketproof_spec import Specification, build, constants
 
 from .figures import Bench, Column, Tell, quiet, table
 

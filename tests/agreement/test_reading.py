@@ -13,7 +13,7 @@ from rocketproof_model import EvaluationError, Expr, Model
 from rocketproof_model.interpreter import Scope, evaluate
 from rocketproof_model.language import Bool, Enum, Int, Maybe, Record, SetOf, Type, show, walk
 from rocketproof_model.language.reading import LONGEST, ReadingError, read
-from rocketproof_model.specification import NAMES, part
+from rocketproof_spec import NAMES, part
 
 
 def pieces(model: Model) -> Iterator[tuple[Expr, dict[str, Type]]]:

@@ -11,27 +11,27 @@ import pytest
 from nonempty import nonempty
 from rocketproof_model import Enum, Instance, Int, Property, liveness, search, symbolic
 from rocketproof_model.language import Bool, const
-from rocketproof_model.specification import SCOPES, Part, Scope, constants, part, specify
-from rocketproof_model.specification.answering import Answering
-from rocketproof_model.specification.controller import Controller
-from rocketproof_model.specification.deadlines import Expiry, News, Patience
-from rocketproof_model.specification.delays import Delays
-from rocketproof_model.specification.device import Device
-from rocketproof_model.specification.dispatching import Dispatching
-from rocketproof_model.specification.flushing import Flushing
-from rocketproof_model.specification.meeting import Meeting
-from rocketproof_model.specification.pairs import Pair
-from rocketproof_model.specification.persistence import Persistence
-from rocketproof_model.specification.progress import Progress
-from rocketproof_model.specification.recovery import Recovery
-from rocketproof_model.specification.registering import Registrations
-from rocketproof_model.specification.sendbacks import sendbacks
-from rocketproof_model.specification.sizes import Sizes
-from rocketproof_model.specification.starting import Starting
-from rocketproof_model.specification.times import Times
-from rocketproof_model.specification.transactions import Transactions
-from rocketproof_model.specification.waiting import Waiting
 from rocketproof_properties import catalogue
+from rocketproof_spec import SCOPES, Part, Scope, constants, part, specify
+from rocketproof_spec.answering import Answering
+from rocketproof_spec.controller import Controller
+from rocketproof_spec.deadlines import Expiry, News, Patience
+from rocketproof_spec.delays import Delays
+from rocketproof_spec.device import Device
+from rocketproof_spec.dispatching import Dispatching
+from rocketproof_spec.flushing import Flushing
+from rocketproof_spec.meeting import Meeting
+from rocketproof_spec.pairs import Pair
+from rocketproof_spec.persistence import Persistence
+from rocketproof_spec.progress import Progress
+from rocketproof_spec.recovery import Recovery
+from rocketproof_spec.registering import Registrations
+from rocketproof_spec.sendbacks import sendbacks
+from rocketproof_spec.sizes import Sizes
+from rocketproof_spec.starting import Starting
+from rocketproof_spec.times import Times
+from rocketproof_spec.transactions import Transactions
+from rocketproof_spec.waiting import Waiting
 
 OFF = {"auto_create": False, "template_in_file": True}
 GOLDEN = {

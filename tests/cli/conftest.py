@@ -108,7 +108,7 @@ SIZES = {"tiny": 1, "small": 2, "huge": 2**40}
 @pytest.fixture
 def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The door's specification and catalogue under the real names; set CASES on the returned module to change it."""
-    specification = ModuleType("rocketproof_model.specification")
+    specification = ModuleType("rocketproof_spec")
     specification.NAMES = tuple(SIZES)  # type: ignore[attr-defined]
     specification.SCOPES = {}  # type: ignore[attr-defined]
     specification.part = lambda name: door(SIZES[name])  # type: ignore[attr-defined]

@@ -145,7 +145,7 @@ def test_a_scope_whose_model_cannot_be_built(catalogue: ModuleType, rocketproof:
     def refuses(name: str) -> Any:
         raise RocketproofError(f"scope {name} has 0 brokers; give it at least 1")
 
-    monkeypatch.setattr(sys.modules["rocketproof_model.specification"], "part", refuses)
+    monkeypatch.setattr(sys.modules["rocketproof_spec"], "part", refuses)
     done = rocketproof("check", "--scope", "tiny")
     assert (done.code, done.err.splitlines()[-1]) == (2, "rocketproof: scope tiny has 0 brokers; give it at least 1")
 

@@ -297,7 +297,7 @@ def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
     text = "import sys, rocketproof_properties.exploring.commands, rocketproof_traces.explorer.serving; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}
     done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment, check=True)
-    heavy = {"numba", "numpy", "z3", "pyarrow", "hypothesis", "networkx", "rocketproof_model.specification", "rocketproof_impl"}
+    heavy = {"numba", "numpy", "z3", "pyarrow", "hypothesis", "networkx", "rocketproof_spec", "rocketproof_impl"}
     assert not heavy & set(done.stdout.split())
 
 

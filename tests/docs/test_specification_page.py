@@ -6,8 +6,8 @@ import re
 
 from session import HOUSE
 
-from rocketproof_model.specification import NAMES, part
 from rocketproof_properties.rules import ID, rules
+from rocketproof_spec import NAMES, part
 
 PAGE = HOUSE / "model" / "docs" / "specification.md"
 

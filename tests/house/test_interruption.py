@@ -15,11 +15,12 @@ import rocketproof_bench
 import rocketproof_impl
 import rocketproof_model
 import rocketproof_properties
+import rocketproof_spec
 import rocketproof_traces
 
 PACKAGES = [
     Path(str(package.__file__)).parent
-    for package in (rocketproof_model, rocketproof_impl, rocketproof_traces, rocketproof_properties, rocketproof_bench)
+    for package in (rocketproof_model, rocketproof_spec, rocketproof_impl, rocketproof_traces, rocketproof_properties, rocketproof_bench)
 ]
 CATCHES = {"KeyboardInterrupt", "BaseException"}
 MAY_SWALLOW = re.compile(r"KeyboardInterrupt|BaseException|except *:|finally")

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 READ = ("impl/rocketproof_impl", "traces/rocketproof_traces", "properties/rocketproof_properties", "model/rocketproof_protocol")
-ANNOTATED = (*READ, "model/rocketproof_model", "model/rocketproof_profiles")
+ANNOTATED = (*READ, "model/rocketproof_model", "model/rocketproof_spec", "model/rocketproof_profiles")
 ALLOWED = {
     "model/rocketproof_protocol/numbers.py": "the one reader of such texts",
     "traces/rocketproof_traces/witness/itf.py": "the integers of ITF traces have any size, and no broker writes them",

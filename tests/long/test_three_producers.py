@@ -1,8 +1,8 @@
 """Two brokers and three producers, of which only orbits fit in time."""
 
 from rocketproof_model.search import explore
-from rocketproof_model.specification import build, constants
 from rocketproof_properties.catalogue import properties
+from rocketproof_spec import build, constants
 
 
 def test_three_producers_find_what_two_find() -> None:

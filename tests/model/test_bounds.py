@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_model.specification.bounds import DELAY_LEVELS, DELAYS, DELAYS_TEXT, delays_of, is_given_up, retry_limit_of
+from rocketproof_spec.bounds import DELAY_LEVELS, DELAYS, DELAYS_TEXT, delays_of, is_given_up, retry_limit_of
 
 
 @pytest.mark.behaviour("DLQ-03", "BACK-11")

@@ -8,7 +8,7 @@ import pytest
 
 from rocketproof_model import Int, Model
 from rocketproof_model.language.content import Contents
-from rocketproof_model.specification import NAMES, part
+from rocketproof_spec import NAMES, part
 
 TEXT = """
 m = Model("counter")

@@ -10,7 +10,7 @@ from rocketproof_model.explicit.paths import Paths
 from rocketproof_model.language import Body, Expr
 from rocketproof_model.mutation import CONSTANT, with_mutants
 from rocketproof_model.mutators import mutants
-from rocketproof_model.specification import part
+from rocketproof_spec import part
 
 Light = Enum("red", "green", "amber")
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-from rocketproof_model.specification import Specification
 from rocketproof_properties import catalogue
 from rocketproof_properties.catalogue import HISTORY_CLAIMS, rules
+from rocketproof_spec import Specification
 
 PROGRAMS = {"AUX-33.asked", "LIV-01", "LIV-02", "LIV-06"}
 """Claims about histories that relate many rows to each other: no rule over a row can say them."""

@@ -160,8 +160,8 @@ def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
 
 
 def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
-    from rocketproof_model.specification import part
     from rocketproof_properties.mutants.instances import PARTS, scopes, spoilt
+    from rocketproof_spec import part
 
     for name in nonempty(PARTS):
         for scope in nonempty(scopes(name)):

@@ -11,8 +11,8 @@ import routing
 from rocketproof_model import Instance
 from rocketproof_model import search as local
 from rocketproof_model.result import Explored
-from rocketproof_model.specification import build, constants, part
 from rocketproof_properties.catalogue import properties
+from rocketproof_spec import build, constants, part
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.spark import jobs, search, shares
 

@@ -10,29 +10,29 @@ from noticed import Noticed, guard, sets
 from rocketproof_model import Bool, Expr, ite
 from rocketproof_model.language import coerce, const, maximum, rewrite
 from rocketproof_model.mutation import Mutant, dropped
-from rocketproof_model.specification import Part
-from rocketproof_model.specification.answering import Answering, Stage
-from rocketproof_model.specification.bounds import NAME_LIMIT, TEXT_LIMIT
-from rocketproof_model.specification.controller import Controller
-from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
-from rocketproof_model.specification.delays import HALF, Delays
-from rocketproof_model.specification.device import Answer as Ended
-from rocketproof_model.specification.device import Device
-from rocketproof_model.specification.dispatching import Dispatching, Stored
-from rocketproof_model.specification.flushing import Flushing
-from rocketproof_model.specification.meeting import Meeting
-from rocketproof_model.specification.pairs import Pair
-from rocketproof_model.specification.persistence import Life, Persistence
-from rocketproof_model.specification.progress import Progress
-from rocketproof_model.specification.recovery import Recovery
-from rocketproof_model.specification.registering import Registrations
-from rocketproof_model.specification.sendbacks import Answer as Answered
-from rocketproof_model.specification.sendbacks import Place, Sendbacks
-from rocketproof_model.specification.sizes import Answer, Sizes, stored_text
-from rocketproof_model.specification.starting import Group, Said, Starting, State
-from rocketproof_model.specification.times import Times, within
-from rocketproof_model.specification.transactions import Outcome, Transactions
-from rocketproof_model.specification.waiting import Step, Waiting
+from rocketproof_spec import Part
+from rocketproof_spec.answering import Answering, Stage
+from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_spec.controller import Controller
+from rocketproof_spec.deadlines import EXPIRE, SCAN, Expiry, News, Patience
+from rocketproof_spec.delays import HALF, Delays
+from rocketproof_spec.device import Answer as Ended
+from rocketproof_spec.device import Device
+from rocketproof_spec.dispatching import Dispatching, Stored
+from rocketproof_spec.flushing import Flushing
+from rocketproof_spec.meeting import Meeting
+from rocketproof_spec.pairs import Pair
+from rocketproof_spec.persistence import Life, Persistence
+from rocketproof_spec.progress import Progress
+from rocketproof_spec.recovery import Recovery
+from rocketproof_spec.registering import Registrations
+from rocketproof_spec.sendbacks import Answer as Answered
+from rocketproof_spec.sendbacks import Place, Sendbacks
+from rocketproof_spec.sizes import Answer, Sizes, stored_text
+from rocketproof_spec.starting import Group, Said, Starting, State
+from rocketproof_spec.times import Times, within
+from rocketproof_spec.transactions import Outcome, Transactions
+from rocketproof_spec.waiting import Step, Waiting
 
 
 def of_fault(s: Part) -> list[Noticed]:

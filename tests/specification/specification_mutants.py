@@ -17,9 +17,9 @@ from noticed import Noticed, guard, sets
 from rocketproof_model import Bool, Expr, ite, java_abs, maximum, minimum, rem
 from rocketproof_model.language import const
 from rocketproof_model.mutation import Mutant, dropped, negated, with_mutants
-from rocketproof_model.specification import FAULTS, Part, Specification, part
-from rocketproof_model.specification.arithmetic import clamped, counted
-from rocketproof_model.specification.committing import UNTOLD
+from rocketproof_spec import FAULTS, Part, Specification, part
+from rocketproof_spec.arithmetic import clamped, counted
+from rocketproof_spec.committing import UNTOLD
 
 _OFF = {"auto_create": False, "template_in_file": True}
 _FIT = {"size_limit": 4, "existing": True}

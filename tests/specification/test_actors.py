@@ -2,8 +2,8 @@
 
 import pytest
 
-from rocketproof_model.specification import NAMES, part
-from rocketproof_model.specification.actors import ACTORS, CLIENT, HANDLER
+from rocketproof_spec import NAMES, part
+from rocketproof_spec.actors import ACTORS, CLIENT, HANDLER
 
 
 @pytest.mark.parametrize("scope", NAMES)

@@ -7,8 +7,8 @@ import pytest
 from rocketproof_model import ModelError
 from rocketproof_model.explicit.canonical import reducible
 from rocketproof_model.search import explore
-from rocketproof_model.specification import SCOPES, Scope, constants, specify
 from rocketproof_properties.catalogue import properties
+from rocketproof_spec import SCOPES, Scope, constants, specify
 
 CASES = {
     # orbits, the states that they stand for, indices

@@ -13,8 +13,6 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.broker.transaction import EndTransactionProcessor
 from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.store import delay
-from rocketproof_model.specification import part
-from rocketproof_model.specification.delays import Delays
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.sources.source import Source
 from rocketproof_properties.stateful.engine import target_of
@@ -23,6 +21,8 @@ from rocketproof_properties.stateful.machine import Campaign, run
 from rocketproof_properties.stateful.replay import replay
 from rocketproof_properties.targets.delays import DelaysTarget
 from rocketproof_protocol.properties import TRAN_MSG
+from rocketproof_spec import part
+from rocketproof_spec.delays import Delays
 
 behaviour = pytest.mark.behaviour
 ONE = "send(level=3, asked=1, e=0)"

@@ -9,14 +9,14 @@ from rocketproof_impl.store import flushing
 from rocketproof_impl.store.flush import Wanted
 from rocketproof_impl.store.flushing import GroupCommitService
 from rocketproof_model.result import Move
-from rocketproof_model.specification import part
-from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.sources.source import Source
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, perform
 from rocketproof_properties.stateful.replay import replay
 from rocketproof_properties.targets.flush import FlushTarget
+from rocketproof_spec import part
+from rocketproof_spec.flushing import Flushing
 
 behaviour = pytest.mark.behaviour
 

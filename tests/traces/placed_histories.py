@@ -28,9 +28,9 @@ from rocketproof_model import EvaluationError, Int
 from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import State, initial
 from rocketproof_model.language import JAVA_INT
-from rocketproof_model.specification import Scope, Specification, constants, specify
-from rocketproof_model.specification.placing import OF_STORES, SWITCHES
 from rocketproof_profiles import PROFILES, NameClass
+from rocketproof_spec import Scope, Specification, constants, specify
+from rocketproof_spec.placing import OF_STORES, SWITCHES
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header
 

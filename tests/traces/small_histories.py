@@ -16,8 +16,8 @@ from typing import Any
 from rocketproof_model import EvaluationError, Instance, Int, Model
 from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import State, initial
-from rocketproof_model.specification import Scope, Specification, constants, specify
 from rocketproof_profiles import NameClass
+from rocketproof_spec import Scope, Specification, constants, specify
 from rocketproof_traces.history import Event, Header
 
 SUBJECTS = {"ordinary": "T", "retry": "%RETRY%g", "forbidden": "SCHEDULE_TOPIC_XXXX", "blank": " ", "illegal": "a b", "long": "x" * 128}

@@ -7,7 +7,7 @@ import pytest
 
 from rocketproof_model import search
 from rocketproof_model.result import Witness
-from rocketproof_model.specification import build, constants
+from rocketproof_spec import build, constants
 from rocketproof_traces.history import Header
 from rocketproof_traces.witness import as_history, itf
 from rocketproof_traces.witness.restore import restore

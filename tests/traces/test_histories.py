@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from proportion import in_proportion
 from rocketproof_bench.contention import Load, contend
-from rocketproof_model.specification.remarks import REMARKS, remarked
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
+from rocketproof_spec.remarks import REMARKS, remarked
 from rocketproof_traces.checker import histories
 from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.checker.machine import machine

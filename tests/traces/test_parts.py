@@ -8,7 +8,7 @@ import pytest
 from rocketproof_model import Bool, Instance, Int, Maybe, Model, ModelError
 from rocketproof_model.interpreter import State, Step, initial, successors
 from rocketproof_model.language import MaybeType
-from rocketproof_model.specification import NAMES, part
+from rocketproof_spec import NAMES, part
 from rocketproof_traces.witness.parts import Acting, acting, concerned, in_order, kinds, owner, part_name
 
 

@@ -183,7 +183,7 @@ def test_a_wrong_option_in_a_file_or_variable_is_called_so(pytester: pytest.Pyte
 def test_nothing_heavy_is_imported_for_a_usage_error_or_without_a_target(pytester: pytest.Pytester) -> None:
     program = (
         "import sys, pytest; code = pytest.main(sys.argv[1:]); "
-        "print('imported', sorted(sys.modules.keys() & {'numpy', 'numba', 'z3', 'pyarrow', 'rocketproof_model.specification', 'filelock'}))"
+        "print('imported', sorted(sys.modules.keys() & {'numpy', 'numba', 'z3', 'pyarrow', 'rocketproof_spec', 'filelock'}))"
     )
     for arguments in (on(NOBODY, "--rocketproof-seed=x"), ("--collect-only",)):
         done = subprocess.run(

@@ -12,7 +12,6 @@ from seeded import SeededFault
 from rocketproof_impl.producer.send import Sending
 from rocketproof_model import Expr, all_of, exists, search
 from rocketproof_model.result import Witness
-from rocketproof_model.specification import SCOPES, Specification, build, constants
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import NotOffered
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -21,6 +20,7 @@ from rocketproof_properties.sources.source import Source
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.witnesses.known import Performed, find, perform
 from rocketproof_properties.witnesses.schedule import schedule
+from rocketproof_spec import SCOPES, Specification, build, constants
 from rocketproof_traces.witness import itf
 
 PROFILE = "P494"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model.specification.bounds import delays_of
 from rocketproof_protocol.numbers import INT, whole_number
+from rocketproof_spec.bounds import delays_of
 from rocketproof_traces.audit.segment import LEVELS
 
 from ..choices import InputError, known, split

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from rocketproof_model import Property
-from rocketproof_model.specification import Part
+from rocketproof_spec import Part
 from rocketproof_traces.audit.rules import Rule
 
 from . import (

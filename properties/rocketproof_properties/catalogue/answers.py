@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, Row, count, exists, forall, implies
-from rocketproof_model.specification.answering import RUNNING, WAITING, Answering, within
-from rocketproof_model.specification.dispatching import HOOKS, Dispatching
+from rocketproof_spec.answering import RUNNING, WAITING, Answering, within
+from rocketproof_spec.dispatching import HOOKS, Dispatching
 from rocketproof_traces.audit.vocabulary import vocabulary
 
 from . import conditions as about

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
 from rocketproof_model.language import JAVA_INT, Index, Int, Kind, Property, Type
 from rocketproof_model.mutation import CONSTANT as MUTANT
-from rocketproof_model.specification import Part, Specification
+from rocketproof_spec import Part, Specification
 from rocketproof_traces.audit.rules import Over, Rule, rule
 from rocketproof_traces.audit.small import row_rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, after, implies
-from rocketproof_model.specification.progress import Progress
+from rocketproof_spec.progress import Progress
 
 from .claim import Case, Claim, cases, condition, effect, wide
 

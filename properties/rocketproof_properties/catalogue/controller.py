@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, after, all_of, exists, forall, implies, ite, minimum, single, total
-from rocketproof_model.specification.controller import Controller
+from rocketproof_spec.controller import Controller
 
 from .claim import Case, Claim, cases
 

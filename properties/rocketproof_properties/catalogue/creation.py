@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocketproof_model import Expr, Row, after, all_of, exists, forall, implies
-from rocketproof_model.specification import Specification
+from rocketproof_spec import Specification
 
 from .claim import ERRORS, Case, Claim, answered, cases, moves, runs_on
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, exists, forall, implies, maximum, minimum, total
-from rocketproof_model.specification.arithmetic import queue_bound
-from rocketproof_model.specification.delays import HALF, NOWHERE, Delays
+from rocketproof_spec.arithmetic import queue_bound
+from rocketproof_spec.delays import HALF, NOWHERE, Delays
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, is_, sends, vocabulary
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, Row, after, exists, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import counted
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import counted
 
 from .claim import WITH_CASES, Case, Claim, append_now, cases, moves, second
 from .log import stores

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, after, implies
-from rocketproof_model.specification.device import BUSY, CLOSED, ILLEGAL, LATE, NO_SLAVE, Device, is_deficient
+from rocketproof_spec.device import BUSY, CLOSED, ILLEGAL, LATE, NO_SLAVE, Device, is_deficient
 
 from .claim import Case, Claim, cases, condition, effect, wide
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, after, exists, forall, implies
-from rocketproof_model.specification.flushing import Flushing, in_lock
-from rocketproof_model.specification.pairs import Pair
-from rocketproof_model.specification.recovery import Recovery
+from rocketproof_spec.flushing import Flushing, in_lock
+from rocketproof_spec.pairs import Pair
+from rocketproof_spec.recovery import Recovery
 
 from .claim import SEEDS, Case, Claim, cases
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, Row, after, exists, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.committing import begins_at
+from rocketproof_spec import Specification
+from rocketproof_spec.committing import begins_at
 
 from .claim import WITH_CASES, Case, Claim, cases
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, after, all_of, any_of, exists, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import has_room, proper_position
-from rocketproof_model.specification.controller import Controller
-from rocketproof_model.specification.recovery import Recovery
-from rocketproof_model.specification.store import written_position
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import has_room, proper_position
+from rocketproof_spec.controller import Controller
+from rocketproof_spec.recovery import Recovery
+from rocketproof_spec.store import written_position
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import accepted, sends, vocabulary
 from rocketproof_traces.audit.vocabulary import stores as code_stores

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, after, forall, implies, ite, maximum
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import counted
-from rocketproof_model.specification.controller import Controller
-from rocketproof_model.specification.recovery import Recovery
 from rocketproof_protocol.flags import INNER_BATCH
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import counted
+from rocketproof_spec.controller import Controller
+from rocketproof_spec.recovery import Recovery
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted as takes_offset
 from rocketproof_traces.audit.vocabulary import vocabulary

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from rocketproof_model import Expr, Row, after, all_of, implies
-from rocketproof_model.specification.persistence import Persistence, loaded, loads
+from rocketproof_spec.persistence import Persistence, loaded, loads
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import is_, vocabulary
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, after, any_of, exists, forall, implies
-from rocketproof_model.specification.starting import Starting, starting
+from rocketproof_spec.starting import Starting, starting
 
 from .claim import Case, Claim, cases
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocketproof_model import Expr, after, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import legal_queue, queue_bound
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import legal_queue, queue_bound
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import accepted, sends, vocabulary
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from rocketproof_model import Expr, after, all_of, any_of, free, implies, ite, without_bits
 from rocketproof_model.language import JAVA_INT, Int, rewrite, wrap32
-from rocketproof_model.specification.bounds import NAME_LIMIT, TEXT_LIMIT
-from rocketproof_model.specification.dispatching import Dispatching
-from rocketproof_model.specification.placing import body_fits
-from rocketproof_model.specification.sizes import FIXED, LONGER, MAX_MESSAGE_SIZE, Sizes, limits, stored_text
+from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_spec.dispatching import Dispatching
+from rocketproof_spec.placing import body_fits
+from rocketproof_spec.sizes import FIXED, LONGER, MAX_MESSAGE_SIZE, Sizes, limits, stored_text
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.kinds import NO_TEXT

@@ -7,11 +7,11 @@ from typing import Any
 
 from rocketproof_model import Expr, after, any_of, implies, ite
 from rocketproof_model.language import Kind
-from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
-from rocketproof_model.specification.placing import FIRST_LEVEL
-from rocketproof_model.specification.sendbacks import UNIT_SUB, Sendbacks
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
+from rocketproof_spec.placing import FIRST_LEVEL
+from rocketproof_spec.sendbacks import UNIT_SUB, Sendbacks
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.record import Record

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, after, all_of, any_of, exists, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import READ, WRITE, has_bit
-from rocketproof_model.specification.registering import Registrations
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import READ, WRITE, has_bit
+from rocketproof_spec.registering import Registrations
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import vocabulary
 

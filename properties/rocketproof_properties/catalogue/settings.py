@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, all_of, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import INHERIT, READ, has_bit
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import INHERIT, READ, has_bit
 
 from .claim import SEEDS, Case, Claim, cases, second
 from .creation import NONE, NOT_TEMPLATE

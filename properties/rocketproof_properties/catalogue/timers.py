@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rocketproof_model import Expr, Row, after, exists, forall, implies
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.placing import is_delayed, is_free
 from rocketproof_profiles import PROFILES
+from rocketproof_spec import Specification
+from rocketproof_spec.placing import is_delayed, is_free
 
 from .claim import WITH_CASES, Case, Claim, append_now, cases
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, all_of, any_of, implies
-from rocketproof_model.specification.times import Times
+from rocketproof_spec.times import Times
 
 from .claim import WITH_CASES, Case, Claim, cases, effect, wide
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, forall, implies
-from rocketproof_model.specification import Specification
+from rocketproof_spec import Specification
 
 from .claim import WITH_CASES, Case, Claim, cases, second
 

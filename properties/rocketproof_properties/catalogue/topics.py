@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocketproof_model import Expr, Row, after, all_of, exists, forall, implies, ite, maximum, minimum, total, without_bits
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import INHERIT, READ, WRITE, has_bit
+from rocketproof_spec import Specification
+from rocketproof_spec.arithmetic import INHERIT, READ, WRITE, has_bit
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import is_, vocabulary
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, after, count, exists, implies, maximum
-from rocketproof_model.specification.delays import NOWHERE
-from rocketproof_model.specification.meeting import Meeting
-from rocketproof_model.specification.transactions import Transactions
 from rocketproof_protocol.flags import COMMIT, PREPARED
+from rocketproof_spec.delays import NOWHERE
+from rocketproof_spec.meeting import Meeting
+from rocketproof_spec.transactions import Transactions
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, transaction, vocabulary
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, Row, forall, implies
-from rocketproof_model.specification.deadlines import ATTEMPTS, Expiry, News, Patience
-from rocketproof_model.specification.waiting import Waiting, all_over
+from rocketproof_spec.deadlines import ATTEMPTS, Expiry, News, Patience
+from rocketproof_spec.waiting import Waiting, all_over
 
 from ..histories.history import History
 from . import conditions as about

@@ -143,8 +143,8 @@ def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
 
 
 def _from_catalogue(request: Request) -> Plan:
-    from rocketproof_model.specification import NAMES, SCOPES
     from rocketproof_profiles import PROFILES
+    from rocketproof_spec import NAMES, SCOPES
 
     from ..catalogue import CASES
 

@@ -161,9 +161,7 @@ class VerdictCache:
 def engine_code() -> str:
     """A digest of the code that decides verdicts and writes their evidence, without the specification: its models are digested."""
     packages = [Path(str(package.__file__)).parent for package in (rocketproof_model, rocketproof_protocol, witness)]
-    folders = [*packages, Path(__file__).parent]
-    specification = packages[0] / "specification"
-    files = [path for folder in folders for path in folder.rglob("*.py") if specification not in path.parents]
+    files = [path for folder in (*packages, Path(__file__).parent) for path in folder.rglob("*.py")]
     return _digest([kept.code_digest([*files, Path(premises.__file__)]), *map(version, _LIBRARIES)])
 
 

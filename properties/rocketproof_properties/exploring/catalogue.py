@@ -57,7 +57,7 @@ def scopes(file: str | None) -> Sequence[Mapping[str, str]]:
     """The finite sizes in which one can walk freely, each with what it is about."""
     if file is not None:
         return [{"name": name, "about": ""} for name in modelfile.load(file).scopes]
-    from rocketproof_model.specification import NAMES, SCOPES
+    from rocketproof_spec import NAMES, SCOPES
 
     return [{"name": name, "about": SCOPES[name].about if name in SCOPES else "a fault in a small model of its own"} for name in NAMES]
 

@@ -19,13 +19,13 @@ from rocketproof_impl.remoting.command import V3_4_9, VERSION
 from rocketproof_impl.store.delay import MAX_LEVEL
 from rocketproof_impl.store.record import BLANK_SIZE, PROPERTIES_LIMIT, TOPIC_LIMIT
 from rocketproof_model.language import JAVA_INT
-from rocketproof_model.specification.bounds import is_read_as_another
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from rocketproof_spec.bounds import is_read_as_another
 
 from ..catalogue import conditions as about
 from ..steps.call import Call, Context

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from rocketproof_model.interpreter import initial
-from rocketproof_model.specification import build, constants
+from rocketproof_spec import build, constants
 
 from ..steps.actions import STEPS, TOPICS
 from ..steps.vocabulary import Step

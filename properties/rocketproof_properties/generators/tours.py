@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State, initial
-from rocketproof_model.specification import SCOPES, constants, specify
+from rocketproof_spec import SCOPES, constants, specify
 
 from ..steps.actions import STEPS, TOPICS
 from ..steps.vocabulary import Step

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from rocketproof_model.specification.bounds import retry_limit_of
 from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_spec.bounds import retry_limit_of
 from rocketproof_traces.stored.record import Log, Record
 
 if TYPE_CHECKING:

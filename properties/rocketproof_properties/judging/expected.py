@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, Literal
 
-from rocketproof_model.specification.bounds import is_given_up
 from rocketproof_profiles import PROFILES, lineage
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.numbers import java_boolean, java_int
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
+from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
 from rocketproof_traces.stored.layout import FIXED_SIZE
 

@@ -11,7 +11,7 @@ from rocketproof_model import Model
 from rocketproof_model.mutation import Mutant, with_mutants
 from rocketproof_model.mutators import mutants
 from rocketproof_model.result import LIVE, SEARCHED
-from rocketproof_model.specification import FAULTS, NAMES, SCOPES, part
+from rocketproof_spec import FAULTS, NAMES, SCOPES, part
 
 from ..catalogue import CASES
 from ..sources.source import Source

@@ -12,10 +12,10 @@ from typing import Final
 
 from rocketproof_model import Bool, Expr, Row, all_of, any_of, exists, forall, implies
 from rocketproof_model.language import const
-from rocketproof_model.specification import Specification, part
-from rocketproof_model.specification.arithmetic import has_bit
 from rocketproof_model.weakest import kept
 from rocketproof_profiles import NameClass
+from rocketproof_spec import Specification, part
+from rocketproof_spec.arithmetic import has_bit
 
 Formula = Callable[[Specification], Expr]
 _PUT: Final = ("put", "versioned", "persisted", "unlocked")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_model.language import show
-from rocketproof_model.specification import part
+from rocketproof_spec import part
 
 from ..choices import InputError
 from ..exitcode import exit_code

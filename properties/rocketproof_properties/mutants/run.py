@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from rocketproof_model import interrupts
 from rocketproof_model.mutation import Mutant
-from rocketproof_model.specification import part
+from rocketproof_spec import part
 from rocketproof_traces import pools
 
 from ..choices import InputError, offer

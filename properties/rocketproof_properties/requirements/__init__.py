@@ -126,7 +126,7 @@ def implemented(*packages: str) -> dict[str, list[str]]:
 
 def stated() -> dict[str, list[str]]:
     """Per rule the actions of the specification, in any of its scopes, that carry its id."""
-    from rocketproof_model.specification import NAMES, part
+    from rocketproof_spec import NAMES, part
 
     found: dict[str, dict[str, None]] = {}
     for scope in NAMES:

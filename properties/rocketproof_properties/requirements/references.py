@@ -35,11 +35,12 @@ PACKAGES: Final = (
     "rocketproof_profiles",
     "rocketproof_impl",
     "rocketproof_model",
+    "rocketproof_spec",
     "rocketproof_traces",
     "rocketproof_properties",
 )
 _CODE: Final = ("rocketproof_protocol", "rocketproof_profiles", "rocketproof_impl")
-_MODEL: Final = "rocketproof_model"
+_MODEL: Final = "rocketproof_spec"
 
 _LABEL = re.compile(r"([A-Z]+-[0-9]{2,3}[a-z]?)(\.\w+)?")
 _KINDS_OF_LABELS: Final[dict[str, Kind]] = {"HAZ": "hazard", "M": "mutant", "C": "mutant"}

@@ -18,11 +18,11 @@ from typing import Any, Final, TypeVar
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model import interrupts
-from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import java_long, whole_number
 from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+from rocketproof_spec.bounds import DELAY_LEVELS
 from rocketproof_traces.stored.record import Record, record_at
 
 from ..deployments.connection import Connection

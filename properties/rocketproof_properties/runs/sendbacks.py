@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from rocketproof_model.specification.bounds import is_given_up, retry_limit_of
 from rocketproof_protocol import codes
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
+from rocketproof_spec.bounds import is_given_up, retry_limit_of
 
 from ..histories.history import Request
 from .parsed import Asked

@@ -91,7 +91,7 @@ class Source:
 
     def _constants(self) -> dict[str, Any]:
         """The constants of a part of the specification."""
-        from rocketproof_model.specification import NAMES, constants, part_class
+        from rocketproof_spec import NAMES, constants, part_class
 
         return constants(self.profile, part_class(known("scope", self.scope, NAMES)), **dict(self.given))
 
@@ -148,8 +148,8 @@ def choose(file: str | None, scope: str | None, profile: str | None, given: Sequ
         if profile is not None:
             raise InputError(f"--profile {profile} with a model file; a file has scopes, not profiles: leave out --profile")
         return Source(modelfile.load(file, scope, values).scope, given=tuple(sorted(values.items())), file=file)
-    from rocketproof_model.specification import NAMES
     from rocketproof_profiles import PROFILES
+    from rocketproof_spec import NAMES
 
     return Source(known("scope", scope or "tiny", NAMES), known("profile", profile or "P49", PROFILES))
 
@@ -186,7 +186,7 @@ def _specified(scope: str) -> tuple[Property, ...]:
 
 def stated(scope: str) -> Stated:
     """What is stated of a scope of the specification, from the cache. Raises InputError for a scope that does not exist."""
-    from rocketproof_model.specification import NAMES
+    from rocketproof_spec import NAMES
 
     return _stated(known("scope", scope, NAMES))
 
@@ -217,13 +217,20 @@ def _built(scope: str) -> Stated:
 @functools.cache
 def _code() -> str:
     """A digest of all code that models and properties may be made by."""
-    packages = ("rocketproof_model", "rocketproof_profiles", "rocketproof_protocol", "rocketproof_traces", "rocketproof_properties")
+    packages = (
+        "rocketproof_model",
+        "rocketproof_spec",
+        "rocketproof_profiles",
+        "rocketproof_protocol",
+        "rocketproof_traces",
+        "rocketproof_properties",
+    )
     folders = [Path(str(import_module(package).__file__)).parent for package in packages]
     return kept.code_digest(file for folder in folders for file in folder.rglob("*.py"))
 
 
 def _part(scope: str) -> Any:
     """The model of a scope, which takes a fraction of what its properties take."""
-    from rocketproof_model.specification import NAMES, part
+    from rocketproof_spec import NAMES, part
 
     return part(known("scope", scope, NAMES))

@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from rocketproof_model import Action, Expr, Instance, Property, all_of, any_of, search
 from rocketproof_model.language import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
-from rocketproof_model.specification import Placed, Specification
-from rocketproof_model.specification.answering import Answering
-from rocketproof_model.specification.deadlines import Expiry, News, Patience
-from rocketproof_model.specification.delays import Delays
-from rocketproof_model.specification.device import Device
-from rocketproof_model.specification.dispatching import Dispatching
-from rocketproof_model.specification.flushing import Flushing
-from rocketproof_model.specification.meeting import Meeting
-from rocketproof_model.specification.pairs import Pair
-from rocketproof_model.specification.persistence import Persistence
-from rocketproof_model.specification.progress import Progress as Consuming
-from rocketproof_model.specification.recovery import Recovery
-from rocketproof_model.specification.registering import Registrations
-from rocketproof_model.specification.sendbacks import Sendbacks
-from rocketproof_model.specification.sizes import Sizes
-from rocketproof_model.specification.starting import Starting
-from rocketproof_model.specification.times import Times
-from rocketproof_model.specification.transactions import Transactions
-from rocketproof_model.specification.waiting import Waiting
+from rocketproof_spec import Placed, Specification
+from rocketproof_spec.answering import Answering
+from rocketproof_spec.deadlines import Expiry, News, Patience
+from rocketproof_spec.delays import Delays
+from rocketproof_spec.device import Device
+from rocketproof_spec.dispatching import Dispatching
+from rocketproof_spec.flushing import Flushing
+from rocketproof_spec.meeting import Meeting
+from rocketproof_spec.pairs import Pair
+from rocketproof_spec.persistence import Persistence
+from rocketproof_spec.progress import Progress as Consuming
+from rocketproof_spec.recovery import Recovery
+from rocketproof_spec.registering import Registrations
+from rocketproof_spec.sendbacks import Sendbacks
+from rocketproof_spec.sizes import Sizes
+from rocketproof_spec.starting import Starting
+from rocketproof_spec.times import Times
+from rocketproof_spec.transactions import Transactions
+from rocketproof_spec.waiting import Waiting
 
 from ..sources.source import UNPERFORMED, Source, Subject
 from ..targets.answers import AnswersTarget
@@ -102,8 +102,8 @@ class Result:
 def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
     """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file, or of a scope that
     nothing performs."""
-    from rocketproof_model.specification import part
     from rocketproof_profiles import PROFILES
+    from rocketproof_spec import part
 
     from ..choices import InputError
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from rocketproof_model.specification import Specification
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec import Specification
 
 from ..catalogue import CASES, CLAIMS, HISTORY_CLAIMS
 from ..catalogue.claim import Claim

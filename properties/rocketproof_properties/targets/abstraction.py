@@ -20,11 +20,11 @@ from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model import Instance
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
+from rocketproof_spec import Specification
+from rocketproof_spec.vocabulary import CREATING
 
 from .base import Deviation, Seen
 

@@ -23,9 +23,9 @@ from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Pause
 from rocketproof_model import Instance
-from rocketproof_model.specification.answering import Answering
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
+from rocketproof_spec.answering import Answering
 
 from .base import Deviation, ModelTarget, Seen
 

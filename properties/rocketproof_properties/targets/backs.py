@@ -16,13 +16,13 @@ from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.store.delay import LEVELS
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.sendbacks import Sendbacks
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PREPARED, READ, WRITE
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE, TEMPLATE
+from rocketproof_spec.sendbacks import Sendbacks
 
 from ..deployments.simulated import SimulatedDeployment
 from ..steps.vocabulary import plain

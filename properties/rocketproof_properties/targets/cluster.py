@@ -22,14 +22,14 @@ from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
-from rocketproof_model.specification import Specification
-from rocketproof_model.specification.actors import HANDLER
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_spec import Specification
+from rocketproof_spec.actors import HANDLER
 
 from ..steps.actions import ANSWERS, STEPS
 from ..steps.sizes import stored_length

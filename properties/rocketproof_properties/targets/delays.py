@@ -19,12 +19,12 @@ from rocketproof_impl.store.delay import DELIVERS, LEVELS, MAX_LEVEL
 from rocketproof_impl.store.service import DISK_FULL, MessageStore
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.delays import HALF, NOWHERE, Delays
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_spec.delays import HALF, NOWHERE, Delays
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

@@ -21,10 +21,10 @@ from rocketproof_impl.store.service import DISK_FULL, MessageStore
 from rocketproof_impl.store.threads import StoreThreads
 from rocketproof_impl.tasks import Future
 from rocketproof_model import Instance
-from rocketproof_model.specification.device import Device
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec.device import Device
 
 from ..steps.vocabulary import plain
 from .abstraction import BLANK

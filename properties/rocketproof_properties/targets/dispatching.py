@@ -19,11 +19,11 @@ from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.service import DISK_FULL
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.dispatching import HOOKS, Dispatching
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.properties import MSG_REGION, TRACE_ON
+from rocketproof_spec.dispatching import HOOKS, Dispatching
 
 from ..steps.requests import UNSUPPORTED_CODE
 from ..steps.vocabulary import plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_model import Instance
-from rocketproof_model.specification.deadlines import Expiry
 from rocketproof_profiles import Profile
+from rocketproof_spec.deadlines import Expiry
 
 from .base import Deviation, ModelTarget, Seen
 

@@ -20,9 +20,9 @@ from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future
 from rocketproof_model import Action, Instance
-from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import Profile
 from rocketproof_protocol.properties import WAIT
+from rocketproof_spec.flushing import Flushing
 
 from .abstraction import BLANK
 from .base import Deviation, ModelTarget, Seen

@@ -13,11 +13,11 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_model import Instance
-from rocketproof_model.specification.vocabulary import CREATING
-from rocketproof_model.specification.waiting import LOCK_TIMEOUT, Waiting
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_spec.vocabulary import CREATING
+from rocketproof_spec.waiting import LOCK_TIMEOUT, Waiting
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen, serving

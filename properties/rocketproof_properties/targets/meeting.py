@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from rocketproof_impl.message import Message
 from rocketproof_model import Action, Instance
-from rocketproof_model.specification.meeting import SHARED, Meeting
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import CHECK_TIMES, DELAY, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_spec.meeting import SHARED, Meeting
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

@@ -14,9 +14,9 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_model import Instance
-from rocketproof_model.specification.deadlines import REQUEST, News
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_spec.deadlines import REQUEST, News
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

@@ -20,9 +20,9 @@ from rocketproof_impl.store.haclient import HAClient
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.tasks import Future
 from rocketproof_model import Action, Instance
-from rocketproof_model.specification.pairs import LAG, Pair
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_spec.pairs import LAG, Pair
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

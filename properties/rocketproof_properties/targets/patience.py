@@ -21,9 +21,9 @@ from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.deadlines import LOCK, REQUEST, Patience
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_spec.deadlines import LOCK, REQUEST, Patience
 
 from .base import Deviation, ModelTarget, Seen
 

@@ -18,8 +18,8 @@ from rocketproof_impl.simulator.content import PlainContent
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data, table_to_data
 from rocketproof_model import Instance
-from rocketproof_model.specification.persistence import Persistence
 from rocketproof_profiles import Profile
+from rocketproof_spec.persistence import Persistence
 
 from .base import Deviation, ModelTarget, Seen
 

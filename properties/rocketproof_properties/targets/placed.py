@@ -16,7 +16,6 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.service import PLACED
 from rocketproof_model import Action
-from rocketproof_model.specification.committing import UNTOLD
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import TRANSACTION_BITS
@@ -24,6 +23,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC, TIMER_DELAY_SEC, TIMER_OUT_MS, TRAN_MSG
 from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_spec.committing import UNTOLD
 
 from ..steps.actions import KINDS
 from ..steps.sizes import overhead, stored_length

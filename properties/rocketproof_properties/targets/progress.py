@@ -19,10 +19,10 @@ from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.progress import Progress
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec.progress import Progress
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

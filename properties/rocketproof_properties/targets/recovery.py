@@ -17,9 +17,9 @@ from rocketproof_impl.store import record
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.recovery import Recovery
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
+from rocketproof_spec.recovery import Recovery
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

@@ -23,12 +23,12 @@ from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data
 from rocketproof_model import Instance
-from rocketproof_model.specification.registering import MESSAGE, TIMER, Registrations
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import WRITE
 from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_spec.registering import MESSAGE, TIMER, Registrations
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

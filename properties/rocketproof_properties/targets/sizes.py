@@ -21,13 +21,13 @@ from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
 from rocketproof_model import Instance
-from rocketproof_model.specification.bounds import NAME_LIMIT, TEXT_LIMIT
-from rocketproof_model.specification.sizes import OWN, Sizes
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import BORN_IPV6
 from rocketproof_protocol.properties import CLUSTER
 from rocketproof_protocol.topics import DLQ_PREFIX
+from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_spec.sizes import OWN, Sizes
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

@@ -7,8 +7,8 @@ from typing import Any
 
 from rocketproof_impl.pretty import pretty
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
-from rocketproof_model.specification import Scope
 from rocketproof_protocol.topics import HALF_TOPIC, RETRY_PREFIX, SCHEDULE, TEMPLATE, WHEEL_TIMER_TOPIC
+from rocketproof_spec import Scope
 
 GROUP = "consumers"
 """The group of a scope's retry topic."""

@@ -22,12 +22,12 @@ from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.tasks import Future, Wait
 from rocketproof_model import Instance
-from rocketproof_model.specification.starting import RETRIES, Starting
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_spec.starting import RETRIES, Starting
 
 from .base import Deviation, ModelTarget, Seen
 

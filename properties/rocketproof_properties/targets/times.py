@@ -13,10 +13,10 @@ from typing import Any
 from rocketproof_impl.message import Message
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
-from rocketproof_model.specification.times import Times
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec.times import Times
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

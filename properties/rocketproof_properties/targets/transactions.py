@@ -12,7 +12,6 @@ from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_model import Instance
-from rocketproof_model.specification.transactions import Transactions
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED
@@ -20,6 +19,7 @@ from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+from rocketproof_spec.transactions import Transactions
 
 from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.remoting.errors import RemotingError
-from rocketproof_model.specification.bounds import DELAYS
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.numbers import java_int
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_spec.bounds import DELAYS
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments.comeback import come_back

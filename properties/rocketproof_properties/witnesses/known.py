@@ -21,7 +21,7 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.system.client import Client
 from rocketproof_model import Property, liveness, search
 from rocketproof_model.result import LIVE, Limits, Witness
-from rocketproof_model.specification import SCOPES, Scope
+from rocketproof_spec import SCOPES, Scope
 
 from ..catalogue import CASES
 from ..catalogue.claim import Case

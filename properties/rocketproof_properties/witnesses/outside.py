@@ -15,9 +15,9 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model import interrupts
 from rocketproof_model.interpreter import State, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
-from rocketproof_model.specification import SCOPES, part
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec import SCOPES, part
 from rocketproof_traces.witness.show import SHOWN
 from rocketproof_traces.witness.truth import truths
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from rocketproof_model import Action
 from rocketproof_model.interpreter import State, Step, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
-from rocketproof_model.specification.actors import ADMINISTRATOR, CLIENT
+from rocketproof_spec.actors import ADMINISTRATOR, CLIENT
 from rocketproof_traces.witness.show import SHOWN
 from rocketproof_traces.witness.truth import truths
 

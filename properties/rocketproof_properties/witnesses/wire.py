@@ -22,12 +22,12 @@ from rocketproof_impl.system.client import Client
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model.interpreter import readable
 from rocketproof_model.result import Witness
-from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_spec import Scope
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments import probe

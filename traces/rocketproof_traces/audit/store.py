@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from operator import index
 
-from rocketproof_model.specification.bounds import DELAYS
 from rocketproof_protocol.flags import INHERIT
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
@@ -26,6 +25,7 @@ from rocketproof_protocol.topics import (
     TEMPLATE,
     WHEEL_TIMER_TOPIC,
 )
+from rocketproof_spec.bounds import DELAYS
 
 from ..stored.config import Topics, has_abort, read_checkpoint, read_json, read_topics
 from ..stored.errors import StoredError, Unreadable

@@ -16,8 +16,8 @@ from functools import cache
 
 from rocketproof_model import Bool, Enum, Expr, Int, Model, Row, any_of
 from rocketproof_model.language import JAVA_INT, Type
-from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol.flags import TRANSACTION_BITS
+from rocketproof_spec.bounds import DELAY_LEVELS
 
 from ..stored.kinds import BIT, Reason
 from . import joined

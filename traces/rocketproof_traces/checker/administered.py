@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import State
-from rocketproof_model.specification.committing import REFUSALS
 from rocketproof_protocol import codes
 from rocketproof_protocol.codes import SUCCESS
+from rocketproof_spec.committing import REFUSALS
 
 from ..history.cases import Config
 from .machine import Machine, bits

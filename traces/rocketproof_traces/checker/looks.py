@@ -8,10 +8,10 @@ from functools import cache
 
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import Bool, Int
-from rocketproof_model.specification.bounds import plain
-from rocketproof_model.specification.committing import UNTOLD, begins_at
-from rocketproof_model.specification.scope import MOST_TOLD
 from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS
+from rocketproof_spec.bounds import plain
+from rocketproof_spec.committing import UNTOLD, begins_at
+from rocketproof_spec.scope import MOST_TOLD
 
 from ..history.cases import Config
 from .machine import Machine, bits

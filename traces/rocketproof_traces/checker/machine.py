@@ -17,9 +17,9 @@ from rocketproof_model.interpreter import State, initial
 from rocketproof_model.language import Action, Expr, Guard, walk
 from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.slicing import control
-from rocketproof_model.specification import constants
-from rocketproof_model.specification.vocabulary import Kind, Phase, PlacedAnswer
 from rocketproof_profiles import PROFILES
+from rocketproof_spec import constants
+from rocketproof_spec.vocabulary import Kind, Phase, PlacedAnswer
 
 from ..history.cases import Config
 from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, Shape, model_of

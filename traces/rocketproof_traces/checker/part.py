@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from rocketproof_model.functions import Function
-from rocketproof_model.specification import placing
-from rocketproof_model.specification.arithmetic import READ, WRITE
-from rocketproof_model.specification.constructor import system_topics
-from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_spec import placing
+from rocketproof_spec.arithmetic import READ, WRITE
+from rocketproof_spec.constructor import system_topics
+from rocketproof_spec.remarks import remarked
 
 from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
 from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation

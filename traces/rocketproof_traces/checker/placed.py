@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rocketproof_model.language import JAVA_INT
-from rocketproof_model.specification.bounds import DELAY_LEVELS, NAMES_LIMIT
-from rocketproof_model.specification.committing import UNTOLD as UNTOLD_OFFSET
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import (
     REQUEST_CODE_NOT_SUPPORTED,
@@ -27,6 +25,8 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT
+from rocketproof_spec.committing import UNTOLD as UNTOLD_OFFSET
 
 from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
 from ..history.operations import PROGRESS, SENDS, Operation

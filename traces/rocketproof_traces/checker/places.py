@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rocketproof_model.specification.scope import MOST_TOLD
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long
+from rocketproof_spec.scope import MOST_TOLD
 
 from ..history.operations import JUDGED, PROGRESS, Operation
 from .ways import PLACING

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rocketproof_model.specification.nameserver import Strangers
-from rocketproof_model.specification.sizes import FIXED
 from rocketproof_protocol.codes import (
     NO_PERMISSION,
     SEND_MESSAGE,
@@ -27,6 +25,8 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_protocol.properties import WAIT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_spec.nameserver import Strangers
+from rocketproof_spec.sizes import FIXED
 
 from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, Stored
 from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model.specification import constants
+from rocketproof_spec import constants
 
 from ..history import Event, Header
 from ..history.recordings import histories

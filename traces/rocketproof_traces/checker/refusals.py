@@ -8,7 +8,7 @@ from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import Guard
-from rocketproof_model.specification.placing import Step
+from rocketproof_spec.placing import Step
 
 from ..history.cases import Config
 from ..refusal import Names, Refusal, refusal_of

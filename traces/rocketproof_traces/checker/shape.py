@@ -14,9 +14,9 @@ from functools import cache
 from rocketproof_model import Int
 from rocketproof_model.language import JAVA_INT, Action, Model
 from rocketproof_model.slicing import sliced
-from rocketproof_model.specification import Scope, Specification, specify
-from rocketproof_model.specification.actors import ADMINISTRATOR, HANDLER
 from rocketproof_profiles import NameClass
+from rocketproof_spec import Scope, Specification, specify
+from rocketproof_spec.actors import ADMINISTRATOR, HANDLER
 
 COLUMNS = ("known", "read", "write", "perm", "order")
 _WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))

@@ -9,8 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocketproof_model.interpreter import State
-from rocketproof_model.specification.committing import UNTOLD
 from rocketproof_protocol.numbers import LONG
+from rocketproof_spec.committing import UNTOLD
 
 from .machine import Machine, bits
 from .onestep import OVER, OneStep

@@ -11,19 +11,6 @@ from functools import cache
 from typing import Any
 
 from rocketproof_model.language import Bool, Int, Type
-from rocketproof_model.specification.bounds import (
-    DELAY_LEVELS,
-    NAMES_LIMIT,
-    is_given_up,
-    is_read_as_another,
-    is_refused_time,
-    plain,
-    retry_limit_of,
-    waits_for_time,
-)
-from rocketproof_model.specification.placing import batch_fits, body_fits, properties_fit
-from rocketproof_model.specification.sizes import FIXED
-from rocketproof_model.specification.vocabulary import Kind
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
 from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, INNER_BATCH, ROLLBACK
@@ -50,6 +37,19 @@ from rocketproof_protocol.properties import (
     WAIT,
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_spec.bounds import (
+    DELAY_LEVELS,
+    NAMES_LIMIT,
+    is_given_up,
+    is_read_as_another,
+    is_refused_time,
+    plain,
+    retry_limit_of,
+    waits_for_time,
+)
+from rocketproof_spec.placing import batch_fits, body_fits, properties_fit
+from rocketproof_spec.sizes import FIXED
+from rocketproof_spec.vocabulary import Kind
 
 from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
 from ..history.operations import PROGRESS, SENDS, Operation

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.specification.bounds import NAMES_LIMIT, is_given_up, retry_limit_of
 from rocketproof_protocol.codes import (
     FLUSH_DISK_TIMEOUT,
     FLUSH_SLAVE_TIMEOUT,
@@ -34,6 +33,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_spec.bounds import NAMES_LIMIT, is_given_up, retry_limit_of
 
 from ..compressed import open_text
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from rocketproof_model.specification.bounds import NAMES_LIMIT
 from rocketproof_protocol.codes import SEND_MESSAGE, UPDATE_AND_CREATE_TOPIC
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_boolean, whole_number
+from rocketproof_spec.bounds import NAMES_LIMIT
 
 from ..errors import TraceError, short
 from ..history import Event, Moment

@@ -1,0 +1,164 @@
+"""The broker: msgCheck in order, the queue id check, the periodic registration, crash and restart.
+
+Each action is one thing that the broker's thread does between two points at which another thread can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_model.language import Body, Expr, Row, ite
+from rocketproof_profiles import NameClass
+
+from .actors import ENVIRONMENT, SERVICE
+from .arithmetic import has_bit, legal_queue, random_queue
+from .handling import answer, at_hand, end_registration, in_phase, runs, send_registration, write_queues
+from .vocabulary import Specification, started
+
+Test = Callable[[Expr, Expr], Expr]
+"""Asked of a broker and a topic."""
+
+
+def _writable(s: Specification) -> Expr:
+    return has_bit(s.permission, 2)
+
+
+def checks(s: Specification) -> None:
+    """msgCheck (CHK-01 to CHK-05): the refusals in the broker's order, then the look-up without lock."""
+    job, config = s.job, s.config
+    check = s.given("check_names")
+
+    def of_class(name_class: NameClass) -> Test:
+        return lambda b, t: check & s.of_class(t, name_class)
+
+    def order_topic(b: Expr, t: Expr) -> Expr:
+        return ~_writable(s) & config[b, t].known & config[b, t].order
+
+    refusals: list[tuple[str, str, str, str, str, Test]] = [
+        ("refuse_order_topic", "CHK-01", "NO_PERMISSION", "order topic on a read-only broker",
+         "the broker may not write and the topic is an order topic", order_topic),
+        ("refuse_blank", "CHK-02", "SYSTEM_ERROR", "blank name", "the name is blank", of_class("blank")),
+        ("refuse_characters", "CHK-02", "SYSTEM_ERROR", "illegal characters", "the name has an illegal character", of_class("illegal")),
+        ("refuse_length", "CHK-02", "SYSTEM_ERROR", "name too long", "the name is longer than 127", of_class("long")),
+        ("refuse_forbidden", "CHK-03", "NO_PERMISSION", "forbidden topic", "clients may not send to this topic", of_class("forbidden")),
+        ("refuse_template", "CHK-04", "SYSTEM_ERROR", "reserved name", "the name is the template's",
+         lambda b, t: s.given("reserves_template") & s.of_class(t, "template")),
+    ]  # fmt: skip
+
+    def arrived(a: Body, p: Expr) -> tuple[Expr, Expr]:
+        row, b = in_phase(s, a, p, "arrived", "a request has arrived at the broker")
+        return b, row.topic
+
+    def earlier(a: Body, b: Expr, t: Expr, upto: int) -> None:
+        for _, _, _, name, sentence, test in refusals[:upto]:
+            a.guard(f"not: {name}", ~test(b, t), f"it is not so that {sentence}")
+
+    for place, (action, rule, code, name, sentence, test) in enumerate(refusals):
+
+        def refuse(
+            a: Body, p: Expr, place: int = place, code: str = code, name: str = name, sentence: str = sentence, test: Any = test
+        ) -> None:
+            b, t = arrived(a, p)
+            earlier(a, b, t, place)
+            a.guard(name, test(b, t), sentence)
+            answer(s, a, p, code, checks=True)
+
+        refuse.__doc__ = f"The broker refuses the request: {sentence}."
+        s.handler(name=action, rules=rule)(refuse)
+
+    @s.handler(rules="CHK-05")
+    def look_up(a: Body, p: Expr) -> None:
+        """The broker finds the topic in its table, without the lock."""
+        b, t = arrived(a, p)
+        earlier(a, b, t, len(refusals))
+        a.guard("known", config[b, t].known, "the broker has the topic")
+        a.set(job[p].phase, "checked")
+        at_hand(s, a, job[p], config[b, t])
+
+    @s.handler(rules="CHK-05 CHK-07")
+    def look_up_missing(a: Body, p: Expr) -> None:
+        """The broker does not find the topic and tries to create it."""
+        b, t = arrived(a, p)
+        earlier(a, b, t, len(refusals))
+        a.guard("unknown", ~config[b, t].known, "the broker does not have the topic")
+        a.set(job[p].phase, "missing")
+
+
+def queue_check(s: Specification) -> None:
+    """CHK-10 and SEND-22: the queue id."""
+    config = s.config
+
+    def checked(a: Body, p: Expr, then: str = "") -> Expr:
+        row, b = in_phase(s, a, p, "checked", "a configuration of the topic is at hand", then=then)
+        chosen = row if s.scope.changes else config[b, row.topic]
+        return legal_queue(row.queue, chosen.read, chosen.write)
+
+    @s.handler(rules="CHK-10 CHK-11")
+    def accept_queue(a: Body, p: Expr) -> None:
+        """The queue id is below the larger of the two counts, or negative; the topic's own permission is not asked."""
+        a.guard("legal queue id", checked(a, p, then="append"), "the queue id is below the larger count")
+
+    @s.handler(rules="CHK-10")
+    def refuse_queue(a: Body, p: Expr) -> None:
+        """The queue id is not below either count."""
+        a.guard("illegal queue id", ~checked(a, p), "the queue id is not below either count")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    @s.handler(rules="SEND-22")
+    def divide_by_zero(a: Body, p: Expr) -> None:
+        """A negative queue id on a topic without writable queues: the remainder by zero is answered as an error."""
+        row, b = in_phase(s, a, p, "append", "the request is accepted", name="accepted")
+        a.guard("negative", row.queue < 0, "the queue id is negative")
+        a.guard("no writable queue", write_queues(s, b, row) == 0, "the topic has no queue to write to")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+
+def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
+    """SEND-22: the queue of an accepted request: its own, or a random one for a negative id."""
+    write = write_queues(s, row.broker.get, row)
+    return ite(row.queue < 0, random_queue(s.given("signed_random"), s.given("keeps_sign"), draw, write), row.queue)
+
+
+def registration(s: Specification) -> None:
+    """The periodic registration (NS-10)."""
+
+    @s.action(actor=SERVICE, rules="NS-09 NS-10 NS-11", fair="weak", b=s.Broker)
+    def register(a: Body, b: Expr) -> None:
+        """The 30 s timer: the broker asks whether its version is known and, if not, sends its table."""
+        runs(s, a, b)
+        a.guard("version unknown", ~s.live[b] | (s.live_version[b] != s.version[b]), "the name server has another version")
+        a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
+        send_registration(s, a, b)
+
+
+def failures(s: Specification) -> None:
+    """A broker process that ends and comes back."""
+
+    @s.action(actor=ENVIRONMENT, b=s.Broker, weight=0.05)
+    def crash(a: Body, b: Expr) -> None:
+        """The broker's process ends: memory is gone, the file and the log stay, its requests get no answer."""
+        runs(s, a, b)
+        a.bound("crashes left", s.crashes < s.given("crash_budget"), "the scope allows another crash")
+        a.set(s.crashes, s.crashes + 1)
+        a.set(s.up[b], False)
+        a.set(s.lock[b], None)
+        a.set(s.version[b], 0)
+        end_registration(s, a, b)
+        for t in s.Topic:
+            a.set(s.config[b, t], s.absent)
+            a.set(s.creations[b, t], 0)
+            a.set(s.announcements[b, t], 0)
+        for p in s.Producer:
+            row = s.job[p]
+            here = (row.broker == b) & (row.phase != "answered") & (row.phase != "idle")
+            a.update(row, when=here, phase="answered", answer="lost")
+
+    @s.action(actor=ENVIRONMENT, rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
+    def restart(a: Body, b: Expr) -> None:
+        """The broker starts: constructor's entries, the file's entries over them, the file's version."""
+        a.guard("broker down", ~s.up[b], "the broker does not run")
+        a.set(s.up[b], True)
+        a.set(s.version[b], s.file_version[b])
+        for t in s.Topic:
+            a.set(s.config[b, t], started(s.file[b, t], s.own[t.args[0]]))

@@ -1,0 +1,25 @@
+"""What a scope keeps of the commit log and its queues: counters, and no messages."""
+
+from __future__ import annotations
+
+from rocketproof_model.language import Index, Int, Model
+
+from .scope import Scope
+
+
+class Log:
+    """The variables of a scope with a log: of each of the `queues`, and of each broker."""
+
+    def __init__(self, m: Model, scope: Scope, broker: Index, queues: tuple[Index, ...]) -> None:
+        count, position = Int(0, scope.offsets), Int(0, scope.file_size * scope.files)
+        self.offset = m.var("offset", count, over=queues, init=0, sentence="the next offset of the queue")
+        self.outlived = (
+            m.var("outlived", count, over=queues, init=0, sentence="where the queue goes on if it outlives the deletion of its topic")
+            if scope.deletes
+            else None
+        )
+        self.records = m.var("records", count, over=queues, init=0, sentence="how many records of the queue have an offset")
+        self.entries = m.var("entries", count, over=queues, init=0, sentence="how many entries the consume queue has")
+        self.filled = m.var("filled", Int(0, scope.file_size), over=broker, init=0, sentence="how far the commit log's last file is filled")
+        self.segment = m.var("segment", Int(0, scope.files - 1), over=broker, init=0, sentence="which file of the commit log is written")
+        self.flushed = m.var("flushed", position, over=broker, init=0, sentence="the position up to which the commit log is flushed")

@@ -1,0 +1,135 @@
+"""The name server: registrations arrive or are lost, versions are compared, dead brokers leave."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rocketproof_model.language import Body, Enum, Expr, Row, any_of, ite
+
+from .actors import ADMINISTRATOR, ENVIRONMENT, NAME_SERVER
+from .handling import end_registration, runs, send_registration, write_file
+from .vocabulary import Specification
+
+
+def nameserver(s: Specification) -> None:
+    def sent(a: Body, b: Expr, by: str = "name server") -> None:
+        a.by(by)
+        a.takes_from(b)
+        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
+        end_registration(s, a, b)
+
+    def take(a: Body, b: Expr, t: Expr, when: Expr) -> None:
+        """The broker's queue data of a topic become what it sent."""
+        topic = s.registration[b, t]
+        a.set(s.route[b, t], s.listed(entries=1, read=topic.read, write=topic.write, perm=topic.perm), when=when)
+
+    @s.action(actor=NAME_SERVER, rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
+    def accept_registration(a: Body, b: Expr) -> None:
+        """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
+        sent(a, b)
+        differs = ~s.live[b] | (s.live_version[b] != s.registration_version[b])
+        a.guard("version differs", differs, "it is the first or its version is not the stored one")
+        a.set(s.live[b], True)
+        a.set(s.live_version[b], s.registration_version[b])
+        for t in s.Topic:
+            take(a, b, t, when=s.registration[b, t].known)
+
+    @s.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
+    def ignore_registration(a: Body, b: Expr) -> None:
+        """A registration of the stored version arrives: nothing changes, but in later releases for topics that the broker has not there."""
+        sent(a, b)
+        a.guard("same version", s.live[b] & (s.live_version[b] == s.registration_version[b]), "its version is the stored one")
+        for t in s.Topic:
+            unknown = s.registration[b, t].known & (s.route[b, t].entries == 0)
+            take(a, b, t, when=s.given("takes_unknown_topics") & unknown)
+
+    @s.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
+    def lose_registration(a: Body, b: Expr) -> None:
+        """The one-way registration never arrives, and nobody notices."""
+        sent(a, b, "network")
+        a.bound("losses left", s.losses < s.given("loss_budget"), "the scope allows another loss")
+        a.set(s.losses, s.losses + 1)
+
+    if s.scope.crashes:
+
+        @s.action(actor=NAME_SERVER, part="name server", rules="NS-07 NS-08", fair="weak", b=s.Broker)
+        def expire(a: Body, b: Expr) -> None:
+            """The channel of a dead broker is noticed: its queue data leave all routes."""
+            a.guard("broker down", ~s.up[b], "the broker does not run")
+            a.guard("live", s.live[b], "the name server still takes it for alive")
+            a.set(s.live[b], False)
+            a.set(s.live_version[b], 0)
+            for t in s.Topic:
+                a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
+
+
+Strangers = Enum("none", "before", "behind")
+"""Where a request names brokers that the name server does not know: before the one that it does, or behind it."""
+
+
+def told_by_hand(s: Specification) -> None:
+    """What an administrator tells the name server, whatever brokers register."""
+
+    @s.action(
+        actor=ADMINISTRATOR, rules="TCM-34 NS-04", b=s.Broker, t=s.Topic, read=s.scope.counts, write=s.scope.counts,
+        perm=s.Config.fields["perm"], strangers=Strangers,
+    )  # fmt: skip
+    def register_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr, strangers: Expr) -> None:
+        """Request 217: the queues of one topic on a broker that is known. A broker that is not ends the request; a topic without a route
+        needs to have all that are named."""
+        a.by("administrator")
+        _has_permission(s, a, perm)
+        a.guard("served", s.given("takes_topics"), "the name server serves the request")
+        a.guard("broker known", s.live[b], "the name server knows the broker")
+        a.guard("no stranger before", strangers != "before", "no broker is named before this one that the name server does not know")
+        routed = any_of(s.route[c, t].entries > 0 for c in s.Broker)
+        a.guard("a route, or no stranger", routed | (strangers == "none"), "the topic has a route, or all brokers named are known")
+        a.set(s.route[b, t], s.listed(entries=1, read=read, write=write, perm=perm))
+
+    @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-04", b=s.Broker, t=s.Topic)
+    def forget_topic(a: Body, b: Expr, t: Expr) -> None:
+        """Request 216: the topic is on this broker no more, to the name server."""
+        a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
+
+
+def _has_permission(s: Specification, a: Body, perm: Expr) -> None:
+    a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")
+
+
+def administrator(s: Specification) -> None:
+    """Request 17 (TCM-30): a topic's configuration is put, counted and persisted without the broker lock."""
+    counts, perms = s.scope.counts, s.Config.fields["perm"]
+    orders = (False, True) if s.scope.placed else (False,)
+
+    def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr, order: bool = False) -> None:
+        """An administrator creates or changes a topic; the broker persists its table and registers at once."""
+        a.by("administrator")
+        runs(s, a, b)
+        text = s.of_class(t, "blank", "illegal", "long") | (s.given("reserves_template") & s.of_class(t, "template"))
+        free = ~s.of_class(t, "cluster") & ~(s.given("check_names") & text)
+        proper = s.of_class(t, "ordinary", "retry") | (~s.given("guards_topics") & free)
+        why = "the name is legal and not a system topic's, or the release asks no more than of a send, and whether it is the cluster's"
+        a.guard("proper name", proper, why)
+        endless = s.given("update_budget") < 0
+        a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
+        _has_permission(s, a, perm)
+        a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
+        a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
+        new = s.Config(known=True, read=read, write=write, perm=perm, order=order)
+        equal = s.given("skips_equal_topic") & s.config[b, t].same_as(new)
+        a.guard("another topic", ~equal, "the table has another configuration, or the release does not look")
+
+        def table(x: Expr) -> Row:
+            return ite(x == t, new, s.config[b, x])
+
+        a.set(s.updates, ite(endless, s.updates, s.updates + 1))
+        a.set(s.config[b, t], new)
+        a.set(s.version[b], s.version[b] + 1)
+        write_file(s, a, b, table, s.version[b] + 1)
+        send_registration(s, a, b, table, s.version[b] + 1, only=(t, s.given("registers_updated_alone")))
+        a.sends_to(b)
+
+    for order in orders:
+        name = "update_ordered" if order else "update_topic"
+        declares = s.action(name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
+        declares(partial(update_topic, order=order))

@@ -1,0 +1,40 @@
+"""Settings of a broker that are changed while it runs (request 25): what its switches were at the start are variables then."""
+
+from __future__ import annotations
+
+from rocketproof_model.language import Body, Bool, Expr, Row, ite
+
+from .actors import ADMINISTRATOR
+from .handling import runs
+from .switches import published_perm
+from .vocabulary import Specification
+
+
+def changes_of_settings(s: Specification) -> None:
+    """A topic that was made, and the template that the constructor made, stay as they are."""
+    now = s.constant
+
+    @s.action(actor=ADMINISTRATOR, part="administrator", b=s.Broker, on=Bool, weight=0.1)
+    def switch_creation(a: Body, b: Expr, on: Expr) -> None:
+        """An administrator switches autoCreateTopicEnable."""
+        runs(s, a, b)
+        a.set(now["auto_create"], on)
+
+    @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-11", b=s.Broker, readable=Bool, writable=Bool, weight=0.1)
+    def permit(a: Body, b: Expr, readable: Expr, writable: Expr) -> None:
+        """An administrator changes brokerPermission: the topic table has another version, and is registered with what it allows now."""
+        a.sends_to("name server")
+        runs(s, a, b)
+        a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
+        a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
+        then = {**now, "broker_readable": readable, "broker_writable": writable}
+        a.set(now["broker_readable"], readable)
+        a.set(now["broker_writable"], writable)
+        a.set(s.version[b], s.version[b] + 1)
+        for t in s.Topic:
+            row = s.config[b, t]
+            order = ite(readable & writable, row.order, False)
+            perm = ite(row.known, published_perm(then, row.perm), 0)
+            a.set(s.registration[b, t], Row({**row.fields, "perm": perm, "order": order}))
+        a.set(s.registration_version[b], s.version[b] + 1)
+        a.set(s.registration_in_flight[b], True)

@@ -1,0 +1,139 @@
+"""The store: append with queue offsets, transaction types, file end and roll, dispatch, flush.
+
+Sizes are units of a scope; the smallest blank at a file's end is `blank` units (8 bytes on disk). A scope without a log
+answers an accepted request at once.
+"""
+
+from __future__ import annotations
+
+from rocketproof_model.language import Body, Expr, Row, ite
+
+from .actors import SERVICE
+from .arithmetic import counted, fits
+from .broker import drawn
+from .handling import answer, in_phase, runs, write_queues
+from .placing import admitted, destination
+from .vocabulary import Specification
+
+
+def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
+    row, b = _with_queue(s, a, p)
+    if s.scope.named("long"):
+        a.guard("name fits the store", ~_overlong(s, row), "the broker checks names, or this one is not too long")
+    admitted(s, a, p)
+    return row, b
+
+
+def _with_queue(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
+    row, b = in_phase(s, a, p, "append", "the request is accepted", name="accepted")
+    has_queue = (row.queue >= 0) | (write_queues(s, b, row) != 0)
+    a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
+    return row, b
+
+
+def _stores(s: Specification, a: Body, row: Row, draw: Expr) -> Expr:
+    """The message is stored in a queue, which this is: the one that it names, or a random one."""
+    a.guard("one draw", (row.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
+    queue = drawn(s, row, draw)
+    a.update(row, queue=queue, appended=1)
+    return queue
+
+
+def _overlong(s: Specification, row: Row) -> Expr:
+    """A broker that does not check names leaves the length to its store."""
+    return ~s.given("check_names") & s.of_class(row.topic, "long")
+
+
+def written_position(s: Specification, b: Expr) -> Expr:
+    """The physical position up to which the log is written."""
+    return s.log.segment[b] * s.given("file_size") + s.log.filled[b]
+
+
+def limits(s: Specification) -> None:
+    """What the store refuses before the log."""
+
+    @s.handler(rules="STO-01 CL-08 SEND-41")
+    def refuse_in_store(a: Body, p: Expr) -> None:
+        """The store refuses the message: its topic's name is longer than 127."""
+        row, _ = _with_queue(s, a, p)
+        a.guard("name too long for the store", _overlong(s, row), "the broker does not check names, and this one is too long")
+        answer(s, a, p, "MESSAGE_ILLEGAL")
+
+
+def memory(s: Specification) -> None:
+    """Scopes without a log: the put always succeeds."""
+
+    @s.handler(rules="SEND-22 SEND-42", draw=s.scope.draws)
+    def store(a: Body, p: Expr, draw: Expr) -> None:
+        """The message is stored and answered with its queue."""
+        row, _ = _accepted(s, a, p)
+        _stores(s, a, row, draw)
+        answer(s, a, p, "SUCCESS")
+
+
+def log(s: Specification) -> None:
+    """Scopes with a log."""
+    scope, m = s.scope, s.model
+    filled, segment, flushed = s.log.filled, s.log.segment, s.log.flushed
+    offset, records, entries = s.log.offset, s.log.records, s.log.entries
+    size, blank = s.given("file_size"), s.given("blank")
+
+    def append(a: Body, p: Expr, draw: Expr) -> tuple[Row, Expr]:
+        """APP-03, APP-04, APP-10: what a stored record does to the queue offset table and to the answer."""
+        row, b = _accepted(s, a, p)
+        queue = _stores(s, a, row, draw)
+        place = (b, *destination(s, p, queue))
+        a.bound("queue in scope", place[2] < scope.queues, "the scope has a counter for the queue")
+        key = offset[place]
+        a.bound("offsets left", key < scope.offsets, "the scope counts that far")
+        a.set(offset[place], key + 1, when=counted(row.kind))
+        a.set(records[place], records[place] + 1, when=counted(row.kind))
+        a.set(row.offset, ite(counted(row.kind), key, 0))
+        answer(s, a, p, "SUCCESS")
+        return row, b
+
+    @s.handler(rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", draw=scope.draws)
+    def store(a: Body, p: Expr, draw: Expr) -> None:
+        """The record fits: it is appended, gets the next queue offset and is answered with it."""
+        row, b = append(a, p, draw)
+        a.guard("fits", fits(row.size, filled[b], size, blank), "the record and the smallest blank fit into the file")
+        a.set(filled[b], filled[b] + row.size)
+
+    @s.handler(rules="APP-07 CL-07 CL-08 X7", draw=scope.draws)
+    def roll(a: Body, p: Expr, draw: Expr) -> None:
+        """The record does not fit: the file's rest becomes a blank, and the next file takes the record."""
+        row, b = append(a, p, draw)
+        a.guard("too large", ~fits(row.size, filled[b], size, blank), "the record and the smallest blank do not fit")
+        a.guard("fits the next", fits(row.size, 0, size, blank), "an empty file has room for the record")
+        a.bound("files left", segment[b] < scope.files - 1, "the scope has another file")
+        a.set(segment[b], segment[b] + 1)
+        a.set(filled[b], row.size)
+
+    @s.handler(rules="CL-08")
+    def acknowledge_lost(a: Body, p: Expr) -> None:
+        """The record fits no file: both appends end in a blank, and SUCCESS is answered with the next queue offset (HAZ-22)."""
+        row, b = _accepted(s, a, p)
+        a.guard("queue id given", row.queue >= 0, "the queue id is given")
+        a.guard("too large", ~fits(row.size, filled[b], size, blank), "the record and the smallest blank do not fit")
+        a.guard("fits no file", ~fits(row.size, 0, size, blank), "not even an empty file has room")
+        a.bound("queue in scope", row.queue < scope.queues, "the scope has a counter for the queue")
+        a.bound("files left", segment[b] < scope.files - 1, "the scope has another file")
+        a.set(segment[b], segment[b] + 1)
+        a.set(filled[b], size)
+        a.set(row.offset, ite(counted(row.kind), offset[b, row.topic, row.queue], 0))
+        answer(s, a, p, "SUCCESS")
+
+    @m.action(actor=SERVICE, rules="REC-04", fair="weak", b=s.Broker, t=s.Topic, q=s.Queue)
+    def dispatch(a: Body, b: Expr, t: Expr, q: Expr) -> None:
+        """The dispatcher writes the next entry of a consume queue; prepared and rolled back records get none."""
+        runs(s, a, b)
+        a.guard("behind", entries[b, t, q] < records[b, t, q], "a record has no consume queue entry yet")
+        a.set(entries[b, t, q], entries[b, t, q] + 1)
+
+    @m.action(actor=SERVICE, rules="FLU-04 FLU-05", fair="weak", b=s.Broker)
+    def flush(a: Body, b: Expr) -> None:
+        """The flush service brings the flushed position up to the written one."""
+        written = written_position(s, b)
+        runs(s, a, b)
+        a.guard("unflushed", flushed[b] < written, "something is written and not flushed")
+        a.set(flushed[b], written)

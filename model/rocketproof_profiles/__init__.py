@@ -1,10 +1,7 @@
 """Profiles: which release is described, as named switches and their values. It imports nothing of ours but the names of the wire.
 
-P40, P45 and P49 follow what articles say of RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9; P494 is P49 with what a recorded 4.9.4 does
-otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. The others refine one of these by what programs showed of further
-releases: P452 of 4.5.0 to 4.5.2, P440 of 4.4.0, P432 of 4.3.1 and 4.3.2, P430 of 4.3.0, P420 of 4.2.0, P410 of 4.1.0, P493 of 4.9.3, P492
-of 4.9.2, P491 of 4.9.1, P490 of 4.9.0, P480 of 4.8.0, P471 of 4.7.1, P470 of 4.7.0, P461 of 4.6.1, P460 of 4.6.0, P520 of 5.2, P514 of
-5.1.4, P511 of 5.1.1, P510 of 5.1.0, P500 of 5.0.0, P540 of 5.4, P550 of 5.5.
+P40, P45 and P49 follow articles about RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9. P494 and P533 add what recordings of 4.9.4 and 5.3.3
+show. The others refine one of these by what programs showed of further releases; `releases` maps releases to profiles.
 P494+P533, or any two, is that of a broker of the one beside a name server of the other. `switches` documents each switch: what it decides,
 since when, why.
 """

@@ -19,6 +19,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "properties/docs/faults.md",
         "properties/docs/zoo.md",
         "properties/docs/clients.md",
+        "properties/docs/profiles.md",
         "properties/docs/releases.md",
         "properties/docs/changes.md",
         "properties/docs/validated/other-releases.md",

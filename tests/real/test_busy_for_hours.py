@@ -8,7 +8,8 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_profiles.releases import nearest_profile
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import TcpConnection
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol import codes
@@ -23,7 +24,7 @@ BUSY_FROM = 1.0
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3", "5.4.0", "5.5.0"])
 @pytest.mark.behaviour("HAZ-23", "CL-05", "STO-03")
 def test_one_batch_that_fails_in_the_lock_makes_a_broker_seem_busy(version: str) -> None:
-    profile = PROFILES[profile_of(version)]
+    profile = PROFILES[nearest_profile(version)]
     with Apache(version).open() as running:
         line = TcpConnection(running.brokers["broker-a"])
 

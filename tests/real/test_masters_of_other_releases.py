@@ -15,7 +15,8 @@ import pytest
 from waiting import until
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_profiles.releases import nearest_profile
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import call
 from rocketproof_properties.deployments.deployment import Setup, Target
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -91,7 +92,7 @@ def answers(made: Callable[[str], Target], first: str, second: str) -> Iterator[
 @pytest.mark.parametrize(("first", "second"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
 def test_two_masters_of_different_releases_answer_as_both_profiles_say(first: str, second: str) -> None:
     real = list(answers(Apache, first, second))
-    assert real == list(answers(lambda version: InProcess(profile_of(version)), first, second))
+    assert real == list(answers(lambda version: InProcess(nearest_profile(version)), first, second))
     routes = [one["body"]["brokerDatas"] for one in real if one["request"] == MADE.code and one["body"]]
     named = ["".join(broker["brokerName"][-1] for broker in one) for one in routes]
     assert named == ["a", "ab", "ab", "ab", "ab", "a", "ab"], "a name server forgets no topic that one of its brokers deletes"

@@ -23,8 +23,9 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
+from rocketproof_profiles.releases import nearest_profile
 from rocketproof_properties.audits import command as audits
-from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.ports import Addresses
 from rocketproof_properties.deployments.probe import ask
@@ -105,7 +106,7 @@ def opened(root: Path, version: str = "4.9.4") -> Iterator[tuple[MessageStore, S
     scheduler.clock.time = int(time.time() * 1000)
     settings = BrokerSettings(store_path_root_dir=str(root), **SMALL)
     with SystemDisk(root) as disk:
-        store = MessageStore(settings, PROFILES[profile_of(version)], scheduler.clock, disk)
+        store = MessageStore(settings, PROFILES[nearest_profile(version)], scheduler.clock, disk)
         assert store.load()
         yield store, scheduler
 
@@ -184,7 +185,7 @@ def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callab
 
 def audited(root: Path, version: str) -> dict[str, int]:
     """How often each rule about stored data is broken."""
-    profile = profile_of(version)
+    profile = nearest_profile(version)
     plan = audits.plan_of(profile, (), 100)
     found = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
     assert found.problems == []

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from rocketproof_impl.route import decode_route
-from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_profiles.releases import nearest_profile
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import call
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -36,7 +37,7 @@ SOON = 5.0
 def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
     with Apache(version).open() as running:
         assert told(running) == TOLD[version]
-    with InProcess(profile_of(version)).open() as ours:
+    with InProcess(nearest_profile(version)).open() as ours:
         assert told(ours) == TOLD[version]
 
 
@@ -46,7 +47,7 @@ def test_what_is_registered_of_a_topic_when_a_message_makes_another(version: str
     setup = Setup(settings={"brokerPermission": "2"})
     with Apache(version).open(setup) as running:
         assert beside_another(running) == BESIDE[version]
-    with InProcess(profile_of(version)).open(setup) as ours:
+    with InProcess(nearest_profile(version)).open(setup) as ours:
         assert beside_another(ours) == BESIDE[version]
 
 

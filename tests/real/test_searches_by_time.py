@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_profiles.releases import nearest_profile
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import TcpConnection
 from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -27,7 +28,7 @@ BETWEEN = 0.2
 @pytest.mark.parametrize("version", ["4.9.4", "5.1.0", "5.1.1", "5.1.4", "5.3.3"])
 @pytest.mark.behaviour("REM-04")
 def test_a_release_finds_offsets_by_time_as_the_implementation_does(version: str) -> None:
-    with Apache(version).open() as running, InProcess(profile_of(version)).open() as ours:
+    with Apache(version).open() as running, InProcess(nearest_profile(version)).open() as ours:
         assert seen(running) == seen(ours)
 
 

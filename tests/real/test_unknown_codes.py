@@ -7,7 +7,8 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_profiles.releases import nearest_profile
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import TcpConnection
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED
 
@@ -19,7 +20,7 @@ SECONDS = 5.0
 @pytest.mark.parametrize("version", ["4.5.2", "4.7.0", "4.9.0", "4.9.1", "4.9.4", "5.3.3"])
 @pytest.mark.behaviour("REM-05", "HAZ-26", "INV-03")
 def test_a_one_way_request_of_an_unknown_code_is_not_answered(version: str) -> None:
-    profile = PROFILES[profile_of(version)]
+    profile = PROFILES[nearest_profile(version)]
     refused = (REQUEST_CODE_NOT_SUPPORTED, f" request type {UNKNOWN} not supported")
     with Apache(version).open() as running:
         assert told(running.brokers["broker-a"]) == (None if profile.leaves_unknown else refused)

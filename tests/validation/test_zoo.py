@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from rocketproof_profiles.releases import nearest_profile
 from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.apache import profile_of
 from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.faults.kinds import KINDS
@@ -167,7 +167,7 @@ def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(searching, "Apache", _Release)
     run(["zoo", "A4", "--on", "bad", "--programs", "1", "--report", str(tmp_path / "report")])
-    assert PROFILES_OF["4.9.2"] == profile_of("4.9.3") != profile_of("4.9.2")
+    assert PROFILES_OF["4.9.2"] == nearest_profile("4.9.3") != nearest_profile("4.9.2")
 
 
 def test_what_an_answer_quotes_is_known_again_in_a_finding() -> None:

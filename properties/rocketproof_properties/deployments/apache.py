@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rocketproof_profiles import PAIR, PROFILES
+from rocketproof_profiles.releases import nearest_profile
 from rocketproof_protocol.flags import READ, WRITE
-from rocketproof_protocol.numbers import is_digits, whole_number
 
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
@@ -66,49 +66,6 @@ _LOGBACK = """<configuration>
 """
 
 
-class Line(NamedTuple):
-    """Releases from this one on, and the profile that is nearest to them."""
-
-    first: tuple[int, ...]
-    profile: str
-
-
-LINES: Final = (
-    Line((4, 0), "P40"),
-    Line((4, 1), "P410"),
-    Line((4, 2), "P420"),
-    Line((4, 3), "P430"),
-    Line((4, 3, 1), "P432"),
-    Line((4, 4), "P440"),
-    Line((4, 5), "P452"),
-    Line((4, 6), "P460"),
-    Line((4, 6, 1), "P461"),
-    Line((4, 7), "P470"),
-    Line((4, 7, 1), "P471"),
-    Line((4, 8), "P480"),
-    Line((4, 9), "P490"),
-    Line((4, 9, 1), "P491"),
-    Line((4, 9, 2), "P492"),
-    Line((4, 9, 3), "P493"),
-    Line((4, 9, 4), "P494"),
-    Line((5, 0), "P500"),
-    Line((5, 1), "P510"),
-    Line((5, 1, 1), "P511"),
-    Line((5, 1, 4), "P514"),
-    Line((5, 2), "P520"),
-    Line((5, 3), "P533"),
-    Line((5, 4), "P540"),
-    Line((5, 5), "P550"),
-)
-"""All releases that can be started, in their order."""
-
-
-def profile_of(version: str) -> str:
-    """The profile that a release is judged by unless another one is given: the nearest one."""
-    numbers = tuple(whole_number(number) for number in version.partition("-")[0].split(".") if is_digits(number))
-    return next((line.profile for line in reversed(LINES) if numbers >= line.first), LINES[0].profile)
-
-
 class Apache(Target):
     """A release of Apache RocketMQ, or a pair: brokers of a release beside a name server of another one. `quick`: it starts with two
     thirds of the CPU time, and is slower than it could be once it has served many thousands of requests. Raises
@@ -122,7 +79,7 @@ class Apache(Target):
         both = tuple(dict.fromkeys(self.releases))
         self.version = PAIR.join(both)
         self.name = PAIR.join(f"apache:{one}" for one in both)
-        nearest = {one: profile_of(one) for one in both}
+        nearest = {one: nearest_profile(one) for one in both}
         self.profile = profile or PAIR.join(dict.fromkeys(nearest.values()))
         recorded = {one.about for one in PROFILES.values()}
         self.note = "; ".join(

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile, switches
 from rocketproof_profiles.differing import Change, shown
+from rocketproof_profiles.releases import LINES
 
-from ..deployments.apache import LINES
 from ..steps.names import Names
 from .switching import Recorded
 
@@ -75,7 +75,7 @@ def sentences() -> dict[str, str]:
 
 
 def _title(name: str) -> str:
-    first = [".".join(map(str, line.first)) for line in LINES if line.profile == name]
+    first = [line.name for line in LINES if line.profile == name]
     return f"{name}, from {' and '.join(reversed(first))} on" if first else name
 
 

@@ -8,8 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from rocketproof_profiles.releases import nearest_profile
+
 from ..choices import InputError
-from ..deployments.apache import Apache, profile_of
+from ..deployments.apache import Apache
 from ..exitcode import exit_code
 from ..faults.found import FaultTests
 from ..judging.judging import Judged
@@ -78,7 +80,7 @@ def search(
         both = Apache(bug.good), Apache(release)
         asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, until=partial(_differs, bug), plain=plain)
         return compared(bug, on, release, folder, against(asked, progress))
-    target = Apache(release, profile=bug.profile or profile_of(bug.good or bug.bad))
+    target = Apache(release, profile=bug.profile or nearest_profile(bug.good or bug.bad))
     if bug.faults:
         faults = ValidationRequest(
             target,

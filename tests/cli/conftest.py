@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import rocketproof_spec
 from rocketproof_model import Bool, Int, Model, Property, after, free, implies, wrap32
 from rocketproof_properties.checks import processes, show
 from rocketproof_properties.cli import run
@@ -109,6 +110,7 @@ SIZES = {"tiny": 1, "small": 2, "huge": 2**40}
 def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The door's specification and catalogue under the real names; set CASES on the returned module to change it."""
     specification = ModuleType("rocketproof_spec")
+    specification.__file__ = rocketproof_spec.__file__
     specification.NAMES = tuple(SIZES)  # type: ignore[attr-defined]
     specification.SCOPES = {}  # type: ignore[attr-defined]
     specification.part = lambda name: door(SIZES[name])  # type: ignore[attr-defined]

@@ -26,7 +26,8 @@ from .rows import undecided
 from .units import Answer, Budget, Unit
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
-Work = Callable[[Unit, Budget, Report], Answer]
+Decide = Callable[[Unit, Budget, Report], Answer]
+"""Answers a unit within a budget, and reports its progress."""
 PATIENCE = 0.6  # seconds that a process has to put its results together after Ctrl-C
 
 
@@ -48,13 +49,13 @@ def available(units: Sequence[Unit], workers: int) -> bool:
 def run(
     units: Sequence[Unit],
     workers: int,
-    work: Work,
+    decide: Decide,
     budget: Callable[[], Budget | None],
     begin: Callable[[Unit], None],
     progress: Callable[[Unit, Progress], None],
     done: Callable[[Unit, Answer], None],
 ) -> None:
-    """Answer all units by `work`, which each process gets a copy of; `done` hears each answer. `budget()` is asked before each unit, None
+    """Answer all units by `decide`, which each process gets a copy of; `done` hears each answer. `budget()` is asked before each unit, None
     means that the time is over.
 
     Raises KeyboardInterrupt after Ctrl-C, when the answers that could be had have been passed to `done`, and the
@@ -63,9 +64,9 @@ def run(
     waiting = list(units)
     hands: list[_Hand] = []
     try:
-        hands += [_start(work) for _ in range(min(workers, len(units)))]
+        hands += [_start(decide) for _ in range(min(workers, len(units)))]
         try:
-            _loop(hands, waiting, work, budget, begin, progress, done)
+            _loop(hands, waiting, decide, budget, begin, progress, done)
         except KeyboardInterrupt:
             _stop(hands, done)
             raise
@@ -76,10 +77,10 @@ def run(
             hand.process.join()
 
 
-def _start(work: Work) -> _Hand:
+def _start(decide: Decide) -> _Hand:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, work), daemon=True)
+    process = context.Process(target=_work, args=(theirs, decide), daemon=True)
     with pools.unheard(signal.SIGINT):
         process.start()
     theirs.close()
@@ -89,7 +90,7 @@ def _start(work: Work) -> _Hand:
 def _loop(
     hands: list[_Hand],
     waiting: list[Unit],
-    work: Work,
+    decide: Decide,
     budget: Callable[[], Budget | None],
     begin: Callable[[Unit], None],
     progress: Callable[[Unit, Progress], None],
@@ -114,7 +115,7 @@ def _loop(
             _hear(hand, progress, done, _lost)
             if hand.process.exitcode is not None:
                 hand.pipe.close()
-                hands[hands.index(hand)] = _start(work)
+                hands[hands.index(hand)] = _start(decide)
 
 
 def _hear(
@@ -180,7 +181,7 @@ def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
                 _hear(busy[pipe], lambda unit, at: None, gather, _cut_off)  # type: ignore[index]
 
 
-def _work(pipe: Connection, work: Work) -> None:
+def _work(pipe: Connection, decide: Decide) -> None:
     """A process's life: units in, progress and answers out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -191,7 +192,7 @@ def _work(pipe: Connection, work: Work) -> None:
         while True:
             unit, budget = pipe.recv()
             try:
-                said: Answer | str = work(unit, budget, pipe.send)
+                said: Answer | str = decide(unit, budget, pipe.send)
             except RocketproofError as error:
                 said = str(error)
             pipe.send(said)

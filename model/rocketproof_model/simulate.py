@@ -189,15 +189,19 @@ class _Walks:
 
     def __post_init__(self) -> None:
         model = self.instance.model
-        self.states = [c for c in self.claims if c.kind != "step"]
+        self.states = [c for c in self.claims if c.kind not in ("step", "deadlock_free")]
         self.moves = [c for c in self.claims if c.kind == "step"]
+        self.stops = [c for c in self.claims if c.kind == "deadlock_free"]
         formulas = [sought(c) for c in self.states] + ([self.until] if self.until is not None else [])
         self.kernel = kernel.build(model)
         self.check = kernel.compile_masks("check", self.kernel.layout, formulas)
         relations = [sought(c) for c in self.moves]
         self.step = kernel.compile_masks("steps", self.kernel.layout, relations)
         self.width = kernel.mask_words(formulas)
-        self.both = self.width + kernel.mask_words(relations)
+        ends = [sought(c) for c in self.stops]  # they need no value where there is a successor
+        self.end = kernel.compile_masks("ends", self.kernel.layout, ends)
+        self.middle = self.width + kernel.mask_words(relations)
+        self.all = self.middle + kernel.mask_words(ends)
         self.stop = len(formulas) - 1 if self.until is not None else -1
         words, most = self.kernel.layout.words, max(1, self.kernel.most)
         self.weights = np.repeat([float(a.weight) for a in model.actions], [a.count for a in model.actions]).astype(np.float64)
@@ -207,7 +211,7 @@ class _Walks:
         self.out, self.tags = np.zeros(most * words, np.int64), np.zeros(most, np.int64)
         self.taken, self.counts = np.zeros((2, max(1, len(model.actions))), np.int64)
         self.cover = np.zeros(self.kernel.cover_words, np.int64)
-        self.here, self.masks = np.zeros(2 * words, np.int64), np.zeros(self.both, np.int64)
+        self.here, self.masks = np.zeros(2 * words, np.int64), np.zeros(self.all, np.int64)
 
     def go(self, runs: int, watch: Watch, report: Report | None) -> str:
         """Walk in batches of about a third of a second; the reason why not all runs were done, or ""."""
@@ -229,13 +233,14 @@ class _Walks:
         return ""
 
     def some(self, runs: int, watch: Watch) -> None:
-        seen, last = np.zeros((runs, self.both), np.int64), np.zeros((runs, self.both), np.int64)
+        seen, last = np.zeros((runs, self.all), np.int64), np.zeros((runs, self.all), np.int64)
         length, ended = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
         seed = np.uint64(base(self.seed))
+        calls = (self.kernel.succ, self.check, self.step, self.end)
+        plan = (self.done, self.steps, self.width, self.middle, self.stop)
         fault = walk_runs(
-            (self.kernel.succ, self.check, self.step), (self.done, self.steps, self.width, self.stop), seed, self.weights, self.owner,
-            self.consts, self.start, self.out, self.tags, self.counts, self.taken, self.cover, self.here, self.masks,
-            seen, last, length, ended,
+            calls, plan, seed, self.weights, self.owner, self.consts, self.start, self.out, self.tags, self.counts, self.taken, self.cover,
+            self.here, self.masks, seen, last, length, ended,
         )  # fmt: skip
         if fault >= 0:
             self.raise_fault(self.done + int(fault), _Allowance.after(watch))
@@ -262,19 +267,19 @@ class _Walks:
 
     def result(self, reason: str, confidence: float, watch: Watch) -> Simulation:
         replays = _Allowance.after(watch, stopped=bool(reason))
-        empty = np.zeros((0, self.both), np.int64)
+        empty = np.zeros((0, self.all), np.int64)
         seen, final = np.concatenate([empty, *self.seen]), np.concatenate([empty, *self.last])
         length, ended = (np.concatenate([np.zeros(0, np.int64), *part]) for part in (self.length, self.ended))
         tallies = []
         for claim in self.claims:
-            bit = self.moves.index(claim) if claim.kind == "step" else self.states.index(claim)
-            word = bit // kernel.BITS + (self.width if claim.kind == "step" else 0)
-            shift = bit % kernel.BITS
-            at_end = final[:, word] >> shift & 1 == 1
-            if claim.kind == "deadlock_free":
-                shown = at_end = at_end & (ended == DEADLOCK)
-            else:
-                shown = seen[:, word] >> shift & 1 == 1
+            first, among = (
+                (self.width, self.moves) if claim.kind == "step"
+                else (self.middle, self.stops) if claim.kind == "deadlock_free"
+                else (0, self.states)
+            )  # fmt: skip
+            word, shift = first + among.index(claim) // kernel.BITS, among.index(claim) % kernel.BITS
+            shown = seen[:, word] >> shift & 1 == 1
+            at_end = shown if claim.kind == "deadlock_free" else final[:, word] >> shift & 1 == 1
             tallies.append(self.tally(claim, shown, None if claim.kind == "step" else at_end, confidence, replays))
         return Simulation(
             self.instance, self.seed, self.steps, self.done, confidence, tuple(tallies), int(length.sum()), int(length.max(initial=0)),
@@ -318,6 +323,7 @@ class _Walks:
         """The run up to the place where the claim's formula (or its violation) shows itself; None if the time for replays ends before."""
         moves: list[Move] = []
         states: list[State] = []
+        shown = False
         try:
             for move, state in replays.of(self.replay(run)):
                 if move is not None:
@@ -325,12 +331,14 @@ class _Walks:
                 states.append(state)
                 if claim.kind == "step":
                     shown = move is not None and not holds(self.instance, claim.formula, states[-2], state)
-                elif claim.kind == "deadlock_free":
-                    shown = not holds(self.instance, claim.formula, state) and self.stuck(state, replays)
-                else:
-                    shown = holds(self.instance, sought(claim), state)
+                else:  # a run ends in its deadlock
+                    shown = claim.kind != "deadlock_free" and holds(self.instance, sought(claim), state)
                 if shown:
-                    return Witness(self.instance, claim, tuple(moves), tuple(states), note=f"run {run} of seed {self.seed}")
+                    break
+            if claim.kind == "deadlock_free":
+                shown = self.stuck(states[-1], replays) and not holds(self.instance, claim.formula, states[-1])
+            if shown:
+                return Witness(self.instance, claim, tuple(moves), tuple(states), note=f"run {run} of seed {self.seed}")
         except LimitReached:
             return None
         raise AssertionError(f"kernel and interpreter disagree on run {run} of seed {self.seed}")

@@ -12,6 +12,7 @@ from rocketproof_model.errors import EvaluationError, ModelError
 from rocketproof_model.explicit.chance import Generator, choose, interval
 from rocketproof_model.interpreter import holds, initial, refusing, successors
 from rocketproof_model.result import INTERRUPTED, TIME, Limits, Watch
+from rocketproof_model.search import explore
 from rocketproof_model.simulate import _Walks, check, estimate, walk
 
 
@@ -267,3 +268,39 @@ def test_what_walks_cannot_judge_is_refused():
         check(m.given(), m.properties)
     with pytest.raises(ModelError, match="at least one run"):
         estimate(m.given(), {}, runs=0, steps=1, seed=0)
+
+
+def countdown(top=3):
+    """Counts down to 0; the formula of the permitted end has a value at 0 alone, and no value before."""
+    m = Model("countdown")
+    marks = m.var("marks", Int(0, 1), over=Int(0, 0), init=1)
+    at = m.var("at", Int(0, top), init=top)
+
+    @m.action()
+    def down(a):
+        """One less."""
+        a.guard("more", at > 0, "there is more")
+        a.set(at, at - 1)
+
+    return m, marks, at
+
+
+@pytest.mark.parametrize(("mark", "verdict"), [(1, "unknown"), (0, "violated")])
+def test_a_permitted_end_needs_no_value_before_the_end(mark, verdict):
+    m, marks, at = countdown()
+    m.deadlock_free("ends well", "it ends at a mark", unless=marks[at] == mark)  # no element but 0
+    instance = m.given()
+    (simulated,) = check(instance, runs=5, steps=10)
+    (searched,) = explore(instance).outcomes
+    assert simulated.verdict == verdict
+    assert searched.verdict == ("violated" if verdict == "violated" else "holds")
+    if verdict == "violated":
+        assert len(simulated.witness.moves) == 3 and simulated.details["count"] == 5
+
+
+def test_a_permitted_end_without_a_value_at_the_end_is_an_error_of_the_model():
+    m, _, at = countdown()
+    later = m.var("later", Int(0, 1), over=Int(1, 3), init=1)
+    m.deadlock_free("ends well", "it ends at a mark", unless=later[at] == 1)  # no element 0
+    with pytest.raises(EvaluationError, match="index 0 is outside"):
+        check(m.given(), runs=5, steps=10)

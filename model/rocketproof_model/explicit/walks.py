@@ -22,14 +22,14 @@ STEPS, DEADLOCK, UNTIL = 0, 1, 2  # how a run ended
 def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, counts, taken, cover, here, masks, seen, last, length, ended):
     """Walk one run for each row of `seen`; the row of the first run that met a fault, or -1.
 
-    `calls` are the addresses of succ, check and steps (0 for none); `plan` is the number of the first run, the steps of a
-    run, the words of `masks` that belong to check, and the bit that ends a run (-1 for none). `seed` is a uint64, `weights`
-    (float64) and `owner` are those of each action instance. `seen` and `last` take the masks of each run.
+    `calls` are the addresses of succ, check, steps and ends (0 for none); `plan` is the number of the first run, the steps of a
+    run, the words of `masks` that belong to check, those that belong to check or steps, and the bit that ends a run (-1 for none).
+    `seed` is a uint64, `weights` (float64) and `owner` are those of each action instance. `seen` and `last` take the masks of each run.
     """
     gamma, mix_1, mix_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
     s27, s30, s31, s11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
-    succ, check, step = calls
-    first, steps, width, stop = plan
+    succ, check, step, end = calls
+    first, steps, width, middle, stop = plan
     starts, words = start.shape
     for row in range(length.size):
         z = seed + gamma * np.uint64(first + row + 1)
@@ -63,6 +63,11 @@ def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, count
             if n < 0:
                 return row
             if n == 0:
+                if end != 0:
+                    if call_masks(end, here.ctypes.data, consts.ctypes.data, masks.ctypes.data + 8 * middle, 0) < 0:
+                        return row
+                    for k in range(middle, masks.size):
+                        seen[row, k] |= masks[k]
                 ended[row] = DEADLOCK
                 break
             whole = 0.0
@@ -95,7 +100,7 @@ def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, count
                 before = after + 8 * words
                 if call_masks(step, before, consts.ctypes.data, masks.ctypes.data + 8 * width, after) < 0:
                     return row
-                for k in range(width, masks.size):
+                for k in range(width, middle):
                     seen[row, k] |= masks[k]
         length[row] = done
         for k in range(masks.size):

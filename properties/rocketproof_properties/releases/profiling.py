@@ -141,7 +141,12 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
             made.stopped = f"--time {request.seconds:g}"
     made.programs, made.requests = len(recorded), sum(len(one.history.asked) for one in recorded)
     made.compared = sum(one.tells for one in recorded)
-    found = explain(recorded, base, progress)
+    try:
+        found = explain(recorded, base, progress)
+    except KeyboardInterrupt:  # the report names the folder with what was recorded
+        interrupts.heard()
+        made.stopped, made.seconds = "Ctrl-C", time.monotonic() - began
+        return made
     smaller: dict[Change | Cause, Recorded] = {}
     try:
         _confirm(made, recorded, found, progress)

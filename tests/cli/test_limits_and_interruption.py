@@ -169,7 +169,7 @@ def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(processes.STOP_SIGNAL is None, reason="no signals here")
 def test_ctrl_c_while_a_process_loads_prints_nothing_and_leaves_it_whole(capfd: pytest.CaptureFixture[str]) -> None:
     """A terminal sends the signal to all processes of the group; the one that has just begun is loading Python's modules."""
-    hand = processes._start("{} {}".format)  # type: ignore[arg-type]
+    hand = processes._start("{} {}".format)  # type: ignore[arg-type]  # a function that a process which loads no test can have
     assert hand.process.pid is not None
     try:
         for _ in range(20):

@@ -69,11 +69,10 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(wait=not interrupts.came(), cancel_futures=True)
-        if interrupts.came():
-            for thread in pool._threads:  # noqa: SLF001  (nobody else knows them)
-                interrupts.interrupt(thread)
-        until = time.monotonic() + TIDY
-        for thread in pool._threads:  # noqa: SLF001  (a pool waits for its threads for ever, or not at all)
+        until, threads = time.monotonic() + TIDY, pool._threads  # noqa: SLF001  (a pool waits for its threads for ever, or not at all)
+        for thread in threads if interrupts.came() else ():
+            interrupts.interrupt(thread)
+        for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
 
 
@@ -162,11 +161,16 @@ def _stop(*_: object) -> None:
 def _listen() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    unblock(*_SIGNALS)
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def unblock(*signals: signal.Signals) -> None:
+    """Let this process hear signals that were blocked while it began."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
 
 @contextmanager

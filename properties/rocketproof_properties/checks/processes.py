@@ -184,8 +184,7 @@ def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
 def _work(pipe: Connection, decide: Decide) -> None:
     """A process's life: units in, progress and answers out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+    pools.unblock(signal.SIGINT)
     try:
         if STOP_SIGNAL is not None:
             interruption.hear(STOP_SIGNAL)

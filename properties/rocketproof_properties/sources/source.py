@@ -73,8 +73,7 @@ class Source:
         if self.file is not None:
             loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
             return Subject(loaded.instance, tuple(loaded.model.properties))
-        part = _part(self.scope)
-        return Subject(part.model.given(**self._constants()), specified(self.scope))
+        return Subject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
 
     def kept(self) -> Subject:
         """The same as `subject()`, of the specification from the cache: a tenth of the time, but another model than that of the part of the

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from costs import Costs
 
 pytest_plugins = [
-    "rocketproof_properties.requirements.plugin",  # the marker `behaviour`, which is the project's own
+    "rocketproof_lab.requirements.plugin",  # the marker `behaviour`, which is the project's own
     "rocketproof_properties.pytest_plugin",  # also where the project is not installed
 ]
 

@@ -25,8 +25,8 @@ from typing import Final, Self
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.frame import decode, encode
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target
-from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target
+from rocketproof_properties.programs.parts import NAME_SERVER
 
 
 class Fault(Enum):

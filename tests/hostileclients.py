@@ -14,7 +14,7 @@ from hostileframes import HostileFrames
 from hostileservers import Servers
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import codes
 
 WINDOW: Final = 60

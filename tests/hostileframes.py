@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import JSON, ONE_WAY, RESPONSE, ROCKETMQ, Command
-from rocketproof_properties.generators.frames import STRANGE_NAMES, Frames
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.frames import STRANGE_NAMES, Frames
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import codes
 
 NUMBERS: Final = (0, 1, -1, 7, 2**15, 2**31 - 1, -(2**31), 2**31, 2**32, 2**63 - 1, -(2**63), 2**63, 10**20, 10**60)

@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from . import interrupts
-from .checkpoint import Checkpoint, Record
 from .errors import RocketproofError
 from .explicit import loops
 from .explicit.account import PIECE, Account, Packed
+from .explicit.checkpoint import Checkpoint, Record
 from .explicit.crew import Crew
 from .explicit.exploration import Exploration
 from .explicit.external import External

@@ -16,12 +16,12 @@ from . import interpreter, interrupts
 from .errors import EvaluationError, LimitReached, RocketproofError
 from .faults import fault_at_end
 from .formulas.relation import Relation, code_of, relation_of
+from .formulas.smt import z3
 from .formulas.solver import EnginesDisagree, Solver
 from .formulas.values import Value, conjunction, negation
 from .interpreter import State
 from .language import Expr, Instance, Property, show
 from .result import BOUND, INTERRUPTED, MODEL_ERROR, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
-from .smt import z3
 
 BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
 

@@ -64,15 +64,16 @@ from rocketproof_model.result import Coverage, Explored, Limits, Move, Outcome, 
 from rocketproof_profiles import PROFILES
 
 if TYPE_CHECKING:
-    from rocketproof_model import certificate, invariants, lemmas, liveness, search, simulate, spacer, symbolic
+    from rocketproof_model import lemmas, liveness, search, simulate, symbolic
+    from rocketproof_model.proofs import certificate, invariants, spacer
+    from rocketproof_properties.commands.library.asserting import Refuted, assert_holds, assert_violated
+    from rocketproof_properties.commands.library.checking import Outcomes, check
+    from rocketproof_properties.commands.library.exploring import explore
+    from rocketproof_properties.commands.library.recorded import audit, judge
+    from rocketproof_properties.commands.library.target import Target
+    from rocketproof_properties.commands.library.walking import assert_shows
+    from rocketproof_properties.commands.library.witnesses import load_witness
     from rocketproof_properties.judging.undecided import Undecided
-    from rocketproof_properties.library.asserting import Refuted, assert_holds, assert_violated
-    from rocketproof_properties.library.checking import Outcomes, check
-    from rocketproof_properties.library.exploring import explore
-    from rocketproof_properties.library.recorded import audit, judge
-    from rocketproof_properties.library.target import Target
-    from rocketproof_properties.library.walking import assert_shows
-    from rocketproof_properties.library.witnesses import load_witness
 else:
     _LATER = {
         "Outcomes": "checking",
@@ -88,13 +89,14 @@ else:
         "judge": "recorded",
         "load_witness": "witnesses",
     }
-    _ENGINES = ("certificate", "invariants", "lemmas", "liveness", "search", "simulate", "spacer", "symbolic")
+    _ENGINES = ("lemmas", "liveness", "search", "simulate", "symbolic", "proofs.certificate", "proofs.invariants", "proofs.spacer")
+    _MODULES = {place.rpartition(".")[2]: f"rocketproof_model.{place}" for place in _ENGINES}
 
     def __getattr__(name: str) -> Any:
-        if name in _ENGINES:
-            value = import_module(f"rocketproof_model.{name}")
+        if name in _MODULES:
+            value = import_module(_MODULES[name])
         elif name in _LATER:
-            value = getattr(import_module(f"rocketproof_properties.library.{_LATER[name]}"), name)
+            value = getattr(import_module(f"rocketproof_properties.commands.library.{_LATER[name]}"), name)
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value

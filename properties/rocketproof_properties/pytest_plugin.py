@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .suite import options as given
-from .suite.options import Options
+from .validation.suite import options as given
+from .validation.suite.options import Options
 
 if TYPE_CHECKING:
     from .judging.judging import Judged
@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         return
     from rocketproof_model import RocketproofError
 
-    from .suite.items import OPTIONS, SCRATCH, Catalogue
+    from .validation.suite.items import OPTIONS, SCRATCH, Catalogue
 
     config.stash[OPTIONS], config.stash[SCRATCH] = made, config.stash[_SCRATCH]
     catalogue = Catalogue.from_parent(
@@ -141,8 +141,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Refuse names of items that there are not, which no worker of xdist could say."""
     config = session.config
     if any(one != NAME for one in config.stash[_CHOSEN]) and not hasattr(config, "workerinput"):
-        from .choices import offer
-        from .suite.shared import entries_of, target_of
+        from .reports.choices import offer
+        from .validation.suite.shared import entries_of, target_of
 
         options = config.stash[_OPTIONS]
         ids = [one.id for one in entries_of(target_of(options), options)]
@@ -176,7 +176,7 @@ def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if _SCRATCH not in config.stash or not config.stash[_SCRATCH].exists():
         return
-    from .suite.shared import known
+    from .validation.suite.shared import known
 
     found = known(config.stash[_SCRATCH])
     if found is None or found.error:
@@ -207,8 +207,8 @@ def _rocketproof_suite(
     """The target, set up for the session, or why it is none."""
     from rocketproof_model import RocketproofError
 
-    from .suite.shared import target_of
     from .validation.ownprograms import Suite
+    from .validation.suite.shared import target_of
 
     made = request.config.stash[_OPTIONS]
     try:
@@ -230,7 +230,7 @@ def rocketproof_client(_rocketproof_suite: Suite | str, request: pytest.FixtureR
     Where there is no target to send to, one test says so and the others are skipped.
     """
     if isinstance(_rocketproof_suite, str):
-        from .suite.shared import is_first_to_tell
+        from .validation.suite.shared import is_first_to_tell
 
         if is_first_to_tell(request.config.stash[_SCRATCH]):
             pytest.fail(_rocketproof_suite, pytrace=False)

@@ -33,9 +33,9 @@ from sifted_models import sifted_models
 from symmetric_models import orbits, symmetric_models
 
 from rocketproof_model import EvaluationError, Instance, liveness, search, symbolic
-from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.explicit import crew
 from rocketproof_model.explicit.canonical import plan
+from rocketproof_model.explicit.checkpoint import Checkpoint
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, effect, initials

@@ -13,7 +13,7 @@ from rocketproof_model.columns import Steps, Violation, check_steps
 from rocketproof_model.interpreter import Scope, State, evaluate, initial, slot_of, successors
 from rocketproof_model.language import show
 from rocketproof_model.result import Move
-from rocketproof_properties import catalogue
+from rocketproof_properties.catalogue import table as catalogue
 from rocketproof_spec import build, constants
 
 Step = tuple[State, Move, State]

@@ -20,8 +20,8 @@ from model_text import describe, source
 
 from proportion import in_proportion
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
-from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.explicit import crew
+from rocketproof_model.explicit.checkpoint import Checkpoint
 from rocketproof_model.interpreter import Scope, evaluate, successors
 from rocketproof_model.language import OBSERVED, Bool, const, walk
 from rocketproof_model.result import LIVE, Limits, Watch

@@ -14,7 +14,7 @@ from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.functions import Functions, term_function
 from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing, successors
 from rocketproof_model.partial import View, decided, excluding
-from rocketproof_properties.catalogue import properties
+from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import build, constants
 
 GROUPS, MODELS, STATES = 8, 15, 25

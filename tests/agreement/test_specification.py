@@ -11,7 +11,7 @@ import pytest
 from nonempty import nonempty
 from rocketproof_model import Enum, Instance, Int, Property, liveness, search, symbolic
 from rocketproof_model.language import Bool, const
-from rocketproof_properties import catalogue
+from rocketproof_properties.catalogue import table as catalogue
 from rocketproof_spec import SCOPES, Part, Scope, constants, part, specify
 from rocketproof_spec.answering import Answering
 from rocketproof_spec.controller import Controller

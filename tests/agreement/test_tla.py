@@ -43,8 +43,8 @@ from rocketproof_model import (
     tla,
 )
 from rocketproof_model.result import Outcome
-from rocketproof_properties.sources.modelfile import load
-from rocketproof_properties.sources.source import choose
+from rocketproof_properties.catalogue.modelfile import load
+from rocketproof_properties.catalogue.source import choose
 
 EXAMPLES = Path(__file__).parents[2] / "model" / "examples"
 SNAPSHOTS = Path(__file__).parent / "snapshots"

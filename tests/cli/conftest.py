@@ -14,9 +14,9 @@ import pytest
 
 import rocketproof_spec
 from rocketproof_model import Bool, Int, Model, Property, after, free, implies, wrap32
-from rocketproof_properties.checks import processes, show
-from rocketproof_properties.cli import run
-from rocketproof_properties.sources import source as sources
+from rocketproof_properties.catalogue import source as sources
+from rocketproof_properties.commands import run
+from rocketproof_properties.commands.checks import processes, show
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     specification.part = lambda name: door(SIZES[name])  # type: ignore[attr-defined]
     specification.part_class = lambda name: None  # type: ignore[attr-defined]
     specification.constants = lambda profile, of, **switches: switches  # type: ignore[attr-defined]
-    made = ModuleType("rocketproof_properties.catalogue")
+    made = ModuleType("rocketproof_properties.catalogue.table")
     made.CASES = CASES  # type: ignore[attr-defined]
     made.properties = lambda s: s.claims  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, specification.__name__, specification)

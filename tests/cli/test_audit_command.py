@@ -19,14 +19,14 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_bench.fabricate import Plan, fabricate
-from rocketproof_properties.audits import command
+from rocketproof_lab.bench.fabricate import Plan, fabricate
 from rocketproof_properties.catalogue.stored import stored_rules
-from rocketproof_properties.cli import run
-from rocketproof_traces import pools
+from rocketproof_properties.commands import run
+from rocketproof_properties.commands.audits import command
 from rocketproof_traces.audit import run as engine
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.segment import Task
+from rocketproof_traces.common import pools
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
 FILES = 4
@@ -292,7 +292,7 @@ def test_what_was_kept_of_another_plan_or_file_is_not_used(store: Path, tmp_path
 def test_ctrl_c_ends_with_3(tmp_path: Path) -> None:
     store = tmp_path / "store"
     fabricate(store, Plan(200_000_000, bodies=(64, 64), file_size=1_000_000))
-    text = "from rocketproof_properties.cli import main; main()"
+    text = "from rocketproof_properties.commands import main; main()"
     child = subprocess.Popen(
         [sys.executable, "-c", text, "audit", str(store), "--engine", "local", "--cores", "1", "--out", str(tmp_path / "found")],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)},

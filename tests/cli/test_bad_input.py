@@ -15,8 +15,8 @@ from typing import Any, Final
 import pytest
 from counting import counting
 
-from rocketproof_bench.contention import Load, contend
-from rocketproof_bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.contention import Load, contend
+from rocketproof_lab.bench.fabricate import Plan, fabricate
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.history import event_line, header_line
 
@@ -123,13 +123,14 @@ def witnesses() -> None:
         Path(f"{name}.itf.json").write_text(json.dumps(data))
 
 
-def test_benchmarks_are_in_a_clone_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["bench", "mutate", "requirements"])
+def test_the_lab_is_in_a_clone_only(name: str, tmp_path: Path) -> None:
     """The wheel leaves their package out."""
-    hidden = "import sys; sys.modules['rocketproof_bench'] = None; from rocketproof_properties.cli import main; main()"
+    hidden = "import sys; sys.modules['rocketproof_lab'] = None; from rocketproof_properties.commands import main; main()"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", hidden, "bench", "search", "--json", "x.json"]
+    command = [sys.executable, "-c", hidden, name, "--json", "x.json"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    said = "rocketproof: bench measures in a clone of the project only: its benchmarks are not installed with rocketproof\n"
+    said = f"rocketproof: {name} works in a clone of the project only: it is not installed with rocketproof\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
@@ -138,7 +139,7 @@ def test_a_missing_package_of_an_extra_is_one_line_with_the_installation(
     package: str, extra: str, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr("rocketproof_properties.checks.plan.plan", lambda *_: importlib.import_module(f"{package}.part"))
+    monkeypatch.setattr("rocketproof_properties.commands.checks.plan.plan", lambda *_: importlib.import_module(f"{package}.part"))
     done = rocketproof("check")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"{package} is not installed" in done.err and f"pip install 'rocketproof[{extra}]'" in done.err
@@ -148,7 +149,7 @@ def test_a_missing_package_of_an_extra_is_one_line_with_the_installation(
 
 def test_a_missing_package_of_the_base_is_a_defect(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
-    monkeypatch.setattr("rocketproof_properties.checks.plan.plan", lambda *_: importlib.import_module("numpy.part"))
+    monkeypatch.setattr("rocketproof_properties.commands.checks.plan.plan", lambda *_: importlib.import_module("numpy.part"))
     with pytest.raises(ModuleNotFoundError):
         rocketproof("check")
 
@@ -168,7 +169,7 @@ def test_the_base_needs_no_arrow(tmp_path: Path) -> None:
     header, events = contend(Load(events=100, producers=2, topics=1))
     (tmp_path / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
     (tmp_path / "small.py").write_text(counting('m.always("below two", n < 2, "the counter stays below two")'))
-    code = "import sys\nsys.modules['pyarrow'] = None\nfrom rocketproof_properties.cli import run\nsys.exit(run(sys.argv[1:]))"
+    code = "import sys\nsys.modules['pyarrow'] = None\nfrom rocketproof_properties.commands import run\nsys.exit(run(sys.argv[1:]))"
     for command in COMMANDS_WITHOUT_TABLES:
         done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode in (0, 1) and "pyarrow" not in done.stderr and "Traceback" not in done.stderr, (command, done.stderr)

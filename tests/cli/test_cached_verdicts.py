@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from counting import counting
 
-from rocketproof_properties.checks import verdictcache
+from rocketproof_properties.commands.checks import verdictcache
 
 Run = Callable[..., Any]
 MODEL = counting(

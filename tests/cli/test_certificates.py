@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
 
 MODEL = """
 from rocketproof import Int, Model

@@ -15,10 +15,10 @@ from rich.console import Console
 from rocketproof_model import Bool, Property, RocketproofError, symbolic
 from rocketproof_model.language import const
 from rocketproof_model.result import Outcome
-from rocketproof_properties.checks import show
-from rocketproof_properties.checks.matrix import Gap, Report
-from rocketproof_properties.checks.rows import Fairness, Row, _note
-from rocketproof_properties.output import Page
+from rocketproof_properties.commands.checks import show
+from rocketproof_properties.commands.checks.matrix import Gap, Report
+from rocketproof_properties.commands.checks.rows import Fairness, Row, _note
+from rocketproof_properties.reports.output import Page
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
 Run = Callable[..., Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.checks import verdictcache
+from rocketproof_properties.commands.checks import verdictcache
 
 Run = Callable[..., Any]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rocketproof_properties import documents
+from rocketproof_properties.commands import pages as documents
 
 
 def test_the_list_has_every_page_under_a_name_of_its_own(rocketproof: Callable[..., Any]) -> None:

@@ -18,9 +18,9 @@ import pytest
 from cyclopts import App
 
 from nonempty import nonempty
-from rocketproof_bench.fabricate import Plan, fabricate
-from rocketproof_properties.cli import run
-from rocketproof_properties.cli.program import STREAMS, app
+from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_properties.commands import run
+from rocketproof_properties.commands.program import STREAMS, app
 
 MODEL = """
 from rocketproof_model import Int, Model
@@ -214,7 +214,7 @@ def test_a_folder_that_is_not_there_is_made(name: str, option: str, place: Path,
 
 SCRIPT = """
 import json, os, resource, sys
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
 
 how, lines = sys.argv[1], json.loads(sys.argv[2])
 codes = {}
@@ -335,17 +335,17 @@ def test_a_witness_is_shown_from_any_folder(tmp_path: Path, monkeypatch: pytest.
 def test_the_first_line_states_the_engine(
     installed: bool, options: tuple[str, ...], said: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rocketproof_properties.engines.missing", lambda: "" if installed else "pyspark")
+    monkeypatch.setattr("rocketproof_properties.judging.engines.missing", lambda: "" if installed else "pyspark")
     assert run(["audit", str(place / "store"), *options]) == 0
     assert " ".join(capsys.readouterr().out.split()).startswith(said)
 
 
 def test_an_address_of_spark_asks_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocketproof_properties.engines import chosen_engine, sentence
+    from rocketproof_properties.judging.engines import chosen_engine, sentence
 
-    monkeypatch.setattr("rocketproof_properties.engines.missing", lambda: "pyspark")
+    monkeypatch.setattr("rocketproof_properties.judging.engines.missing", lambda: "pyspark")
     assert chosen_engine(None, "local[2]", None) == chosen_engine(None, None, "sc://x") == "spark"
-    monkeypatch.setattr("rocketproof_properties.engines.missing", lambda: "")
+    monkeypatch.setattr("rocketproof_properties.judging.engines.missing", lambda: "")
     assert chosen_engine(None, None, None) == "spark"
     assert "--engine local" in sentence("spark")
 

@@ -15,11 +15,11 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.exploring.catalogue import hazards
-from rocketproof_properties.exploring.openings import Openings
-from rocketproof_properties.exploring.pages import of_validation, write
-from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
+from rocketproof_properties.commands.explorer.catalogue import hazards
+from rocketproof_properties.commands.explorer.openings import Openings
+from rocketproof_properties.commands.explorer.pages import of_validation, write
+from rocketproof_properties.commands.explorer.traces import Wish, of_file, of_wish
+from rocketproof_properties.reports.choices import InputError
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
 ROOMS.append(str(Path(ROOMS[2])))
@@ -287,14 +287,14 @@ def test_witnesses_are_named_by_their_case(rocketproof: Any, catalogue: Any) -> 
 
 def served(*tokens: str) -> tuple[subprocess.Popen[str], str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "DISPLAY": ""}
-    command = [sys.executable, "-m", "rocketproof_properties.cli", "explore", "--no-browser", *tokens]
+    command = [sys.executable, "-m", "rocketproof_properties.commands", "explore", "--no-browser", *tokens]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
 
 
 def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
-    text = "import sys, rocketproof_properties.exploring.commands, rocketproof_traces.explorer.serving; print(*sys.modules)"
+    text = "import sys, rocketproof_properties.commands.explorer.commands, rocketproof_traces.explorer.serving; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}
     done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment, check=True)
     heavy = {"numba", "numpy", "z3", "pyarrow", "hypothesis", "networkx", "rocketproof_spec", "rocketproof_impl"}

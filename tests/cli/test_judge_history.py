@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_bench.contention import Load, contend
+from rocketproof_lab.bench.contention import Load, contend
 from rocketproof_traces.history import event_line, header_line
 
 Run = Callable[..., Any]

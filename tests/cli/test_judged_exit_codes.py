@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nonempty import nonempty
-from rocketproof_properties.exitcode import DIFFERS, OK, STOPPED
 from rocketproof_properties.judging import results
-from rocketproof_properties.verdicts import code_of
+from rocketproof_properties.judging.verdicts import code_of
+from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
 from rocketproof_traces.bulk.results import Summary, _count
 from rocketproof_traces.bulk.tables import UNEXPLAINED, verdict_row
 from rocketproof_traces.checker.histories import judge_history
+from rocketproof_traces.common.outcomes import Outcome, all_of
 from rocketproof_traces.history import Header, event_line, header_line
-from rocketproof_traces.outcomes import Outcome, all_of
 
 Run = Callable[..., Any]
 CODES = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}

@@ -17,8 +17,8 @@ import rocketproof_properties
 import rocketproof_traces
 from proportion import few
 from rocketproof_model import interrupts
-from rocketproof_properties.checks import processes
-from rocketproof_properties.checks.decide import Work
+from rocketproof_properties.commands.checks import processes
+from rocketproof_properties.commands.checks.decide import Work
 from wide import MANY, TWO, wide
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
@@ -102,7 +102,10 @@ def test_no_time_at_all(rocketproof: Run) -> None:
 def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     (tmp_path / "wide.py").write_text(wide(TWO, MANY))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
-    often = "from rocketproof_properties import cli, output; output.SPARSE_SECONDS = 0.1; cli.main()"
+    often = (
+        "from rocketproof_properties import commands; from rocketproof_properties.reports import output; "
+        "output.SPARSE_SECONDS = 0.1; commands.main()"
+    )
     command = [sys.executable, "-c", often, "check", "wide.py", "--workers", "2", "--json", "out.json", *engines]
     with subprocess.Popen(
         command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
@@ -158,7 +161,7 @@ def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
     """The first process that loads the model has not come further when Ctrl-C comes."""
     (tmp_path / "small.py").write_text(trapped("os.kill(os.getppid(), signal.SIGINT); time.sleep(60)"))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "rocketproof_properties.cli", "check", "small.py", "--workers", "2", "--engine", "all"]
+    command = [sys.executable, "-m", "rocketproof_properties.commands", "check", "small.py", "--workers", "2", "--engine", "all"]
     done = subprocess.run([*command, "--json", "out.json"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode in (1, 3), done.stdout + done.stderr  # 1 where another process has found a violation by then
     assert "error:" not in done.stdout
@@ -196,7 +199,7 @@ def test_what_python_makes_of_ctrl_c_ends_a_command_as_ctrl_c_does(
         raise RuntimeError("Error calling __set_name__") from (behind and behind())
 
     monkeypatch.setattr(interrupts, "came", lambda: came)
-    monkeypatch.setattr("rocketproof_properties.checks.plan.plan", broken)
+    monkeypatch.setattr("rocketproof_properties.commands.checks.plan.plan", broken)
     if not came and behind is None:
         with pytest.raises(RuntimeError):
             rocketproof("check")
@@ -222,7 +225,7 @@ def test_a_process_that_is_lost_costs_only_its_own_verdicts(end: str, reason: st
 def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
     """No engine is imported for it."""
     program = (
-        "import sys\nfrom rocketproof_properties.cli import run\n"
+        "import sys\nfrom rocketproof_properties.commands import run\n"
         "codes = [run([*c.split(), '--help']) for c in '|check|show|explain|graph|picture|judge|mutate|bench search'.split('|')]\n"
         "sys.exit(sum(codes) + ('numba' in sys.modules) + ('z3' in sys.modules))"
     )
@@ -238,7 +241,7 @@ def test_an_interrupt_in_a_finalizer_is_not_lost(number: str, dropped: str) -> N
     """SIGUSR1 is what the processes of a check get in place of Ctrl-C."""
     code = f"""
 import signal, threading
-from rocketproof_properties import interruption
+from rocketproof_properties.reports import interruption
 interruption.hear(signal.{number})
 class Held:
     def __del__(self):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run
-from rocketproof_properties.sources.modelfile import load
+from rocketproof_properties.catalogue.modelfile import load
+from rocketproof_properties.commands import run
+from rocketproof_properties.reports.choices import InputError
 
 GOOD = '''
 from rocketproof_model import Int, Model

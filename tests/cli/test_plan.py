@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.checks.plan import Request, expectation, plan
-from rocketproof_properties.choices import InputError
+from rocketproof_properties.commands.checks.plan import Request, expectation, plan
+from rocketproof_properties.reports.choices import InputError
 
 
 def chosen(request: Request) -> list[tuple[str, str, str]]:
@@ -103,7 +103,7 @@ def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: 
 
 
 def test_a_scope_is_asked_for_what_it_states_only() -> None:
-    from rocketproof_properties.sources.source import specified
+    from rocketproof_properties.catalogue.source import specified
 
     found = plan(Request(scope="tiny"))
     assert found.tasks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_properties import output
-from rocketproof_properties.checks.rows import Row
-from rocketproof_properties.checks.show import RunLine
+from rocketproof_properties.commands.checks.rows import Row
+from rocketproof_properties.commands.checks.show import RunLine
+from rocketproof_properties.reports import output
 
 
 @pytest.fixture

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from test_judge_history import write
 
-from rocketproof_properties.audits import results as audits
-from rocketproof_properties.audits.command import Audited
-from rocketproof_properties.catalogue import CASES, HISTORY_CLAIMS
+from rocketproof_properties.catalogue.places import stated
 from rocketproof_properties.catalogue.stored import stored_rules
-from rocketproof_properties.checks.rows import FIELDS
-from rocketproof_properties.cli import reporting
-from rocketproof_properties.exploring import pages
-from rocketproof_properties.replay import results as replayed
+from rocketproof_properties.catalogue.table import CASES, HISTORY_CLAIMS
+from rocketproof_properties.commands import reporting
+from rocketproof_properties.commands.audits import results as audits
+from rocketproof_properties.commands.audits.command import Audited
+from rocketproof_properties.commands.checks.rows import FIELDS
+from rocketproof_properties.commands.explorer import pages
+from rocketproof_properties.judging.reference import results as replayed
 from rocketproof_properties.reports.results import Place
 from rocketproof_properties.reports.since import compare
-from rocketproof_properties.requirements.references import stated
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.run import Outcome, Totals
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model import RocketproofError
-from rocketproof_properties.checks import decide, units
+from rocketproof_properties.commands.checks import decide, units
 
 Run = Callable[..., Any]
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from rocketproof_model import search
-from rocketproof_properties.cli import run
-from rocketproof_properties.sources.source import Source
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.commands import run
 from rocketproof_traces.witness import itf
 
 HEAVY = ("numpy", "numba", "llvmlite", "z3", "pyarrow", "hypothesis", "pyspark", "networkx", "pytest", "pandas", "http.server")
 PROGRAM = """
 import contextlib, io, json, sys
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
 heavy, commands = json.load(sys.stdin)
 found = []
 for command in commands:

@@ -16,33 +16,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rocketproof_bench
+import rocketproof_lab
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_bench.contention import Load, contend
-from rocketproof_bench.fabricate import Plan, fabricate
+from rocketproof_lab import requirements
+from rocketproof_lab.bench.contention import Load, contend
+from rocketproof_lab.bench.fabricate import Plan, fabricate
 from rocketproof_model import interrupts
-from rocketproof_properties import requirements
-from rocketproof_properties.cli.program import run
-from rocketproof_properties.deployments.children import completed
-from rocketproof_properties.deployments.connection import TcpConnection
-from rocketproof_properties.generators.shrink import shrink
+from rocketproof_properties.brokers.children import completed
+from rocketproof_properties.brokers.connection import TcpConnection
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.commands.program import run
 from rocketproof_properties.hazards import gallery
 from rocketproof_properties.judging import judging
-from rocketproof_properties.rules import rules
-from rocketproof_traces import pools
+from rocketproof_properties.programs.shrink import shrink
 from rocketproof_traces.audit import merge
 from rocketproof_traces.checker import histories
+from rocketproof_traces.common import pools
 from rocketproof_traces.history import event_line, header_line
 
 PATH = os.pathsep.join(
-    str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties, rocketproof_bench)
+    str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties, rocketproof_lab)
 )
 DATA = Path(__file__).parents[1] / "data"
 PLANTED = """
 import os, sys
-from rocketproof_properties.cli import main
+from rocketproof_properties.commands import main
 left = {calls}
 def count(frame, event, arg):
     global left
@@ -95,7 +95,7 @@ def test_an_interrupt_that_a_library_drops_is_raised_again(dropping: str) -> Non
     code = f"""
 import signal, threading
 from rocketproof_model import interrupts
-from rocketproof_properties import interruption
+from rocketproof_properties.reports import interruption
 interruption.hear(signal.SIGINT)
 try:
     try:
@@ -211,7 +211,7 @@ def test_an_interrupted_command_ends_without_its_threads(stopped: bool) -> None:
     code = f"""
 import atexit, threading
 from rocketproof_model import interrupts
-from rocketproof_properties import interruption
+from rocketproof_properties.reports import interruption
 threading.Thread(target=threading.Event().wait, args=(60 if {stopped} else 0,)).start()
 atexit.register(print, "tidied")
 if {stopped}:
@@ -226,7 +226,7 @@ def test_a_signal_ends_no_command_that_writes_its_results() -> None:
     code = """
 import signal
 from rocketproof_model import interrupts
-from rocketproof_properties import interruption
+from rocketproof_properties.reports import interruption
 interruption.hear(signal.SIGINT)
 interrupts.decide()
 signal.raise_signal(signal.SIGINT)

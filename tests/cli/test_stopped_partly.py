@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments import selftest
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.exitcode import DIFFERS, STOPPED
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.releases import profiling
-from rocketproof_properties.releases.staging import Stage
-from rocketproof_properties.replay import recording
-from rocketproof_properties.runs.runner import Bounds
+from rocketproof_properties.brokers import selftest
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.runner import Bounds
+from rocketproof_properties.commands import run
+from rocketproof_properties.judging.reference import recording
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.reports.exitcode import DIFFERS, STOPPED
 from rocketproof_properties.validation import climb
 from rocketproof_properties.validation.climb import Rung
 from rocketproof_properties.validation.ladder import LEVELS, Level
+from rocketproof_properties.validation.releases import profiling
+from rocketproof_properties.validation.releases.staging import Stage
 from rocketproof_properties.validation.report import HISTORIES
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"

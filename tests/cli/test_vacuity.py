@@ -6,8 +6,8 @@ import pytest
 
 from rocketproof_model import Bool, Model, after, implies
 from rocketproof_model.language import Expr, show
-from rocketproof_properties.checks.vacuity import occurred, premises
-from rocketproof_properties.premises import premise
+from rocketproof_properties.catalogue.premises import premise
+from rocketproof_properties.commands.checks.vacuity import occurred, premises
 
 m = Model("letters")
 a, b, c = (m.var(name, Bool, init=False) for name in "abc")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 WIDTHS = (20, 27, 44, 60, 79, 80, 100, 160, 196, 200)
@@ -83,7 +83,7 @@ def test_lines_fit_the_width(
 
 def test_a_reader_that_goes_away_changes_neither_verdict_nor_files(tmp_path: Path) -> None:
     (tmp_path / "few.py").write_text(MODEL)
-    command = [sys.executable, "-m", "rocketproof_properties.cli", "check", "few.py", "--json", "verdicts.json"]
+    command = [sys.executable, "-m", "rocketproof_properties.commands", "check", "few.py", "--json", "verdicts.json"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stderr
         process.stdout.close()

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties import cli
+from rocketproof_properties import commands as cli
 
 HOUSE = Path(__file__).resolve().parents[2]
 WIDTH = 100
@@ -114,7 +114,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """
     if command.startswith("rocketproof ") and not set(command) & set("|&;<>$`*"):
         return ours(shlex.split(command)[1:], folder)
-    functions = f'python() {{ "{sys.executable}" "$@"; }}\nrocketproof() {{ python -m rocketproof_properties.cli "$@"; }}'
+    functions = f'python() {{ "{sys.executable}" "$@"; }}\nrocketproof() {{ python -m rocketproof_properties.commands "$@"; }}'
     script = f"{functions}\n{command}\n"
     return subprocess.run(["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False)
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from session import HOUSE, blocks
 
-from rocketproof_properties.cli.program import app
+from rocketproof_properties.commands.program import app
 from rocketproof_properties.reports.options import KINDS, is_kind
 
 ACTION = HOUSE / ".github/actions/rocketproof/action.yml"

@@ -6,12 +6,13 @@ import re
 from session import HOUSE
 
 from nonempty import nonempty
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments import probe, selftest
-from rocketproof_properties.deployments.deployment import LOST
-from rocketproof_properties.generators.programs import WIRED
-from rocketproof_properties.runs import looks, readback
-from rocketproof_properties.steps.vocabulary import STEPS, plain
+from rocketproof_properties.brokers import probe, selftest
+from rocketproof_properties.brokers.deployment import LOST
+from rocketproof_properties.brokers.runs import queries as looks
+from rocketproof_properties.brokers.runs import readback
+from rocketproof_properties.programs.program import WIRED
+from rocketproof_properties.programs.vocabulary import STEPS, plain
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.ladder import LEVELS, REQUESTS
 from rocketproof_protocol import codes
 

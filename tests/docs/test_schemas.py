@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator
 from session import HOUSE
 
 from counter import COUNTER
-from rocketproof_properties import requirements
-from rocketproof_properties.cli import run
-from rocketproof_properties.mutants import results
-from rocketproof_properties.patches.trials import Row
-from rocketproof_properties.rules import rules
+from rocketproof_lab import requirements
+from rocketproof_lab.seeded.trials import Row
+from rocketproof_lab.specification import results
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.commands import run
 
 FOLDER = HOUSE / "properties" / "docs" / "schemas"
 PAGE = HOUSE / "properties" / "docs" / "schemas.md"

@@ -6,7 +6,7 @@ import re
 
 from session import HOUSE
 
-from rocketproof_properties.rules import ID, rules
+from rocketproof_properties.catalogue.rules import ID, rules
 from rocketproof_spec import NAMES, part
 
 PAGE = HOUSE / "model" / "docs" / "specification.md"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from session import HOUSE
 
-from rocketproof_properties.catalogue import CLAIMS, HISTORY_CLAIMS
-from rocketproof_properties.rules import rules
-from rocketproof_properties.steps.parts import Capability
-from rocketproof_properties.suite.unseen import table, unseen
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.catalogue.table import CLAIMS, HISTORY_CLAIMS
+from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation.entries import entries
+from rocketproof_properties.validation.suite.unseen import table, unseen
 
 PAGE = HOUSE / "properties" / "docs" / "suite.md"
 

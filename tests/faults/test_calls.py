@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_properties.faults.calls import Calls, Operation
+from rocketproof_properties.brokers.systemcalls import Calls, Operation
 
 STORE = "/s/store"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rocketproof_impl.simulator.content import PAGE
-from rocketproof_properties.faults.disk import FAULTS, full
-from rocketproof_properties.faults.kinds import DISK, ROUNDS
+from rocketproof_properties.validation.faults.disk import FAULTS, full
+from rocketproof_properties.validation.faults.kinds import DISK, ROUNDS
 
 
 @pytest.mark.parametrize(("written", "left"), [(0, 0), (1, PAGE), (PAGE, PAGE), (PAGE + 1, 2 * PAGE), (3 * PAGE, 3 * PAGE)])

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.faults import campaign, kinds, strace
-from rocketproof_properties.faults.claims import FAULT_CLAIMS
-from rocketproof_properties.rules import is_known
+from rocketproof_properties.brokers import strace
+from rocketproof_properties.brokers.served import Served
+from rocketproof_properties.catalogue.rules import is_known
+from rocketproof_properties.commands import run
+from rocketproof_properties.reports.choices import InputError
+from rocketproof_properties.validation.faults import campaign, kinds
+from rocketproof_properties.validation.faults.claims import FAULT_CLAIMS
 
 
 def test_kinds_have_a_number_or_one_of_their_own() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.faults.kinds import ROUNDS, SLAVE
-from rocketproof_properties.faults.slaves import STRIKES, offsets
-from rocketproof_properties.faults.wire import Wire
+from rocketproof_properties.brokers.proxy import Wire
+from rocketproof_properties.validation.faults.kinds import ROUNDS, SLAVE
+from rocketproof_properties.validation.faults.slaves import STRIKES, offsets
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from rocketproof_properties.faults.calls import Operation
-from rocketproof_properties.faults.states import Files, changed, described, disk_of, forced, lose, moments, shape, states
+from rocketproof_properties.brokers.crashstates import Files, changed, described, disk_of, forced, lose, moments, shape, states
+from rocketproof_properties.brokers.systemcalls import Operation
 
 MAIN, TMP, BAK = "config/t.json", "config/t.json.tmp", "config/t.json.bak"
 OLD, NEW = (b'{"v":%d}' % version + b" " * 2000 + b"\n" for version in (1, 2))

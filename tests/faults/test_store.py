@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.faults import store
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.store import Loaded, Promised, Store
-from rocketproof_properties.runs.parsed import Asked
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import Asked
+from rocketproof_properties.validation.faults import store
+from rocketproof_properties.validation.faults.found import FaultTests
+from rocketproof_properties.validation.faults.store import Loaded, Promised, Store
 from rocketproof_protocol import codes
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties import hazards
-from rocketproof_properties.cli import run
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.commands import run
 from rocketproof_properties.hazards import HAZARDS
 from rocketproof_properties.hazards.gallery import Hazard, hazard, perform
 from rocketproof_properties.hazards.story import Story
-from rocketproof_properties.rules import rules
 
 EVERY = [
     pytest.param(one, profile, id=f"{one.id}-{profile}", marks=pytest.mark.behaviour(one.id, *one.asserts))

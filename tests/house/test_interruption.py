@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import rocketproof_bench
 import rocketproof_impl
+import rocketproof_lab
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_spec
@@ -20,7 +20,14 @@ import rocketproof_traces
 
 PACKAGES = [
     Path(str(package.__file__)).parent
-    for package in (rocketproof_model, rocketproof_spec, rocketproof_impl, rocketproof_traces, rocketproof_properties, rocketproof_bench)
+    for package in (
+        rocketproof_model,
+        rocketproof_spec,
+        rocketproof_impl,
+        rocketproof_traces,
+        rocketproof_properties,
+        rocketproof_lab,
+    )
 ]
 CATCHES = {"KeyboardInterrupt", "BaseException"}
 MAY_SWALLOW = re.compile(r"KeyboardInterrupt|BaseException|except *:|finally")
@@ -29,17 +36,17 @@ MAY_HANDLE = re.compile(r"signal|set_wakeup_fd")
 THREADS = {
     "rocketproof_model/explicit/crew.py:_work": "the main thread raises it again",
     "rocketproof_traces/explorer/server.py:run": "the page stopped a search; no signal came",
-    "rocketproof_properties/runs/client.py:run": "the thread that waits raises it again",
+    "rocketproof_properties/brokers/runs/client.py:run": "the thread that waits raises it again",
 }
 """Functions of threads that a signal does not interrupt."""
 HANDLERS = {
     "rocketproof_model/interrupts.py": "handlers run after a block that is not to be split",
-    "rocketproof_properties/changes/target.py": "a forked target ends with its parent",
-    "rocketproof_properties/checks/processes.py": "workers hear of Ctrl-C from their parent",
-    "rocketproof_properties/cli/__init__.py": "from the first moment on",
-    "rocketproof_properties/interruption.py": "the one that raises KeyboardInterrupt",
-    "rocketproof_properties/serve.py": "a server ends in order",
-    "rocketproof_traces/pools.py": "workers hear of Ctrl-C from their parent",
+    "rocketproof_lab/generated/target.py": "a forked target ends with its parent",
+    "rocketproof_properties/commands/checks/processes.py": "workers hear of Ctrl-C from their parent",
+    "rocketproof_properties/commands/__init__.py": "from the first moment on",
+    "rocketproof_properties/reports/interruption.py": "the one that raises KeyboardInterrupt",
+    "rocketproof_properties/brokers/serve.py": "a server ends in order",
+    "rocketproof_traces/common/pools.py": "workers hear of Ctrl-C from their parent",
     "rocketproof_traces/spark/session.py": "a handler that Spark replaces is put back",
 }
 

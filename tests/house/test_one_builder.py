@@ -8,7 +8,7 @@ from pathlib import Path
 import rocketproof_properties
 
 PACKAGE = Path(rocketproof_properties.__file__).parent
-OTHERS = {"targets/answers.py", "releases/pairs.py"}
+OTHERS = {"conformance/targets/answers.py", "validation/releases/pairs.py"}
 """A target of answers has codes and no contents; a recorded answer that is compared with another one is no request."""
 
 
@@ -21,4 +21,4 @@ def test_no_request_is_built_outside_of_the_builder() -> None:
         calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
         if any(isinstance(called, ast.Name) and called.id == "Command" for called in calls):
             builders.add(path.relative_to(PACKAGE).as_posix())
-    assert builders == {"steps/call.py", *OTHERS}
+    assert builders == {"programs/call.py", *OTHERS}

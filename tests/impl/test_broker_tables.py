@@ -19,7 +19,7 @@ from rocketproof_impl.broker import offsets
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import SYSTEM_ERROR
 
 TABLES: Final[Mapping[str, tuple[Callable[[Stand], Mapping[str, object]], Callable[[str], Command]]]] = {

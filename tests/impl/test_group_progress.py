@@ -9,7 +9,7 @@ import pytest
 from sending import Stand
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 

@@ -21,7 +21,7 @@ from rocketproof_impl.store.commitlog import _LARGE
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.steps.requests import batch_item
+from rocketproof_properties.programs.requests import batch_item
 from rocketproof_protocol.flags import BORN_IPV6, HOSTS_IPV6, STORE_IPV6
 from rocketproof_protocol.topics import SCHEDULE, WHEEL_TIMER_TOPIC
 

@@ -11,7 +11,7 @@ from sending import NULL_POINTER, Stand, send_request, thrown
 from nonempty import nonempty
 from rocketproof_impl.remoting import headers
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 HEADERS: Final[dict[str, type[Any]]] = {

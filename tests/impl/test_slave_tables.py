@@ -6,7 +6,7 @@ from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.store.settings import Role
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 
 MASTER, SLAVE = "broker-a", "broker-a:1"
 

@@ -11,7 +11,7 @@ from storing import Stand, appended, message
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.store.record import IPV6_MORE
-from rocketproof_properties.steps.requests import batch_item
+from rocketproof_properties.programs.requests import batch_item
 from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 

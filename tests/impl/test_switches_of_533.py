@@ -19,7 +19,7 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import DELETE_TOPIC_IN_BROKER, GET_ROUTEINFO_BY_TOPIC, SUCCESS, UPDATE_AND_CREATE_TOPIC
 
 EARLIER, LATER = "P494", "P533"

@@ -9,7 +9,7 @@ from sending import Stand
 
 from rocketproof_impl.names import is_group_illegal, topic_problem
 from rocketproof_profiles import PROFILES, classify, lineage
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import INVALID_PARAMETER, SUCCESS
 
 P533, P540 = PROFILES["P533"], PROFILES["P540"]

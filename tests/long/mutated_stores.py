@@ -48,7 +48,7 @@ from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_impl.tasks import Work
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.flags import BORN_IPV6, PREPARED, STORE_IPV6
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 from rocketproof_traces.stored.record import read_log
 
 DATA = Path(__file__).parents[1] / "data"

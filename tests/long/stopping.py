@@ -18,15 +18,15 @@ from typing import Final
 from uuid import uuid4
 from xml.etree import ElementTree
 
-import rocketproof_bench
 import rocketproof_impl
+import rocketproof_lab
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 
-PACKAGES: Final = (rocketproof_model, rocketproof_impl, rocketproof_traces, rocketproof_properties, rocketproof_bench)
+PACKAGES: Final = (rocketproof_model, rocketproof_impl, rocketproof_traces, rocketproof_properties, rocketproof_lab)
 PATH: Final = os.pathsep.join(str(Path(str(one.__file__)).parents[1]) for one in PACKAGES)
-COMMAND: Final = (sys.executable, "-c", "from rocketproof_properties.cli import main; main()")
+COMMAND: Final = (sys.executable, "-c", "from rocketproof_properties.commands import main; main()")
 STOPPED: Final = 3
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 PATIENCE: Final = 60.0

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from rocketproof_model.weakest import kept
-from rocketproof_properties.mutants import arguments, invariants, run
-from rocketproof_properties.mutants.instances import SENDING, scopes
-from rocketproof_properties.mutants.results import ARGUED, SURVIVED, UNREACHABLE
+from rocketproof_lab.specification import arguments, invariants, run
+from rocketproof_lab.specification.instances import SENDING, scopes
+from rocketproof_lab.specification.results import ARGUED, SURVIVED, UNREACHABLE
+from rocketproof_model.proofs.weakest import kept
 from rocketproof_spec import Specification, part
 
 PARTS = {"recovery": 212, "locks": 128, "expiry": 89, "news": 148, "patience": 158}

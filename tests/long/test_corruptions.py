@@ -19,7 +19,7 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 
 DATA = Path(__file__).parents[1] / "data"
 STORES = {"4.9.4": "P494", "5.3.3": "P533"}

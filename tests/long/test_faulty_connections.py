@@ -10,10 +10,10 @@ import pytest
 from seeded import SeededFault
 
 from faultproxy import MILD, OF_FRAMES, Fault, FaultyTarget
-from rocketproof_properties.deployments.deployment import Target
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.deployment import Target
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client, readback, runner
 from rocketproof_properties.judging.judging import Judged
-from rocketproof_properties.runs import client, readback, runner
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render

@@ -14,7 +14,7 @@ import pytest
 
 from hostileclients import attack, send_and_pull
 from hostileservers import LIMITS, servers
-from rocketproof_properties.output import tell
+from rocketproof_properties.reports.output import tell
 from rocketproof_properties.validation.fuzz import fuzz
 
 FRAMES = int(os.environ.get("ROCKETPROOF_FRAMES", "5000"))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from rocketproof_lab.generated import results, run, sampling
+from rocketproof_lab.generated.results import NOTICED, SURVIVED, UNREACHED
+from rocketproof_lab.generated.switched import Switched
 from rocketproof_profiles.differing import Change
-from rocketproof_properties.changes import results, run, sampling
-from rocketproof_properties.changes.results import NOTICED, SURVIVED, UNREACHED
-from rocketproof_properties.changes.switched import Switched
-from rocketproof_properties.choices import InputError
+from rocketproof_properties.reports.choices import InputError
 
 SCHEMAS = Path(__file__).parents[2] / "properties" / "docs" / "schemas"
 

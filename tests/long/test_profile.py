@@ -11,15 +11,15 @@ from jsonschema import Draft202012Validator
 
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import Change, changes, shown, values
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.releases import profiling, witnesses
-from rocketproof_properties.releases.explaining import explain, told
-from rocketproof_properties.releases.staging import Stage
-from rocketproof_properties.releases.switching import Recorded
-from rocketproof_properties.runs.runner import Bounds
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.runner import Bounds
+from rocketproof_properties.commands import run
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step
+from rocketproof_properties.validation.releases import profiling, witnesses
+from rocketproof_properties.validation.releases.explaining import explain, told
+from rocketproof_properties.validation.releases.staging import Stage
+from rocketproof_properties.validation.releases.switching import Recorded
 
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/profile.schema.json"
 P494, P533 = PROFILES["P494"], PROFILES["P533"]

@@ -7,11 +7,11 @@ import pytest
 from rocketproof_impl.store.commitlog import CommitLog
 from rocketproof_impl.store.delay import ScheduleMessageService
 from rocketproof_impl.store.ha import GroupTransferService, HAConnection, TransferRequest
-from rocketproof_properties.changes.target import Forked
-from rocketproof_properties.faults import slaves
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.kinds import SLAVE
-from rocketproof_properties.faults.slaves import SETTINGS, STRIKES
+from rocketproof_lab.generated.target import Forked
+from rocketproof_properties.validation.faults import slaves
+from rocketproof_properties.validation.faults.found import FaultTests
+from rocketproof_properties.validation.faults.kinds import SLAVE
+from rocketproof_properties.validation.faults.slaves import SETTINGS, STRIKES
 
 
 def struck() -> FaultTests:

@@ -26,11 +26,11 @@ from typing import Final
 import pytest
 from stopping import STOPPED, Case, Trial, run_time, trials
 
-from rocketproof_bench.contention import Load, contend
-from rocketproof_bench.fabricate import Plan, fabricate
-from rocketproof_properties.exitcode import USAGE
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.witnesses.known import find
+from rocketproof_lab.bench.contention import Load, contend
+from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.witnesses.known import find
+from rocketproof_properties.reports.exitcode import USAGE
 from rocketproof_traces.history import event_line, header_line
 from rocketproof_traces.witness import itf
 from wide import MANY, wide

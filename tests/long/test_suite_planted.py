@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from seeded import SeededFault
 
-from rocketproof_properties.suite import items, shared
+from rocketproof_properties.validation.suite import items, shared
 
 pytest_plugins = ["pytester"]
 assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"

@@ -1,7 +1,7 @@
 """Two brokers and three producers, of which only orbits fit in time."""
 
 from rocketproof_model.search import explore
-from rocketproof_properties.catalogue import properties
+from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import build, constants
 
 

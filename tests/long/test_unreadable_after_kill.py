@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_properties.brokers.served import Served
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ENDED
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation import validate as validation
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 

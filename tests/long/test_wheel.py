@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from counter import COUNTER
-from rocketproof_properties.cli.program import app
-from rocketproof_properties.documents import SECTIONS
+from rocketproof_properties.commands.pages import SECTIONS
+from rocketproof_properties.commands.program import app
 
 pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
 
@@ -86,7 +86,7 @@ def test_every_command_works_in_an_empty_folder_or_says_what_it_lacks(python: Pa
     (tmp_path / "cases.jsonl").write_text("".join(cases[:3]))
     wrong = []
     for tokens, code in CALLS.items():
-        done = call(python, tmp_path, "-m", "rocketproof_properties.cli", *tokens.split())
+        done = call(python, tmp_path, "-m", "rocketproof_properties.commands", *tokens.split())
         lines = [line for line in done.stderr.splitlines() if line.startswith("rocketproof: ")]
         if done.returncode != code or "Traceback" in done.stderr or (code == 2 and len(lines) != 1):
             wrong.append(f"$ rocketproof {tokens}: {done.returncode}\n{done.stdout[-800:]}\n{done.stderr[-1500:]}")
@@ -96,14 +96,14 @@ def test_every_command_works_in_an_empty_folder_or_says_what_it_lacks(python: Pa
 
 def test_every_command_has_help(python: Path, tmp_path: Path) -> None:
     names = sorted(name for name in app if not name.startswith("-"))
-    script = f"from rocketproof_properties.cli import run\nfor name in {names!r}:\n    assert run([name, '--help']) == 0, name\n"
+    script = f"from rocketproof_properties.commands import run\nfor name in {names!r}:\n    assert run([name, '--help']) == 0, name\n"
     done = call(python, tmp_path, "-c", script)
     assert done.returncode == 0, done.stderr
     assert all(f"rocketproof {name}" in done.stdout for name in names)
 
 
 def test_the_site_is_installed(python: Path, tmp_path: Path) -> None:
-    first = Path(call(python, tmp_path, "-m", "rocketproof_properties.cli", "docs", "--path").stdout.strip())
+    first = Path(call(python, tmp_path, "-m", "rocketproof_properties.commands", "docs", "--path").stdout.strip())
     assert first.name == "index.html" and first.is_file()
     assert (first.parent / "properties" / "docs" / "porting.html").is_file()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rocketproof_model import appended
-from rocketproof_model.appended import BLOCK, Appended
+from rocketproof_model.explicit import appended
+from rocketproof_model.explicit.appended import BLOCK, Appended
 
 SMALL = 2 * BLOCK
 

@@ -18,7 +18,7 @@ from killed import killed
 
 import routing
 from rocketproof_model import RocketproofError
-from rocketproof_model.checkpoint import Checkpoint, Record
+from rocketproof_model.explicit.checkpoint import Checkpoint, Record
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import DISK, INTERRUPTED, MEMORY, STATES, Limits
 from rocketproof_model.search import Tuning, _Search, explore
@@ -62,7 +62,7 @@ def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
 def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
     program = (
         "import routing, sys, pathlib\n"
-        "from rocketproof_model.checkpoint import Checkpoint\nfrom rocketproof_model.search import explore\n"
+        "from rocketproof_model.explicit.checkpoint import Checkpoint\nfrom rocketproof_model.search import explore\n"
         "class Waiting(Checkpoint):\n"
         "    def save(self, record, sync=None):\n        super().save(record, sync)\n"
         "        if len(record.sizes) == 8:\n            print(flush=True)\n            sys.stdin.read()\n"
@@ -183,7 +183,7 @@ def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
 def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> None:
     instance, question = MODEL.given(), Checkpoint(tmp_path)
     explore(instance, limits=Limits(states=500), checkpoint=question)
-    program = "import pathlib, sys\nfrom rocketproof_model.checkpoint import Checkpoint\n"
+    program = "import pathlib, sys\nfrom rocketproof_model.explicit.checkpoint import Checkpoint\n"
     program += "Checkpoint(pathlib.Path(sys.argv[1]))._acquire()\nprint(flush=True)\nsys.stdin.read()\n"
     with subprocess.Popen([sys.executable, "-c", program, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdout.readline()

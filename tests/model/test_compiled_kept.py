@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from rocketproof_model import compiled, kept
+from rocketproof_model import kept
+from rocketproof_model.routines import compiled
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from rocketproof_model.functions import term_function
 from rocketproof_model.interpreter import Scope, evaluate
 from rocketproof_model.language import Expr, Property, rem, rewrite, show
 from rocketproof_model.language.symmetry import asymmetry
-from rocketproof_model.mutators import _guard_variants
-from rocketproof_model.obligations import Obligations
 from rocketproof_model.partial import View, decided
+from rocketproof_model.proofs.obligations import Obligations
 from rocketproof_model.search import explore
-from rocketproof_properties.premises import premise
+from rocketproof_model.transforms.mutators import _guard_variants
+from rocketproof_properties.catalogue.premises import premise
 
 # Python's own stack ended z3's translation at 340 conjuncts, and most other walks at 500 levels.
 USUAL, LARGE = 600, {"conjunction": 5_000, "disjunction": 5_000, "choices": 2_000, "without_value": 2_000, "total": 2_000}

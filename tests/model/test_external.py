@@ -14,8 +14,8 @@ from killed import killed
 
 import routing
 from rocketproof_model import ANY, Bool, EvaluationError, Int, Model, RocketproofError
-from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.errors import LimitReached
+from rocketproof_model.explicit.checkpoint import Checkpoint
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.explicit.external import External
 from rocketproof_model.explicit.layout import layout
@@ -108,7 +108,7 @@ def test_it_goes_on_from_an_end_in_any_phase(
 def test_a_process_that_is_killed_loses_little(tmp_path: Path, whole: object) -> None:
     program = (
         "import routing, sys, pathlib\n"
-        "from rocketproof_model.checkpoint import Checkpoint\nfrom rocketproof_model.explicit.external import External\n"
+        "from rocketproof_model.explicit.checkpoint import Checkpoint\nfrom rocketproof_model.explicit.external import External\n"
         "from rocketproof_model.result import Limits\nfrom rocketproof_model.search import Tuning, explore\n"
         "real = External._spill\n"
         "def spill(self, states):\n"

@@ -7,25 +7,11 @@ from typing import Any
 import pytest
 import z3
 
-from rocketproof_model import (
-    ANY,
-    Bool,
-    Int,
-    Model,
-    ModelError,
-    SeqOf,
-    SetOf,
-    certificate,
-    ite,
-    liveness,
-    one_of,
-    search,
-    simulate,
-    symbolic,
-)
+from rocketproof_model import ANY, Bool, Int, Model, ModelError, SeqOf, SetOf, ite, liveness, one_of, search, simulate, symbolic
 from rocketproof_model.interpreter import initial, initials, labelled, starts_in
 from rocketproof_model.language import walk
-from rocketproof_model.widening import widened
+from rocketproof_model.proofs import certificate
+from rocketproof_model.transforms.widening import widened
 
 
 def counters() -> Model:

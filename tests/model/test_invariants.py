@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from rocketproof_model import Bool, Enum, Int, Maybe, Model, after, forall, implies, interpreter, ite, search, spacer
-from rocketproof_model.certificate import INVARIANT, refusal, smt2
+from rocketproof_model import Bool, Enum, Int, Maybe, Model, after, forall, implies, interpreter, ite, search
 from rocketproof_model.errors import RocketproofError
 from rocketproof_model.faults import ModelFault
-from rocketproof_model.inductive import FEW
-from rocketproof_model.invariants import Candidates, prove, suggested
 from rocketproof_model.language import Expr, Instance, walk
 from rocketproof_model.language.reading import read
+from rocketproof_model.proofs import spacer
+from rocketproof_model.proofs.certificate import INVARIANT, refusal, smt2
+from rocketproof_model.proofs.inductive import FEW
+from rocketproof_model.proofs.invariants import Candidates, prove, suggested
 from rocketproof_model.result import Limits, Outcome
 from rocketproof_model.symbolic import induction
 

@@ -24,13 +24,13 @@ from rocketproof_model import (
     implies,
     interpreter,
     ite,
-    native,
     rem,
     single,
     wrap32,
 )
 from rocketproof_model.explicit import kernel, loops
 from rocketproof_model.interpreter import State
+from rocketproof_model.routines import native
 
 FORMS = [(checked, unroll, bits) for checked in (True, False) for unroll in (1, 3, 64) for bits in (14, 63)]
 
@@ -296,7 +296,7 @@ TEXT = "define i64 @answer() {\n  ret i64 42\n}\n"
 
 def test_a_compiled_text_is_found_again_and_a_damaged_one_rebuilt(tmp_path: Path) -> None:
     program = (
-        "import ctypes; from rocketproof_model import native; "
+        "import ctypes; from rocketproof_model.routines import native; "
         f"l = native.compile_text({TEXT!r}, ('answer',)); print(l.cached, ctypes.CFUNCTYPE(ctypes.c_int64)(l.addresses['answer'])())"
     )
     env = {**os.environ, "ROCKETPROOF_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}

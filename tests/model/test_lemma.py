@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_model import (
-    Expr,
-    Int,
-    Model,
-    all_of,
-    free,
-    generalise,
-    implies,
-    java_abs,
-    maximum,
-    minimum,
-    rem,
-    without_bits,
-    wrap32,
-)
+from rocketproof_model import Expr, Int, Model, all_of, free, generalise, implies, java_abs, maximum, minimum, rem, without_bits, wrap32
 from rocketproof_model.formulas import solver
 from rocketproof_model.lemmas import prove
 from rocketproof_model.result import Limits, Outcome

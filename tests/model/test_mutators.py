@@ -8,8 +8,8 @@ from rocketproof_model import Bool, Enum, Instance, Int, Model, interpreter, sea
 from rocketproof_model.explicit.difference import Differences
 from rocketproof_model.explicit.paths import Paths
 from rocketproof_model.language import Body, Expr
-from rocketproof_model.mutation import CONSTANT, with_mutants
-from rocketproof_model.mutators import mutants
+from rocketproof_model.transforms.mutation import CONSTANT, with_mutants
+from rocketproof_model.transforms.mutators import mutants
 from rocketproof_spec import part
 
 Light = Enum("red", "green", "amber")

@@ -32,7 +32,7 @@ from rocketproof_model.formulas.values import formula
 from rocketproof_model.interpreter import State, initial, successors
 from rocketproof_model.result import Limits, Move, Progress, Watch
 from rocketproof_model.symbolic import bounded, induction
-from rocketproof_model.widening import widened
+from rocketproof_model.transforms.widening import widened
 
 
 def counter(step: int = 1, top: int = 5, start: int = 0) -> Model:

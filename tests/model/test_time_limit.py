@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nonempty import nonempty
-from rocketproof_model import Instance, Int, Model, invariants, simulate, spacer, symbolic
+from rocketproof_model import Instance, Int, Model, simulate, symbolic
 from rocketproof_model.errors import EvaluationError
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.language import Property
+from rocketproof_model.proofs import invariants, spacer
 from rocketproof_model.result import INTERRUPTED, TIME, Limits, Outcome, Watch
 from rocketproof_model.search import explore
-from rocketproof_properties.checks import decide
+from rocketproof_properties.commands.checks import decide
 
 MANY, SECONDS = 1_000_000, 0.2
 Engine = Callable[[Instance, Property, Limits], Outcome]

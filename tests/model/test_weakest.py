@@ -2,8 +2,8 @@
 
 from rocketproof_model import Bool, Expr, Int, Model, all_of
 from rocketproof_model.language import Body
+from rocketproof_model.proofs.weakest import before, holds, kept
 from rocketproof_model.result import Limits
-from rocketproof_model.weakest import before, holds, kept
 
 
 def counter() -> Model:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import Plan, fabricate
 
 MAGIC, BLANK = 0xDAA320A7, 0xCBD43194
 SMALL = Plan(700_000, seed=3, topics=5, queues=3, bodies=(80, 400), delayed=60, transactions=60, file_size=200_000, queue_file_size=12_000)

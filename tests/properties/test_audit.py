@@ -12,7 +12,7 @@ from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_threads
+from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
 pytestmark = pytest.mark.behaviour(

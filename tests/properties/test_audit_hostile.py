@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 
 from nonempty import nonempty
 from proportion import few
-from rocketproof_properties.audits import command
-from rocketproof_properties.audits.brokerconf import of_broker
-from rocketproof_properties.choices import InputError
+from rocketproof_properties.commands.audits import command
+from rocketproof_properties.commands.audits.brokerconf import of_broker
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_traces.audit.findings import table
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_threads
+from rocketproof_traces.common.pools import on_threads
+from rocketproof_traces.spark.tables.topics import TABLE
 from rocketproof_traces.stored import paths
 from rocketproof_traces.stored.config import read_topics
 from rocketproof_traces.stored.errors import StoredError, Unreadable
 from rocketproof_traces.stored.record import record_at
-from rocketproof_traces.tables.topics import TABLE
 
 PREPARED, COMMIT = 4, 8
 HALF, OPERATIONS = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"

@@ -14,10 +14,10 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_threads
+from rocketproof_traces.common.pools import on_threads
+from rocketproof_traces.spark.tables import commitlog
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.segments import RANGE_SIZE, log_files
-from rocketproof_traces.tables import commitlog
 
 pytestmark = pytest.mark.behaviour("INV-34", "INV-36", "INV-37", "INV-39", "INV-40", "INV-41", "INV-42", "INV-44", "APP-08")
 PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from damaged_stores import SMALL, Damaged, Stored, copied, made, points_behind
 
-from rocketproof_properties.audits import command
-from rocketproof_properties.audits.brokerconf import of_broker
-from rocketproof_properties.choices import InputError
+from rocketproof_properties.commands.audits import command
+from rocketproof_properties.commands.audits.brokerconf import of_broker
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_traces.audit.run import Outcome
 from rocketproof_traces.audit.store import legal
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 from rocketproof_traces.stored.queues import Queue
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"

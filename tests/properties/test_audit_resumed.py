@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from damaged_stores import SMALL, made
 
-from rocketproof_properties.audits import command
-from rocketproof_properties.audits.brokerconf import of_broker
 from rocketproof_properties.catalogue.stored import stored_rules
+from rocketproof_properties.commands.audits import command
+from rocketproof_properties.commands.audits.brokerconf import of_broker
 from rocketproof_traces.audit import run as running
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.rules import Rule

@@ -20,11 +20,11 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.store import threads
 from rocketproof_impl.system.node import BrokerNode
-from rocketproof_properties.audits import command
-from rocketproof_properties.deployments.probe import ask
+from rocketproof_properties.brokers.probe import ask
+from rocketproof_properties.commands.audits import command
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 
 DATA = Path(__file__).parents[1] / "data"
 SMALL: dict[str, Any] = {

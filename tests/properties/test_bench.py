@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import audit_speed, disk_curve, disk_speed, liveness_speed, peers, scan_speed, search_speed, start_speed
-from rocketproof_bench.fabricate import Plan, fabricate
-from rocketproof_bench.measure import measure
+from rocketproof_lab.bench import audit_speed, disk_curve, disk_speed, liveness_speed, peers, scan_speed, search_speed, start_speed
+from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.measure import measure
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits
-from rocketproof_properties import cli
+from rocketproof_properties import commands as cli
 
 KEYS = {
     "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",

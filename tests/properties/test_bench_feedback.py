@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import feedback
-from rocketproof_properties.cli import run
+from rocketproof_lab.bench import feedback
+from rocketproof_properties.commands import run
 
 
 @pytest.fixture

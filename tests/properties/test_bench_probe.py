@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocketproof_bench.probe import LINE, random_reads, read_lines
+from rocketproof_lab.bench.probe import LINE, random_reads, read_lines
 from rocketproof_model.routines import address, compile_routine
 
 

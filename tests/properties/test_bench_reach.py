@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import reach
-from rocketproof_properties import cli
+from rocketproof_lab.bench import reach
+from rocketproof_properties import commands as cli
 from rocketproof_properties.validation.report import HISTORIES
 from rocketproof_traces.history import Header, Writer
 

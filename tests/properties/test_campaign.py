@@ -13,15 +13,15 @@ import pytest
 
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_model import RocketproofError
-from rocketproof_properties.campaign import run as running
-from rocketproof_properties.campaign.run import Wanted, parts, shards
-from rocketproof_properties.campaign.shard import Came, Shard, perform
-from rocketproof_properties.campaign.show import render
-from rocketproof_properties.campaign.totals import Totals
-from rocketproof_properties.checks.plan import Task
-from rocketproof_properties.checks.programs import tasks
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run as command
+from rocketproof_properties.commands import run as command
+from rocketproof_properties.commands.campaign import run as running
+from rocketproof_properties.commands.campaign.run import Wanted, parts, shards
+from rocketproof_properties.commands.campaign.shard import Came, Shard, perform
+from rocketproof_properties.commands.campaign.show import render
+from rocketproof_properties.commands.campaign.totals import Totals
+from rocketproof_properties.commands.checks.plan import Task
+from rocketproof_properties.commands.checks.programs import tasks
+from rocketproof_properties.reports.choices import InputError
 
 SCOPES = ("persistence", "flush", "answers")
 
@@ -166,7 +166,7 @@ def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[Task], tmp_path:
     assert len({one.steps for one in done.unexpected}) == len(done.unexpected)
     for one in done.unexpected:
         assert len(one.steps) <= 4, one.steps
-        assert Path(one.file).read_text().startswith("from rocketproof_properties.stateful.replay import replay")
+        assert Path(one.file).read_text().startswith("from rocketproof_properties.conformance.stateful.replay import replay")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

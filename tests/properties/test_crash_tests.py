@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.faults import campaign, kills
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.store import queue_entries
+from rocketproof_properties.brokers.served import Served
 from rocketproof_properties.judging.wholelog import files, log_of
+from rocketproof_properties.validation.faults import campaign, kills
+from rocketproof_properties.validation.faults.found import FaultTests
+from rocketproof_properties.validation.faults.store import queue_entries
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rocketproof_bench.fabricate import Plan, fabricate, forms
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message, parse_properties, properties_text
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.service import MessageStore
+from rocketproof_lab.bench.fabricate import Plan, fabricate, forms
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.stored.config import read_topics
 from rocketproof_traces.stored.names import Names

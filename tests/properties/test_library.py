@@ -26,7 +26,7 @@ from rocketproof import (
     exists,
     implies,
 )
-from rocketproof_properties import cli
+from rocketproof_properties import commands as cli
 
 
 def lock(processes: int = 2, guarded: bool = True) -> Model:

@@ -27,10 +27,10 @@ import rocketproof_model
 import rocketproof_profiles
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.patches.patch import PatchError, Text, Value, prepare, probe
-from rocketproof_properties.patches.registry import SECTIONS, joined, mutants
-from rocketproof_properties.patches.table import ROWS, Row
+from rocketproof_lab.seeded.patch import PatchError, Text, Value, prepare, probe
+from rocketproof_lab.seeded.registry import SECTIONS, joined, mutants
+from rocketproof_properties.catalogue.mutants import ROWS, Row
+from rocketproof_properties.reports.choices import InputError
 
 PACKAGES = (rocketproof_impl, rocketproof_model, rocketproof_profiles, rocketproof_properties, rocketproof_traces)
 ROOMS = sorted({str(Path(str(package.__file__)).parents[1]) for package in PACKAGES})
@@ -354,10 +354,10 @@ def test_broken():
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from rocketproof_properties.patches import registry
-from rocketproof_properties.patches.patch import Text, Value
-from rocketproof_properties.patches.table import Row
-from rocketproof_properties import cli
+from rocketproof_lab.seeded import registry
+from rocketproof_lab.seeded.patch import Text, Value
+from rocketproof_properties.catalogue.mutants import Row
+from rocketproof_properties import commands
 
 
 def text(where, old, new):
@@ -384,7 +384,7 @@ TOYS = [
 registry.ROWS = [row for row, _ in TOYS]
 registry.SECTIONS = [{row.id + letter: patch for row, patches in TOYS for letter, patch in patches.items()}]
 sys.argv[0] = "rocketproof"
-cli.main()
+commands.main()
 """
 
 
@@ -393,7 +393,7 @@ def shop(tmp_path: Path) -> Path:
     write_toy(tmp_path)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_shop.py").write_text(TESTS)
-    (tmp_path / "tests" / "conftest.py").write_text('pytest_plugins = ["rocketproof_properties.requirements.plugin"]\n')
+    (tmp_path / "tests" / "conftest.py").write_text('pytest_plugins = ["rocketproof_lab.requirements.plugin"]\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nothing\nfilterwarnings = error\n")
     (tmp_path / "program.py").write_text(PROGRAM)
     return tmp_path
@@ -415,8 +415,8 @@ def session(shop: Path, *tokens: str) -> tuple[int, str, str, dict[str, Any]]:
 
 @pytest.mark.slow
 def test_who_noticed_which_mutant(shop: Path) -> None:
-    patience = "from rocketproof_properties.patches import trials; trials.PATIENCE = 1.5; cli.main()"
-    (shop / "program.py").write_text(PROGRAM.replace("cli.main()", patience))
+    patience = "from rocketproof_lab.seeded import trials; trials.PATIENCE = 1.5; commands.main()"
+    (shop / "program.py").write_text(PROGRAM.replace("commands.main()", patience))
     numbers = [str(n) for n in range(1, 12)]
     code, out, err, rows = session(shop, *(f"M-{n}" for n in numbers))
     assert code == 1, out + err
@@ -515,10 +515,10 @@ def test_ctrl_c(shop: Path) -> None:
 def test_a_mutant_by_hand(shop: Path) -> None:
     """The plugin alone: a patch of the real table would do, the toy's is there."""
     (shop / "pytest.ini").unlink()
-    lines = PROGRAM.replace("cli.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
+    lines = PROGRAM.replace("commands.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
     (shop / "by_hand.py").write_text(lines)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([*ROOMS, str(shop)])}
-    base = [sys.executable, "by_hand.py", "-p", "rocketproof_properties.patches.plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
+    base = [sys.executable, "by_hand.py", "-p", "rocketproof_lab.seeded.plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
 
     def outcome(*options: str) -> tuple[int, str]:
         done = subprocess.run([*base, *options, "tests"], cwd=shop, env=env, capture_output=True, text=True, timeout=60, check=False)

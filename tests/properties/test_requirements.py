@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 from proportion import few
-from rocketproof_properties import requirements as requiring
-from rocketproof_properties.catalogue import CLAIMS, HISTORY_CLAIMS
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run
+from rocketproof_lab import requirements as requiring
+from rocketproof_lab.requirements import references
+from rocketproof_properties.catalogue.mutants import ROWS
+from rocketproof_properties.catalogue.rules import ID, Rule, is_known, rules, sections
+from rocketproof_properties.catalogue.table import CLAIMS, HISTORY_CLAIMS
+from rocketproof_properties.commands import run
 from rocketproof_properties.hazards import HAZARDS
-from rocketproof_properties.patches.table import ROWS
-from rocketproof_properties.requirements import references
-from rocketproof_properties.rules import ID, Rule, is_known, rules, sections
+from rocketproof_properties.reports.choices import InputError
 
 pytest_plugins = ["pytester"]
 
 HOUSE = Path(__file__).resolve().parents[2]
-PLUGIN = "rocketproof_properties.requirements.plugin"
+PLUGIN = "rocketproof_lab.requirements.plugin"
 INSTALLED = "rocketproof_properties.pytest_plugin"
 MARKED = """
     import pytest
@@ -218,7 +218,10 @@ def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.P
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [(PLUGIN, {"numba", "z3", "numpy", "rich"}), (INSTALLED, {"numba", "numpy", "rocketproof_model", "rocketproof_properties.choices"})],
+    [
+        (PLUGIN, {"numba", "z3", "numpy", "rich"}),
+        (INSTALLED, {"numba", "numpy", "rocketproof_model", "rocketproof_properties.reports.choices"}),
+    ],
 )
 def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], module: str, heavy: set[str]) -> None:
     found = pytester.run(sys.executable, "-c", f"import sys, {module}; print(*sys.modules.keys() & {heavy!r})")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rocketproof_bench.skew import RECORDED, RECORDED_TOPICS, share
+from rocketproof_lab.bench.skew import RECORDED, RECORDED_TOPICS, share
 
 TOPICS = 2000
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run as command
-from rocketproof_properties.mutants import arguments, results, run
-from rocketproof_properties.mutants.results import UNDECIDED, Report, Row
-from rocketproof_properties.stateful.follow import Finding
+from rocketproof_lab.specification import arguments, results, run
+from rocketproof_lab.specification.results import UNDECIDED, Report, Row
+from rocketproof_properties.commands import run as command
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.reports.choices import InputError
 
 SOME = {
     "locks/give_up: job.step without ~job[r].second": ("noticed", "INV-25.twice"),
@@ -52,7 +52,7 @@ def test_what_notices_a_mutant_and_why_nothing_does(some: Report) -> None:
 
 def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
-    from rocketproof_properties.mutants.trial import Trial
+    from rocketproof_lab.specification.trial import Trial
 
     monkeypatch.setattr(Trial, "by_claims", lambda *_: None)
     monkeypatch.setattr(Trial, "by_implementation", lambda *_: None)
@@ -65,7 +65,7 @@ def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, ca
 def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rocketproof_properties.mutants import trial
+    from rocketproof_lab.specification import trial
 
     class Found(Finding):
         def __init__(self) -> None:
@@ -160,7 +160,7 @@ def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
 
 
 def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
-    from rocketproof_properties.mutants.instances import PARTS, scopes, spoilt
+    from rocketproof_lab.specification.instances import PARTS, scopes, spoilt
     from rocketproof_spec import part
 
     for name in nonempty(PARTS):

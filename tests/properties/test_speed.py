@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from nonempty import nonempty
-from rocketproof_bench import speed
-from rocketproof_bench.shares import part_of, shares
-from rocketproof_properties import cli
+from rocketproof_lab.bench import speed
+from rocketproof_lab.bench.shares import part_of, shares
+from rocketproof_properties import commands as cli
 
 KEYS = {
     "work", "unit", "size", "rounds", "cpu_min", "cpu_median", "cpu_max", "wall_min", "wall_median", "wall_max",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_bench import spread_speed
+from rocketproof_lab.bench import spread_speed
 from rocketproof_model import RocketproofError
 
 sys.path.append(str(Path(__file__).parent.parent / "traces"))

@@ -15,8 +15,8 @@ from rocketproof_model import Expr
 from rocketproof_model.columns import compile_columns
 from rocketproof_model.interpreter import holds
 from rocketproof_model.language import Bool, Instance, const, rewrite, walk
-from rocketproof_properties.catalogue import rules
 from rocketproof_properties.catalogue.stored import settings
+from rocketproof_properties.catalogue.table import rules
 from rocketproof_traces.audit.rules import KINDS, Rule, instance
 from rocketproof_traces.audit.small import row_rule, settings_of
 

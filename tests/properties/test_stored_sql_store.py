@@ -11,7 +11,7 @@ from damaged_stores import DAMAGES, Damage, Stored, copied, made, points_behind
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 
 SETTINGS = settings("P494")
 PLAN = Plan(stored_rules, tuple(SETTINGS.items()), limit=1 << 30, every=True)

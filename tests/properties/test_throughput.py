@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from rocketproof_bench import throughput
-from rocketproof_bench.usage import own_seconds
-from rocketproof_properties import cli
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Target, TargetError
-from rocketproof_properties.deployments.javaprograms import QUICK, JavaPrograms
+from rocketproof_lab.bench import throughput
+from rocketproof_lab.bench.usage import own_seconds
+from rocketproof_properties import commands as cli
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Target, TargetError
+from rocketproof_properties.brokers.javaprograms import QUICK, JavaPrograms
 
 RATES = {("apache:4.9.4", 1): [100.0, 200.0, 400.0], ("rocketproof:P494", 1): [50.0, 50.0, 300.0]}
 

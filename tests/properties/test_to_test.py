@@ -12,8 +12,8 @@ import pytest
 import rocketproof
 from nonempty import nonempty
 from rocketproof import Int, Model, Refuted, RocketproofError, assert_shows
-from rocketproof_properties import cli
-from rocketproof_properties.runs import client as session
+from rocketproof_properties import commands as cli
+from rocketproof_properties.brokers.runs import client as session
 
 MODEL = """
 from rocketproof import Int, Model
@@ -120,7 +120,7 @@ def test_a_witness_of_the_specification_is_performed_on_the_implementation_too(
     assert source.startswith('"""REA-55 can be reached, in ') and 'on="implementation"' in source
     run = outcome(source, folder)
     assert list(run()) == ["test_rea_55_in_the_model", "test_rea_55_on_the_implementation"] and set(run().values()) == {""}
-    from rocketproof_properties.targets.flush import FlushTarget
+    from rocketproof_properties.conformance.targets.flush import FlushTarget
 
     monkeypatch.setattr(FlushTarget, "perform", lambda *_: None)
     said = run()

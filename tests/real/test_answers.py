@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import TcpConnection
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import TcpConnection
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.served import Served
+from rocketproof_properties.programs.parts import NAME_SERVER
 from rocketproof_protocol import fastjson
 
 COMMANDS = ("java", "mvn")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from live_replay import LiveReplay, started_with
 
-from rocketproof_properties.deployments.address import AddressTarget
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.ports import AROUND_BROKER, is_free
-from rocketproof_properties.deployments.selftest import self_test
-from rocketproof_properties.replay.cases import read
+from rocketproof_properties.brokers.address import AddressTarget
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.ports import AROUND_BROKER, is_free
+from rocketproof_properties.brokers.selftest import self_test
+from rocketproof_properties.judging.reference.cases import read
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")

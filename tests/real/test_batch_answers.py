@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.vocabulary import plain
 
 COMMANDS = ("java", "mvn")
 SECONDS = 10.0

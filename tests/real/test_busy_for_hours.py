@@ -9,9 +9,9 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import TcpConnection
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import TcpConnection
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import BORN_IPV6
 

@@ -25,9 +25,9 @@ from rocketproof_impl.remoting.headers import (
     encode_v2,
     layout,
 )
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.probe import ask
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.probe import ask
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 

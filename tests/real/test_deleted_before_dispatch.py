@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import TcpConnection
-from rocketproof_properties.runs.looks import split
-from rocketproof_properties.runs.waiting import until
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import TcpConnection
+from rocketproof_properties.brokers.runs.queries import split
+from rocketproof_properties.brokers.runs.waiting import until
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import PULL_NOT_FOUND, SUCCESS
 
 COMMANDS = ("java", "mvn")

@@ -15,9 +15,9 @@ from otherclients import go_program
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
-from rocketproof_properties.deployments.connection import call
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.brokers.connection import call
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.served import Served
 from rocketproof_protocol.codes import GET_MAX_OFFSET, PULL_MESSAGE, SUCCESS, UPDATE_AND_CREATE_TOPIC
 
 COMMANDS = ("go",)

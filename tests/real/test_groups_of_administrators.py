@@ -9,10 +9,10 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import INVALID_PARAMETER, SUCCESS
 from rocketproof_protocol.fastjson import loads
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Setup, Target
-from rocketproof_properties.deployments.javaprograms import JavaPrograms
-from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Setup, Target
+from rocketproof_properties.brokers.javaprograms import JavaPrograms
+from rocketproof_properties.brokers.served import Served
 
 COMMANDS = ("java", "javac", "mvn")
 PROGRAMS = JavaPrograms(Path(__file__).parent / "java")

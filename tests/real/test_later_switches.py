@@ -14,15 +14,15 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_profiles.switches import OF_NAME_SERVERS
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import Connection
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.replay.comparison import route
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.parts import NAME_SERVER
-from rocketproof_properties.steps.vocabulary import request_of
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import Connection
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.judging.reference.comparison import route
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.parts import NAME_SERVER
+from rocketproof_properties.programs.vocabulary import request_of
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.properties import REAL_TOPIC

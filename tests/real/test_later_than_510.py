@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, SERVICE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 
 COMMANDS = ("java", "mvn")

@@ -16,11 +16,11 @@ from waiting import until
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import call
-from rocketproof_properties.deployments.deployment import Setup, Target
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import call
+from rocketproof_properties.brokers.deployment import Setup, Target
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.runs.waiting import until
-from rocketproof_properties.steps.parts import NAME_SERVER
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.runs.waiting import until
+from rocketproof_properties.programs.parts import NAME_SERVER
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import SUCCESS
 
 COMMANDS = ("java", "mvn")

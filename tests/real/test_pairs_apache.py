@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 COMMANDS = ("java", "mvn")

@@ -27,13 +27,13 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.store import record
 from rocketproof_impl.system.client import Client
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_properties.deployments.connection import call
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.javaprograms import JavaPrograms
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.runs.readback import Reader
-from rocketproof_properties.runs.waiting import until
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.connection import call
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.javaprograms import JavaPrograms
+from rocketproof_properties.brokers.runs.readback import Reader
+from rocketproof_properties.brokers.runs.waiting import until
+from rocketproof_properties.brokers.served import Served
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2, SUCCESS
 from rocketproof_protocol.properties import UNIQ_KEY
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs.waiting import until
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.waiting import until
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import PULL_OFFSET_MOVED
 
 COMMANDS = ("java", "mvn")

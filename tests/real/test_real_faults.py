@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.children import Child
-from rocketproof_properties.faults import disk, power, slaves, strace, threads
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.states import disk_of, lose
+from rocketproof_properties.brokers import strace
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.children import Child
+from rocketproof_properties.brokers.crashstates import disk_of, lose
+from rocketproof_properties.validation.faults import disk, power, slaves, threads
+from rocketproof_properties.validation.faults.found import FaultTests
 
 COMMANDS = ("java", "mvn", "strace")
 

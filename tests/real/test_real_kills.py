@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.comeback import come_back
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.faults import kills
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.comeback import come_back
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.programs.vocabulary import plain
+from rocketproof_properties.validation.faults import kills
+from rocketproof_properties.validation.faults.found import FaultTests
 from rocketproof_protocol.codes import SUCCESS
 
 COMMANDS = ("java",)

@@ -15,9 +15,9 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.node import BrokerNode
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.ports import AROUND_BROKER, HOST, free_port
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.ports import AROUND_BROKER, HOST, free_port
 from rocketproof_protocol.codes import GET_MAX_OFFSET, VIEW_MESSAGE_BY_ID
 
 COMMANDS = ("java",)

@@ -12,18 +12,18 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.comeback import come_back
+from rocketproof_properties.brokers.connection import Connection
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.comeback import come_back
-from rocketproof_properties.deployments.connection import Connection
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.generators.boundaries import BOUNDARIES
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED, STARTED
+from rocketproof_properties.conformance.targets.sizes import Asked, own_bytes
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.vocabulary import plain
-from rocketproof_properties.targets.sizes import Asked, own_bytes
+from rocketproof_properties.programs.boundaries import BOUNDARIES
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ENDED, STARTED
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol import codes
 

@@ -24,15 +24,15 @@ from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.audits import command as audits
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.ports import Addresses
-from rocketproof_properties.deployments.probe import ask
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.ports import Addresses
+from rocketproof_properties.brokers.probe import ask
+from rocketproof_properties.commands.audits import command as audits
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import NOT, PREPARED
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 from rocketproof_traces.stored.segments import log_files
 
 COMMANDS = ("java", "mvn")

@@ -9,12 +9,12 @@ import pytest
 from rocketproof_model import Int, all_of, search
 from rocketproof_model.language import Guard
 from rocketproof_model.result import Witness
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.sources.source import Source
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.witnesses.known import WITNESSES, KnownHazard, find, perform, replay
+from rocketproof_properties.conformance.witnesses.outside import perform_outside
+from rocketproof_properties.conformance.witnesses.schedule import from_outside, schedule
 from rocketproof_properties.validation.validate import mark
-from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, find, perform, replay
-from rocketproof_properties.witnesses.outside import perform_outside
-from rocketproof_properties.witnesses.schedule import from_outside, schedule
 from rocketproof_spec import SCOPES, constants, specify
 
 COMMANDS = ("java", "mvn")

@@ -8,12 +8,12 @@ import pytest
 
 from rocketproof_impl.route import decode_route
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import call
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs.waiting import until
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import call
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.waiting import until
+from rocketproof_properties.programs.vocabulary import plain
 
 COMMANDS = ("java", "mvn")
 BROKER = "broker-a"

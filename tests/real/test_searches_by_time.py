@@ -9,13 +9,13 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import TcpConnection
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs.looks import split
-from rocketproof_properties.runs.waiting import until
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import TcpConnection
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.queries import split
+from rocketproof_properties.brokers.runs.waiting import until
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_traces.stored.record import record_at
 
 COMMANDS = ("java", "mvn")

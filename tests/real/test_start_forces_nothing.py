@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.comeback import come_back
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.comeback import come_back
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.programs.vocabulary import plain
 
 COMMANDS = ("java", "mvn", "strace")
 BROKER = "broker-a"

@@ -11,11 +11,11 @@ import pytest
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import Connection
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import Connection
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.properties import TIMER_DEQUEUE_MS, TIMER_ENQUEUE_MS, TIMER_OUT_MS, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, WHEEL_TIMER_TOPIC
 

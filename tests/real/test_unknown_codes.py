@@ -8,8 +8,8 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.connection import TcpConnection
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.connection import TcpConnection
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED
 
 COMMANDS = ("java", "mvn")

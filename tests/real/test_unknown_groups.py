@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs.client import notified
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.client import notified
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import SUCCESS
 
 COMMANDS = ("java", "mvn")

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ASKED, at_start
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.runs.parsed import Asked, load
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import Judged, judge_file
-from rocketproof_properties.runs.parsed import Asked, load
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ASKED, at_start
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, OP_HALF_TOPIC
 

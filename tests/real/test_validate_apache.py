@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.replay.differences import differences
-from rocketproof_properties.runs.parsed import Asked, ParsedHistory, load
+from rocketproof_properties.brokers.runs.parsed import Asked, ParsedHistory, load
+from rocketproof_properties.judging.reference.differences import differences
 
 COUNT: Final = 200
 _LARGEST: Final = 150_000

@@ -18,10 +18,10 @@ from typing import Any
 from recorder import Recorder, batch
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.replay.settings import OWN
-from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.judging.reference.settings import OWN
+from rocketproof_properties.programs.parts import NAME_SERVER
 from rocketproof_protocol import codes, fastjson
 
 SETTLES_MILLIS = 2500

@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig, table_from_data
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.replay.cases import Recorded
-from rocketproof_properties.replay.comparison import Difference, record_data
-from rocketproof_properties.replay.driver import CaseReplay
-from rocketproof_properties.replay.settings import OWN, SHARED
-from rocketproof_properties.runs.client import places
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.runs.client import places
+from rocketproof_properties.judging.reference.cases import Recorded
+from rocketproof_properties.judging.reference.comparison import Difference, record_data
+from rocketproof_properties.judging.reference.driver import CaseReplay
+from rocketproof_properties.judging.reference.settings import OWN, SHARED
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
     END_TRANSACTION,

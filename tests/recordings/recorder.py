@@ -13,12 +13,12 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.topic import DataVersion, table_to_data
-from rocketproof_properties.deployments.simulated import SimulatedDeployment
-from rocketproof_properties.replay.comparison import record_data
-from rocketproof_properties.replay.settings import settings_of
-from rocketproof_properties.steps.parts import NAME_SERVER
-from rocketproof_properties.steps.requests import batch_item
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.simulated import SimulatedDeployment
+from rocketproof_properties.judging.reference.comparison import record_data
+from rocketproof_properties.judging.reference.settings import settings_of
+from rocketproof_properties.programs.parts import NAME_SERVER
+from rocketproof_properties.programs.requests import batch_item
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, REGISTER_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 

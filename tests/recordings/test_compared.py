@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.replay import masks
-from rocketproof_properties.replay.cases import Answer
-from rocketproof_properties.replay.compared import FIELDS, MOVING, PROPERTIES, How, how
-from rocketproof_properties.replay.comparison import Comparison
+from rocketproof_properties.judging.reference import masks
+from rocketproof_properties.judging.reference.cases import Answer
+from rocketproof_properties.judging.reference.compared import FIELDS, MOVING, PROPERTIES, How, how
+from rocketproof_properties.judging.reference.comparison import Comparison
 from rocketproof_protocol import properties as named
 from rocketproof_protocol.topics import SYSTEM_TOPICS
 

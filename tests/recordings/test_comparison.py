@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.replay import comparison, masks
-from rocketproof_properties.replay.cases import Answer
-from rocketproof_properties.replay.comparison import Comparison
+from rocketproof_properties.judging.reference import comparison, masks
+from rocketproof_properties.judging.reference.cases import Answer
+from rocketproof_properties.judging.reference.comparison import Comparison
 
 HERE, THERE = (f"7F00000100002A9F{place:016X}" for place in (100, 300))
 NULL = "java.lang.NullPointerException, f(x.py:1)"

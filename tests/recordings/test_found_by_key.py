@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import pytest
 
-from rocketproof_properties.replay import keys
-from rocketproof_properties.runs.looks import REACHES
+from rocketproof_properties.brokers.runs.queries import REACHES
+from rocketproof_properties.judging.reference import keys
 
 STORED = {100: 5_000, 200: 8_000, 300: 20_000}
 THERE = [100, 200, 200, 300]

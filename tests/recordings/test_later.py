@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_properties.replay.cases import Recorded, read
-from rocketproof_properties.replay.recording import SimulatedReplay
-from rocketproof_properties.replay.settings import settings_of
+from rocketproof_properties.judging.reference.cases import Recorded, read
+from rocketproof_properties.judging.reference.recording import SimulatedReplay
+from rocketproof_properties.judging.reference.settings import settings_of
 from rocketproof_traces.checker.recordings import judge_recording
 
 DATA = Path(__file__).parents[1] / "data"

@@ -8,10 +8,10 @@ import pytest
 from live_replay import LiveReplay, Queues
 
 from rocketproof_impl.simulator.cluster import Cluster
-from rocketproof_properties.deployments.simulated import SimulatedDeployment
-from rocketproof_properties.replay.cases import read
-from rocketproof_properties.replay.comparison import Difference
-from rocketproof_properties.replay.settings import settings_of
+from rocketproof_properties.brokers.simulated import SimulatedDeployment
+from rocketproof_properties.judging.reference.cases import read
+from rocketproof_properties.judging.reference.comparison import Difference
+from rocketproof_properties.judging.reference.settings import settings_of
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.replay.orders import Arrived, Item, orders
-from rocketproof_properties.runs.parsed import Asked, Other, ParsedHistory
+from rocketproof_properties.brokers.runs.parsed import Asked, Other, ParsedHistory
+from rocketproof_properties.judging.reference.orders import Arrived, Item, orders
 
 
 def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Asked:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.replay.differences import differences
-from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.judging.reference.differences import differences
 
 DATA = Path(__file__).parents[1] / "data"
 """Made by `choose_programs.py`, of `rocketproof validate --target apache:RELEASE --programs 500`."""

@@ -11,11 +11,11 @@ import pytest
 
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_profiles.switches import SWITCHES
-from rocketproof_properties.replay import masks
-from rocketproof_properties.replay.cases import Recorded, read
-from rocketproof_properties.replay.exceptions import EXCEPTIONS
-from rocketproof_properties.replay.recording import SimulatedReplay, replay
-from rocketproof_properties.replay.settings import settings_of
+from rocketproof_properties.judging.reference import masks
+from rocketproof_properties.judging.reference.cases import Recorded, read
+from rocketproof_properties.judging.reference.exceptions import EXCEPTIONS
+from rocketproof_properties.judging.reference.recording import SimulatedReplay, replay
+from rocketproof_properties.judging.reference.settings import settings_of
 from rocketproof_traces.checker.recordings import judge_recording
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-5.3.3.jsonl"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.replay.recording import Outcome, Report, replay
+from rocketproof_properties.judging.reference.recording import Outcome, Report, replay
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDING = DATA / "rocketmq-4.9.4.jsonl"

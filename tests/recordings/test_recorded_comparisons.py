@@ -12,8 +12,8 @@ import pytest
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.store import record
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory, parse
 from rocketproof_properties.judging.judging import Judged, judge
-from rocketproof_properties.runs.parsed import ParsedHistory, parse
 from rocketproof_traces.history import Event, read
 
 DATA = Path(__file__).parents[1] / "data"

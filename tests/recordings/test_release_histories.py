@@ -8,8 +8,8 @@ import pytest
 
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import Change
-from rocketproof_properties.releases import page
-from rocketproof_properties.releases.switching import Recorded
+from rocketproof_properties.validation.releases import page
+from rocketproof_properties.validation.releases.switching import Recorded
 
 FOLDER = Path(__file__).parents[1] / "data" / "releases"
 HISTORIES = sorted(path.name.removesuffix(page.SUFFIX) for path in FOLDER.glob(f"*{page.SUFFIX}"))
@@ -35,7 +35,7 @@ def test_each_switch_that_names_this_data_has_a_history() -> None:
 
 @pytest.mark.nightly
 def test_the_page_is_made_of_this_data() -> None:
-    """`python -m rocketproof_properties.releases.page tests/data/releases > properties/docs/changes.md` makes it."""
+    """`python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/changes.md` makes it."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")
 
 

@@ -12,11 +12,11 @@ import pytest
 from recorder import Recorder, batch
 
 from rocketproof_model import RocketproofError
-from rocketproof_properties.cli import run
-from rocketproof_properties.replay import bodies, masks
-from rocketproof_properties.replay.cases import Recorded, read
-from rocketproof_properties.replay.exceptions import EXCEPTIONS
-from rocketproof_properties.replay.recording import replay
+from rocketproof_properties.commands import run
+from rocketproof_properties.judging.reference import bodies, masks
+from rocketproof_properties.judging.reference.cases import Recorded, read
+from rocketproof_properties.judging.reference.exceptions import EXCEPTIONS
+from rocketproof_properties.judging.reference.recording import replay
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 

@@ -19,10 +19,10 @@ import pytest
 from rocketproof_impl.store.record import decode
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.replay import bodies
-from rocketproof_properties.replay.cases import Recorded, read
-from rocketproof_properties.replay.recording import SimulatedReplay
-from rocketproof_properties.replay.settings import settings_of
+from rocketproof_properties.judging.reference import bodies
+from rocketproof_properties.judging.reference.cases import Recorded, read
+from rocketproof_properties.judging.reference.recording import SimulatedReplay
+from rocketproof_properties.judging.reference.settings import settings_of
 
 DATA = Path(__file__).parents[1] / "data"
 LISTING = [json.loads(line) for line in (DATA / "store-4.9.4-records.jsonl").read_text("utf-8").splitlines()]

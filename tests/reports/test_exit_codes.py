@@ -9,12 +9,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketproof_properties import verdicts
-from rocketproof_properties.exitcode import DIFFERS, OK, STOPPED, USAGE, exit_code
 from rocketproof_properties.judging import results as judging
+from rocketproof_properties.judging import verdicts
+from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED, USAGE, exit_code
 from rocketproof_traces.bulk.results import Summary
 
-SOURCES = Path(__file__).parents[2] / "properties" / "rocketproof_properties"
+SOURCES = [Path(__file__).parents[2] / "properties" / name for name in ("rocketproof_properties", "rocketproof_lab")]
 HISTORY = {"verdict": "", "profile": "P49", "parts": 1, "explained": 1}
 FINDING = {
     "part": "p", "seq": 3, "op": "send", "process": "0", "recorded": "r", "prefix": [], "steps": [],
@@ -43,7 +43,7 @@ def test_nothing_that_can_be_read_is_bad_input() -> None:
 
 def test_each_report_makes_its_exit_code_by_this_rule() -> None:
     made = re.compile(r"def exit_code\(self\) -> int:\n((?:        .*\n|\n)+)")
-    bodies = {path: body for path in SOURCES.rglob("*.py") for body in made.findall(path.read_text("utf-8"))}
+    bodies = {path: body for folder in SOURCES for path in folder.rglob("*.py") for body in made.findall(path.read_text("utf-8"))}
     assert len(bodies) > 8
     own = [path.name for path, body in bodies.items() if "return exit_code(" not in body and "child" not in path.name]
     assert own == []

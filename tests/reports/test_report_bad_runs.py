@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nonempty import nonempty
-from rocketproof_properties.audits.results import COLUMNS
-from rocketproof_properties.checks.rows import FIELDS
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import reporting
+from rocketproof_properties.commands import reporting
+from rocketproof_properties.commands.audits.results import COLUMNS
+from rocketproof_properties.commands.checks.rows import FIELDS
 from rocketproof_properties.reports import markdown, sarif, saved
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.since import compare
 
 REFUSED = {"specified": "answers", "action": "a", "guard": "g", "sentence": "s", "values": {"x": 1}}

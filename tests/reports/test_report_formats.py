@@ -18,8 +18,8 @@ from hostile import FULL, HOSTILE, WILD, result, run
 from markdown_it import MarkdownIt
 
 from nonempty import nonempty
-from rocketproof_properties.choices import InputError
 from rocketproof_properties.reports import github, junit, markdown, page, sarif, saved
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.results import Run
 from rocketproof_properties.reports.since import compare
 

@@ -15,7 +15,7 @@ from test_report_bad_runs import SAVED
 
 from nonempty import nonempty
 from proportion import in_proportion
-from rocketproof_properties.cli import reporting
+from rocketproof_properties.commands import reporting
 from rocketproof_properties.reports import github, sarif
 from rocketproof_properties.reports.results import Place, Run
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from rocketproof_properties import store
-from rocketproof_properties.cli import main
-from rocketproof_properties.output import Output, Page, tell
-from rocketproof_properties.serve import _Saying
+from rocketproof_properties.brokers.serve import _Saying
+from rocketproof_properties.commands import main
+from rocketproof_properties.reports import files as store
+from rocketproof_properties.reports.output import Output, Page, tell
 from rocketproof_protocol.shown import json_text, one_line, printable
 from rocketproof_traces.history.events import Header, header_line
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark.java import find_java
 from rocketproof_traces.spark.session import require_pyspark, session
 

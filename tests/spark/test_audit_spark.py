@@ -17,13 +17,13 @@ import pytest
 from damaged_stores import DAMAGES, Damaged, copied, made
 from ledger_stores import OTHERS, OWN, as_ledger
 
-from rocketproof_bench.fabricate import Plan as Made
-from rocketproof_properties.audits import command
+from rocketproof_lab.bench.fabricate import Plan as Made
 from rocketproof_properties.catalogue.stored import settings, stored_rules
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
+from rocketproof_properties.commands.audits import command
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, Outcome, audit
-from rocketproof_traces.pools import Spread, on_processes
+from rocketproof_traces.common.pools import Spread, on_processes
 from rocketproof_traces.spark.spread import on_spark
 from rocketproof_traces.stored.segments import RANGE_SIZE
 

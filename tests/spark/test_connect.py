@@ -24,7 +24,7 @@ HOME = Path(pyspark.__file__).parent
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(environment.import_places()), "PYTHONWARNINGS": "ignore"}
-    words = [sys.executable, "-m", "rocketproof_properties.cli", *arguments]
+    words = [sys.executable, "-m", "rocketproof_properties.commands", *arguments]
     return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
 

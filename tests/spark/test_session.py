@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import session as sessions
 from rocketproof_traces.spark.environment import import_places
 from rocketproof_traces.spark.source import PUSHDOWN
@@ -61,7 +61,7 @@ def test_tables_and_spills_stay_in_the_temporary_folder(spark: SparkSession) -> 
 
 SMALLEST = "from rocketproof_traces.spark.session import session; spark = session(cores=1); print(spark.range(3).count(), spark.version[0])"
 CAUGHT = """
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark.session import session
 try:
     session()

@@ -14,8 +14,8 @@ from pyspark.testing import assertSchemaEqual
 from written_store import Sent, Stored, write_store, write_topics
 
 from rocketproof_traces.spark.source import clause_of
-from rocketproof_traces.tables import commitlog
-from rocketproof_traces.tables.clauses import Clause
+from rocketproof_traces.spark.tables import commitlog
+from rocketproof_traces.spark.tables.clauses import Clause
 
 GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 

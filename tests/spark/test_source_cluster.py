@@ -115,7 +115,7 @@ def test_a_worker_killed_in_the_middle_costs_no_row_and_the_other_still_searches
 
         rows = []
         for engine in (["spark", "--master", url], ["explicit"]):
-            words = ["-m", "rocketproof_properties.cli", "check", "--scope", "answers", "--property", "INV-01", "--json", "rows.json"]
+            words = ["-m", "rocketproof_properties.commands", "check", "--scope", "answers", "--property", "INV-01", "--json", "rows.json"]
             with process(tmp_path / "check.log", sys.executable, *words, "--engine", *engine) as check:
                 assert check.wait(WAIT) == 0, (tmp_path / "check.log").read_text()[-3000:]
             rows.append([(row["verdict"], row["states"], row["transitions"]) for row in json.loads((tmp_path / "rows.json").read_text())])

@@ -16,7 +16,7 @@ from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.verdicts import judge_calls
 from rocketproof_traces.bulk.work import Order
 from rocketproof_traces.checker.steps import Bound
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Header
 from rocketproof_traces.spark import histories
 

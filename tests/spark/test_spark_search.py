@@ -11,9 +11,9 @@ import routing
 from rocketproof_model import Instance
 from rocketproof_model import search as local
 from rocketproof_model.result import Explored
-from rocketproof_properties.catalogue import properties
+from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import build, constants, part
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import jobs, search, shares
 
 if TYPE_CHECKING:

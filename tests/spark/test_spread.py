@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark import TaskContext
 
-from rocketproof_properties.campaign.run import answer, parts, shards
-from rocketproof_properties.checks.programs import tasks
-from rocketproof_properties.cli import run as command
+from rocketproof_properties.commands import run as command
+from rocketproof_properties.commands.campaign.run import answer, parts, shards
+from rocketproof_properties.commands.checks.programs import tasks
 from rocketproof_traces.spark import daemon
 from rocketproof_traces.spark.spread import spread
 
@@ -81,7 +81,7 @@ def test_the_command_uses_the_session_that_is_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [task for task in tasks("P49") if task.source.scope == "flush"]
-    monkeypatch.setattr("rocketproof_properties.checks.programs.tasks", lambda profile: few)
+    monkeypatch.setattr("rocketproof_properties.commands.checks.programs.tasks", lambda profile: few)
     given = ["--programs", "40", "--seed", "2", "--out", str(tmp_path / "c"), "--json", str(tmp_path / "c.json")]
     assert command(["campaign", *given]) == 0
     assert "nothing unexpected" in capsys.readouterr().out

@@ -9,7 +9,7 @@ from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite
 from rocketproof_model.language import coerce, const, maximum, rewrite
-from rocketproof_model.mutation import Mutant, dropped
+from rocketproof_model.transforms.mutation import Mutant, dropped
 from rocketproof_spec import Part
 from rocketproof_spec.answering import Answering, Stage
 from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketproof_model.mutation import Mutant
+from rocketproof_model.transforms.mutation import Mutant
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite, java_abs, maximum, minimum, rem
 from rocketproof_model.language import const
-from rocketproof_model.mutation import Mutant, dropped, negated, with_mutants
+from rocketproof_model.transforms.mutation import Mutant, dropped, negated, with_mutants
 from rocketproof_spec import FAULTS, Part, Specification, part
 from rocketproof_spec.arithmetic import clamped, counted
 from rocketproof_spec.committing import UNTOLD

@@ -8,12 +8,12 @@ import pytest
 
 from rocketproof_model import search
 from rocketproof_model.language.content import Contents
-from rocketproof_properties.checks import matrix, processes
-from rocketproof_properties.checks.plan import Request, plan
-from rocketproof_properties.checks.units import Unit
-from rocketproof_properties.checks.verdictcache import VerdictCache
-from rocketproof_properties.sources import source as sources
-from rocketproof_properties.sources.source import Source
+from rocketproof_properties.catalogue import source as sources
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.commands.checks import matrix, processes
+from rocketproof_properties.commands.checks.plan import Request, plan
+from rocketproof_properties.commands.checks.units import Unit
+from rocketproof_properties.commands.checks.verdictcache import VerdictCache
 from rocketproof_spec import part, part_class
 
 FLUSH = Source("flush", "P49")

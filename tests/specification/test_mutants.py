@@ -9,8 +9,8 @@ from noticed import Noticed
 
 from proportion import in_proportion, slow
 from rocketproof_model import Instance, lemmas, liveness, search
-from rocketproof_model.mutation import CONSTANT
-from rocketproof_properties import catalogue
+from rocketproof_model.transforms.mutation import CONSTANT
+from rocketproof_properties.catalogue import table as catalogue
 from rocketproof_spec import constants
 
 CLAIMS = {claim.id: claim for claim in catalogue.CLAIMS}

@@ -7,7 +7,7 @@ import pytest
 from rocketproof_model import ModelError
 from rocketproof_model.explicit.canonical import reducible
 from rocketproof_model.search import explore
-from rocketproof_properties.catalogue import properties
+from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import SCOPES, Scope, constants, specify
 
 CASES = {

@@ -7,10 +7,10 @@ from typing import Any
 from proportion import in_proportion
 from rocketproof_impl.store.flush import Wanted
 from rocketproof_impl.tasks import Wait
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.engine import target_of
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, run
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
 GIVEN: dict[str, dict[str, Any]] = {
     "persistence": {"crash_budget": 2, "error_budget": 1, "power_budget": 1},

@@ -8,8 +8,8 @@ import pytest
 
 from rocketproof_impl.remoting import dispatch
 from rocketproof_impl.remoting.ports import Rejected, RequestTask
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
 

@@ -8,8 +8,8 @@ import pytest
 
 from rocketproof_impl.broker import checking, retry, sendback
 from rocketproof_impl.store import delay
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rocketproof_model.result import Coverage
-from rocketproof_properties.checks import matrix, programs
-from rocketproof_properties.checks.decide import decide
-from rocketproof_properties.checks.plan import Task
-from rocketproof_properties.checks.units import Answer, Budget, Unit
+from rocketproof_properties.commands.checks import matrix, programs
+from rocketproof_properties.commands.checks.decide import decide
+from rocketproof_properties.commands.checks.plan import Task
+from rocketproof_properties.commands.checks.units import Answer, Budget, Unit
 from rocketproof_spec import FAULTS
 
 PROFILES = ("P40", "P45", "P49", "P494")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from rocketproof_impl.broker.topics import TopicConfigManager
-from rocketproof_properties.checks import programs
-from rocketproof_properties.checks.decide import decide
-from rocketproof_properties.checks.matrix import units
-from rocketproof_properties.checks.plan import Request, plan
-from rocketproof_properties.checks.units import Answer, Budget
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
+from rocketproof_properties.commands.checks import programs
+from rocketproof_properties.commands.checks.decide import decide
+from rocketproof_properties.commands.checks.matrix import units
+from rocketproof_properties.commands.checks.plan import Request, plan
+from rocketproof_properties.commands.checks.units import Answer, Budget
 from rocketproof_spec import FAULTS
 
 

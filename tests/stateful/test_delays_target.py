@@ -14,12 +14,12 @@ from rocketproof_impl.broker.transaction import EndTransactionProcessor
 from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.store import delay
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.engine import target_of
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, run
-from rocketproof_properties.stateful.replay import replay
-from rocketproof_properties.targets.delays import DelaysTarget
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.replay import replay
+from rocketproof_properties.conformance.targets.delays import DelaysTarget
 from rocketproof_protocol.properties import TRAN_MSG
 from rocketproof_spec import part
 from rocketproof_spec.delays import Delays

@@ -10,12 +10,12 @@ from proportion import in_proportion
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model import RocketproofError
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.engine import target_of
-from rocketproof_properties.stateful.follow import Finding, Run
-from rocketproof_properties.stateful.machine import Campaign, run
-from rocketproof_properties.stateful.replay import replay
-from rocketproof_properties.targets.cluster import SimulatedTarget
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.follow import Finding, Run
+from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.replay import replay
+from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
 
 GIVEN: dict[str, Any] = {"existing": True, "update_budget": 1}
 SENT = ["request(p=0, b=0, t=1, d=0, numbers=1, queue=0, kind=not, size=1)", "look_up(p=0)", "accept_queue(p=0)"]

@@ -9,8 +9,8 @@ import pytest
 from rocketproof_impl.simulator.disk import SimulatedRegion
 from rocketproof_impl.store.files import MappedFile
 from rocketproof_impl.store.flush import Durability
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
 

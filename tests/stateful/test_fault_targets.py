@@ -8,11 +8,11 @@ import pytest
 from performed import FEW, GIVEN, found
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.sources.source import UNPERFORMED, Source
-from rocketproof_properties.stateful.engine import TARGETS, target_of
-from rocketproof_properties.targets.base import Deviation
-from rocketproof_properties.targets.flush import FlushTarget
+from rocketproof_properties.catalogue.source import UNPERFORMED, Source
+from rocketproof_properties.conformance.stateful.engine import TARGETS, target_of
+from rocketproof_properties.conformance.targets.base import Deviation
+from rocketproof_properties.conformance.targets.flush import FlushTarget
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_spec import NAMES, part
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_model.result import Limits
-from rocketproof_properties.campaign.totals import Found
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.checks import matrix, memory, programs, witnessfiles
-from rocketproof_properties.checks.rows import undecided
-from rocketproof_properties.exploring.openings import Openings, of_path
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful import engine, history, report
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.commands.campaign.totals import Found
+from rocketproof_properties.commands.checks import matrix, memory, programs, witnessfiles
+from rocketproof_properties.commands.checks.rows import undecided
+from rocketproof_properties.commands.explorer.openings import Openings, of_path
+from rocketproof_properties.conformance.stateful import engine, history, report
 
 HALF = history.Breach(history.CLAIMS["INV-44"], "the queue is another one", (("send", {"properties": {"TRAN_MSG": "true"}}),))
 

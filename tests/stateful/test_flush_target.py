@@ -10,11 +10,11 @@ from rocketproof_impl.store.flush import Wanted
 from rocketproof_impl.store.flushing import GroupCommitService
 from rocketproof_model.result import Move
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, perform
-from rocketproof_properties.stateful.replay import replay
-from rocketproof_properties.targets.flush import FlushTarget
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.machine import Campaign, perform
+from rocketproof_properties.conformance.stateful.replay import replay
+from rocketproof_properties.conformance.targets.flush import FlushTarget
 from rocketproof_spec import part
 from rocketproof_spec.flushing import Flushing
 

@@ -13,14 +13,14 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits, Move
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful import report
-from rocketproof_properties.stateful.engine import cover, target_of
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, run
-from rocketproof_properties.stateful.replay import replay
-from rocketproof_properties.targets import abstraction
-from rocketproof_properties.targets.cluster import SimulatedTarget
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful import report
+from rocketproof_properties.conformance.stateful.engine import cover, target_of
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.replay import replay
+from rocketproof_properties.conformance.targets import abstraction
+from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
 
 PROGRAMS = 60
 

@@ -9,19 +9,19 @@ import pytest
 
 from rocketproof_model.result import BOUND, TIME
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue import HISTORY_CASES, HISTORY_CLAIMS
-from rocketproof_properties.checks.plan import Request as Asked
-from rocketproof_properties.checks.plan import plan
-from rocketproof_properties.checks.programs import tasks
-from rocketproof_properties.checks.rows import undecided
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.simulated import Setting
-from rocketproof_properties.generators.strategies import LIMIT, PROGRAMS, SMALL_FILES
-from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes, Waited
-from rocketproof_properties.runs.simulated import history_of
-from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.brokers.runs.simulated import history_of
+from rocketproof_properties.catalogue.history import Answer, Entry, Event, Exchange, History, Request, Routes, Waited
+from rocketproof_properties.catalogue.table import HISTORY_CASES, HISTORY_CLAIMS
+from rocketproof_properties.commands import run
+from rocketproof_properties.commands.checks.plan import Request as Asked
+from rocketproof_properties.commands.checks.plan import plan
+from rocketproof_properties.commands.checks.programs import tasks
+from rocketproof_properties.commands.checks.rows import undecided
+from rocketproof_properties.conformance.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
+from rocketproof_properties.programs.settings import ClusterSettings
+from rocketproof_properties.programs.strategies import LIMIT, PROGRAMS, SMALL_FILES
+from rocketproof_properties.programs.vocabulary import Step
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 from rocketproof_traces.stored.record import Log, Record, read_log
 
@@ -449,10 +449,10 @@ def test_every_check_is_tried_on_both_sides() -> None:
 def _written(profile: str = "P49") -> tuple[bytes, Log]:
     from rocketproof_impl.simulator.cluster import Cluster
     from rocketproof_profiles import PROFILES
-    from rocketproof_properties.deployments.simulated import Setting
-    from rocketproof_properties.runs.simulated import SimulatedRun
+    from rocketproof_properties.brokers.runs.simulated import SimulatedRun
+    from rocketproof_properties.programs.settings import ClusterSettings
 
-    made = SimulatedRun(PROFILES[profile], Setting(settings={"mapped_file_size_commit_log": 512}))
+    made = SimulatedRun(PROFILES[profile], ClusterSettings(settings={"mapped_file_size_commit_log": 512}))
     for size in (10, 300, 200):
         made.step(("send", {"size": size, "properties": {"TAGS": "t"}}))
     cluster: Cluster = made.cluster
@@ -463,11 +463,11 @@ def _written(profile: str = "P49") -> tuple[bytes, Log]:
 @pytest.mark.behaviour("APP-06", "INV-40")
 def test_where_the_body_is_limited_a_longer_record_is_no_breach() -> None:
     steps: list[Step] = [("send", {"size": LIMIT})]
-    found = history_of(PROFILES["P494"], Setting(settings=SMALL_FILES), steps)
+    found = history_of(PROFILES["P494"], ClusterSettings(settings=SMALL_FILES), steps)
     assert [len(record.body) for record in found.logs["broker-a"].records] == [LIMIT]
     assert CLAIMS["INV-40.limit"].check(found) is None
     assert CLAIMS["INV-40.limit"].check(replace(found, limits_record=True))
-    assert history_of(PROFILES["P49"], Setting(settings=SMALL_FILES), steps).exchanges[0].code == codes.MESSAGE_ILLEGAL
+    assert history_of(PROFILES["P49"], ClusterSettings(settings=SMALL_FILES), steps).exchanges[0].code == codes.MESSAGE_ILLEGAL
 
 
 @pytest.mark.behaviour("APP-08", "INV-37", "INV-40")

@@ -9,8 +9,8 @@ import pytest
 from performed import FEW, GIVEN, found
 
 from rocketproof_impl import persistence
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
 

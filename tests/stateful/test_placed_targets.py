@@ -12,11 +12,11 @@ from rocketproof_impl.broker.groups import SubscriptionGroupManager
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.message import Message
 from rocketproof_impl.store import commitlog, service
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.engine import target_of
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, run
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.replay import replay
 
 PROFILES = ("P45", "P49", "P533")
 PROGRAMS = 40

@@ -9,15 +9,15 @@ import pytest
 from rich.console import Console
 
 from rocketproof_model.result import BOUND, TIME, Limits, Watch
-from rocketproof_properties.checks import matrix, programs_summary
-from rocketproof_properties.checks.matrix import Gap, Report, Settings
-from rocketproof_properties.checks.plan import Request, plan
-from rocketproof_properties.checks.rows import Row
-from rocketproof_properties.checks.units import Answer, Budget, Unit
-from rocketproof_properties.output import Page
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful import machine
-from rocketproof_properties.stateful.engine import target_of
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.commands.checks import matrix, programs_summary
+from rocketproof_properties.commands.checks.matrix import Gap, Report, Settings
+from rocketproof_properties.commands.checks.plan import Request, plan
+from rocketproof_properties.commands.checks.rows import Row
+from rocketproof_properties.commands.checks.units import Answer, Budget, Unit
+from rocketproof_properties.conformance.stateful import machine
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.reports.output import Page
 
 SHOWN = Row("INV-09", "one", "always", "P49", "", "stateful", "tiny", "violated", "", "violated", length=8)
 REACHED = replace(SHOWN, id="REA-01", kind="reachable", verdict="holds", expected="holds", length=3)

@@ -10,9 +10,9 @@ from performed import GIVEN, found
 from rocketproof_impl.store import recovery
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model.result import Move
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.engine import target_of
-from rocketproof_properties.stateful.machine import Campaign, perform
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.machine import Campaign, perform
 
 behaviour = pytest.mark.behaviour
 

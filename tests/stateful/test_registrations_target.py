@@ -10,8 +10,8 @@ from performed import FEW, found
 from rocketproof_impl import nameserver
 from rocketproof_impl.broker import topics
 from rocketproof_impl.broker.registration import Registration
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
 

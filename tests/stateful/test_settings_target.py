@@ -8,10 +8,10 @@ import pytest
 
 from proportion import in_proportion
 from rocketproof_impl.broker import admin
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.stateful.engine import target_of
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, run
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
 
 def found(programs: int = 30, **given: Any) -> Finding | None:

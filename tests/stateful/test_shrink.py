@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import hypothesis
 from hypothesis import strategies as st
 
-from rocketproof_properties.generators.shrink import shrink, simpler_steps
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.shrink import shrink, simpler_steps
+from rocketproof_properties.programs.vocabulary import Step
 
 
 @hypothesis.given(st.lists(st.integers(0, 9), max_size=40), st.sets(st.integers(0, 9), max_size=4))

@@ -7,17 +7,18 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.deployment import TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.simulated import Setting, SimulatedDeployment
-from rocketproof_properties.generators.strategies import SMALL_FILES
-from rocketproof_properties.runs.simulated import history_of
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.parts import NAME_SERVER, Capability
-from rocketproof_properties.steps.requests import UNSUPPORTED_CODE
-from rocketproof_properties.steps.vocabulary import STEPS, Step, arguments, request_of
+from rocketproof_properties.brokers.deployment import TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.simulated import history_of
+from rocketproof_properties.brokers.simulated import SimulatedDeployment, cluster_of
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.parts import NAME_SERVER, Capability
+from rocketproof_properties.programs.requests import UNSUPPORTED_CODE
+from rocketproof_properties.programs.settings import ClusterSettings
+from rocketproof_properties.programs.strategies import SMALL_FILES
+from rocketproof_properties.programs.vocabulary import STEPS, Step, arguments, request_of
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 
 P49 = PROFILES["P49"]
@@ -30,7 +31,7 @@ def send() -> Command:
 
 
 def made(**settings: object) -> SimulatedDeployment:
-    return SimulatedDeployment(Setting(settings={**SMALL_FILES, **settings}).cluster(P49))
+    return SimulatedDeployment(cluster_of(ClusterSettings(settings={**SMALL_FILES, **settings}), P49))
 
 
 def test_a_connection_asks_and_the_clock_stands_still_where_no_time_is_needed() -> None:
@@ -83,7 +84,7 @@ def test_every_step_that_needs_something_can_be_done_here_and_not_everywhere() -
 @pytest.mark.parametrize("name", STEPS)
 def test_every_step_is_done_with_its_defaults(name: str) -> None:
     steps: list[Step] = [("send", {}), (name, {}), ("send", {})]
-    history = history_of(P49, Setting(settings=SMALL_FILES), steps)
+    history = history_of(P49, ClusterSettings(settings=SMALL_FILES), steps)
     assert len(history.exchanges) >= 2 and len(history.logs["broker-a"].records) >= 2
 
 
@@ -92,6 +93,6 @@ def test_every_step_is_done_with_its_defaults(name: str) -> None:
 )
 def test_a_step_or_argument_that_does_not_exist_is_refused(step: Step, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        history_of(P49, Setting(settings=SMALL_FILES), [step])
+        history_of(P49, ClusterSettings(settings=SMALL_FILES), [step])
     with pytest.raises(InputError, match=said):
         arguments(step)

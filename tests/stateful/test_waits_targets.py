@@ -10,8 +10,8 @@ from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.periodic import Periodic
 from rocketproof_impl.producer import instance
 from rocketproof_impl.producer.send import Sending
-from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
 

@@ -22,7 +22,7 @@ from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import SUCCESS
 
 INT = Struct(">i")

@@ -22,8 +22,8 @@ from rocketproof_impl.store.record import decode, host_bytes
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.listening import listening_socket
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.cli import run
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.commands import run
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import (
     GET_MAX_OFFSET,
     GET_ROUTEINFO_BY_TOPIC,
@@ -33,7 +33,7 @@ from rocketproof_protocol.codes import (
     UPDATE_AND_CREATE_TOPIC,
 )
 
-MAIN = "from rocketproof_impl.store import threads; threads.LAST_PUTS = 0; from rocketproof_properties.cli import main; main()"
+MAIN = "from rocketproof_impl.store import threads; threads.LAST_PUTS = 0; from rocketproof_properties.commands import main; main()"
 SMALL = ("--set", "mappedFileSizeCommitLog=1048576", "--set", "mappedFileSizeConsumeQueue=20000")
 QUEUES = 200
 FEW_FILES = "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (128, r.getrlimit(r.RLIMIT_NOFILE)[1]))"

@@ -13,8 +13,8 @@ from serving import Raw, send_command
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.node import BrokerNode
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.serve import Wanted, settings_of
+from rocketproof_properties.brokers.serve import Wanted, settings_of
+from rocketproof_properties.reports.choices import InputError
 
 VALUES = st.one_of(
     st.integers(-(2**65), 2**65).map(str),

@@ -17,7 +17,7 @@ from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.system.connection import UNREAD, Connection
 from rocketproof_impl.system.server import Limits
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS
 
 MIB = 1024 * 1024

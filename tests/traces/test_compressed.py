@@ -17,8 +17,8 @@ from proportion import few
 from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.work import Order
-from rocketproof_traces.compressed import DamagedError, is_compressed, open_text
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.compressed import DamagedError, is_compressed, open_text
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import cases
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,7 +10,7 @@ from rich.console import Console
 from rocketproof_model import Enum, Instance, Int, Model
 from rocketproof_model.interpreter import effect, initial
 from rocketproof_model.result import Move, Witness
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.witness.diff import compare, render
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rocketproof_model import Bool, Int, Model
 from rocketproof_model.result import Witness
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.witness import explain
 
 

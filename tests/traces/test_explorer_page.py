@@ -8,7 +8,7 @@ import pytest
 
 from rocketproof_model import Enum, Model
 from rocketproof_model.result import Witness
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.explorer import page
 from rocketproof_traces.explorer.document import of_witness
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model.result import Witness
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.explorer import page, serving
 from rocketproof_traces.explorer.access import LARGEST, Guarded
 from rocketproof_traces.explorer.document import Subject

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import java
 from rocketproof_traces.spark.java import Java, find_java
 

@@ -13,7 +13,7 @@ import routing
 from nonempty import nonempty
 from rocketproof_model import ANY, Int, Model, after
 from rocketproof_model.result import Move, Witness
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.witness import graph, picture, show
 
 SVG = "{http://www.w3.org/2000/svg}"

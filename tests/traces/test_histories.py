@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proportion import in_proportion
-from rocketproof_bench.contention import Load, contend
+from rocketproof_lab.bench.contention import Load, contend
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
 from rocketproof_spec.remarks import REMARKS, remarked
 from rocketproof_traces.checker import histories
 from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.checker.machine import machine
 from rocketproof_traces.checker.shape import Shape
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header
 
 QUICK = settings(max_examples=in_proportion(8), deadline=None, suppress_health_check=list(HealthCheck), database=None)

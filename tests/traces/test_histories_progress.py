@@ -18,7 +18,7 @@ from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.work import Order
 from rocketproof_traces.checker.histories import Verdict, judge_history

@@ -12,7 +12,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.store import service
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.history import Event, Header
 

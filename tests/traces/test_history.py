@@ -11,7 +11,7 @@ import pytest
 
 from rocketproof_model.result import Witness
 from rocketproof_traces import history
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header
 from rocketproof_traces.witness import as_history
 

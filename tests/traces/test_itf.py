@@ -13,7 +13,7 @@ from rocketproof_model import Model
 from rocketproof_model.interpreter import initial, successors
 from rocketproof_model.result import Move, Witness
 from rocketproof_spec import part
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.witness import itf
 from rocketproof_traces.witness.restore import restore
 

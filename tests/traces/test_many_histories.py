@@ -24,7 +24,7 @@ from rocketproof_traces.bulk.results import DONE, Results, Summary
 from rocketproof_traces.bulk.tables import EVENTS, FINDINGS, event_row
 from rocketproof_traces.bulk.work import Order, tasks
 from rocketproof_traces.checker.histories import judge_history
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header
 from rocketproof_traces.history.operations import Call, paired
 

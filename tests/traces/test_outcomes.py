@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketproof_traces.outcomes import Outcome, all_of, any_of, decisive
+from rocketproof_traces.common.outcomes import Outcome, all_of, any_of, decisive
 
 EXPLAINED, REFUSED, UNDECIDED = Outcome
 COMBINED = {"any": any_of, "all": all_of}

@@ -14,8 +14,8 @@ import pytest
 
 import rocketproof_model
 import rocketproof_traces
-from rocketproof_traces.errors import TraceError
-from rocketproof_traces.pools import on_processes, on_threads
+from rocketproof_traces.common.errors import TraceError
+from rocketproof_traces.common.pools import on_processes, on_threads
 
 
 def doubled(item: str) -> str:
@@ -72,7 +72,7 @@ def slow(item: str) -> str:
 STOPPED = """
 import signal, sys
 from test_pools import slow
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.common.pools import on_processes
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rocketproof_traces import reach
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common import reach
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import session
 from rocketproof_traces.stored import paths
 from rocketproof_traces.stored.errors import StoredError

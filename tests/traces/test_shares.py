@@ -15,7 +15,7 @@ from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after
 from rocketproof_model import search as local
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress
 from rocketproof_spec import build, constants, part
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import jobs, search, shares
 
 

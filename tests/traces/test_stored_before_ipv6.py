@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from written_store import Sent, Stored, write_store
 
-from rocketproof_properties.audits import command
+from rocketproof_properties.commands.audits import command
 from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
-from rocketproof_traces.pools import on_threads
+from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.stored.kinds import Reason
 from rocketproof_traces.stored.layout import SYS_FLAG_AT
 from rocketproof_traces.stored.names import Names

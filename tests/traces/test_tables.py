@@ -13,10 +13,10 @@ import pytest
 from written_store import BLANK, Sent, Stored, java_hash, record, write_store, write_topics
 
 from nonempty import nonempty
-from rocketproof_traces.errors import TraceError
-from rocketproof_traces.tables import commitlog, consumequeue, index, topics
-from rocketproof_traces.tables.clauses import Clause, Clauses, bounds
-from rocketproof_traces.tables.table import PART_SIZE, Table
+from rocketproof_traces.common.errors import TraceError
+from rocketproof_traces.spark.tables import commitlog, consumequeue, index, topics
+from rocketproof_traces.spark.tables.clauses import Clause, Clauses, bounds
+from rocketproof_traces.spark.tables.table import PART_SIZE, Table
 
 BODY_AT = 88  # of a record with IPv4 hosts
 GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"

@@ -4,7 +4,7 @@ import pytest
 from remembered import nothing_remembered  # noqa: F401
 
 from rocketproof_impl.store import threads
-from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.brokers.served import Served
 
 
 @pytest.fixture(autouse=True)

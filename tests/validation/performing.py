@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import Judged, judge_file
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
 
 

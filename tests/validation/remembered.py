@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties import failures
+from rocketproof_properties.reports import failures
 
 
 @pytest.fixture(autouse=True)

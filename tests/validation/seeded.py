@@ -13,8 +13,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.patches.registry import mutants
+from rocketproof_lab.seeded.registry import mutants
+from rocketproof_properties.brokers.served import Served
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 UNSEEN: Final = frozenset(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from rocketproof_properties.cli import run
-from rocketproof_properties.patches.patch import prepare
-from rocketproof_properties.patches.registry import mutants
+from rocketproof_lab.seeded.patch import prepare
+from rocketproof_lab.seeded.registry import mutants
+from rocketproof_properties.commands import run
 
 
 def main(name: str, *words: str) -> int:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from rocketproof_impl.remoting.command import RESPONSE, Command
-from rocketproof_properties.deployments.connection import Connection, TcpConnection
-from rocketproof_properties.deployments.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.connection import Connection, TcpConnection
+from rocketproof_properties.brokers.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_protocol import codes
 
 Spoil = Callable[[Command], Command | None]

@@ -103,7 +103,7 @@ def answering(answer: Callable[[Command], Command]) -> Serve:
 BROKER = """
 import os, sys
 from rocketproof_impl.store import threads
-from rocketproof_properties.cli import main
+from rocketproof_properties.commands import main
 threads.LAST_PUTS = 0
 settings, *rest = (word.replace("[fresh]", str(os.getpid())) for word in sys.argv[1:])
 deaf = settings.endswith("[deaf]")

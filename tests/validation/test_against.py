@@ -11,19 +11,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocketproof_impl.store.record import decode
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Choice, Program, generate
-from rocketproof_properties.releases import against, staging
-from rocketproof_properties.releases.causes import cause_of
-from rocketproof_properties.releases.edges import EDGES, edges
-from rocketproof_properties.releases.pairs import compare
-from rocketproof_properties.releases.staging import Stage, serves
-from rocketproof_properties.releases.switching import Recorded
-from rocketproof_properties.replay import dispatched
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.zoo.bugs import chosen
-from rocketproof_properties.zoo.search import compared
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
+from rocketproof_properties.commands import run
+from rocketproof_properties.judging.reference import dispatched
+from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.validation.knownbugs.bugs import chosen
+from rocketproof_properties.validation.knownbugs.search import compared
+from rocketproof_properties.validation.releases import against, staging
+from rocketproof_properties.validation.releases.causes import cause_of
+from rocketproof_properties.validation.releases.edges import EDGES, edges
+from rocketproof_properties.validation.releases.pairs import compare
+from rocketproof_properties.validation.releases.staging import Stage, serves
+from rocketproof_properties.validation.releases.switching import Recorded
 
 PERFORMED = against._performed
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"

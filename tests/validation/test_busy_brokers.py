@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.conditions import FAILED_IN_LOCK
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.boundaries import context, sent, unread
-from rocketproof_properties.generators.programs import Choice, generate
-from rocketproof_properties.generators.settings import ENDED
-from rocketproof_properties.steps.vocabulary import Step, request_of
+from rocketproof_properties.programs.boundaries import context, sent, unread
+from rocketproof_properties.programs.program import Choice, generate
+from rocketproof_properties.programs.settings import ENDED
+from rocketproof_properties.programs.vocabulary import Step, request_of
 from rocketproof_properties.validation.busy import PROPERTY, busy
 from rocketproof_protocol.flags import HOSTS_IPV6
 

@@ -10,9 +10,9 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.runs.client import Client
-from rocketproof_properties.steps.call import Call, Context
-from rocketproof_properties.steps.names import Names
+from rocketproof_properties.brokers.runs.client import Client
+from rocketproof_properties.programs.call import Call, Context
+from rocketproof_properties.programs.names import Names
 from rocketproof_protocol.codes import SUCCESS, SYSTEM_ERROR, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, UPDATE_AND_CREATE_TOPIC
 
 CHANGE = Call("update_topic", "broker-a", UPDATE_AND_CREATE_TOPIC, {"topic": "T"})

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.replay.comparison import Difference
-from rocketproof_properties.replay.decided import kept, rules_of
-from rocketproof_properties.replay.rules import SHOWN, TOGETHER
-from rocketproof_properties.rules import rules
-from rocketproof_properties.runs.parsed import Asked, ParsedHistory
+from rocketproof_properties.brokers.runs.parsed import Asked, ParsedHistory
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.judging.reference.comparison import Difference
+from rocketproof_properties.judging.reference.decided import kept, rules_of
+from rocketproof_properties.judging.reference.rules import SHOWN, TOGETHER
 from rocketproof_protocol import codes
 
 NO_PERMISSION = [codes.NO_PERMISSION, "the broker[127.0.0.1] sending message is forbidden"]

@@ -9,11 +9,11 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
-from rocketproof_properties.runs import client
-from rocketproof_properties.runs.client import Client
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.brokers.runs import client
+from rocketproof_properties.brokers.runs.client import Client
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_protocol import codes
 
 ID = "7F00000100002A9F0000000000000000"

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.estimates import unseen
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.done import Done
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.vocabulary import Step, request_of
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step, request_of
+from rocketproof_properties.reports.estimates import unseen
 
 STEPS: tuple[Step, ...] = (
     ("send", {"topic": "x" * 127}),

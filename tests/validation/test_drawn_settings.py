@@ -12,11 +12,12 @@ from nonempty import nonempty
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.brokersettings import change
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import POOL, Choice, Program, generate
-from rocketproof_properties.generators.settings import (
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.settings import change
+from rocketproof_properties.judging.done import Done
+from rocketproof_properties.programs.program import POOL, Choice, Program, generate
+from rocketproof_properties.programs.settings import (
     ALONE,
     CONFIGURED,
     ENDED,
@@ -34,7 +35,6 @@ from rocketproof_properties.generators.settings import (
     stages,
     while_running,
 )
-from rocketproof_properties.judging.done import Done
 from rocketproof_properties.validation import memory
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 

@@ -12,7 +12,7 @@ from faultproxy import LOST, Fault, FaultProxy
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, TimedOut
 from rocketproof_impl.remoting.frame import FrameError
-from rocketproof_properties.deployments.connection import ConnectionLost, TcpConnection
+from rocketproof_properties.brokers.connection import ConnectionLost, TcpConnection
 
 SECONDS = 0.2
 

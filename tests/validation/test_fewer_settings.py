@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from proportion import few
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import needs_of
-from rocketproof_properties.runs import client as session
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.readback import Reader
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client as session
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.readback import Reader
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import needs_of
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 

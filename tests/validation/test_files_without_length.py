@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from rocketproof_properties.deployments.comeback import NotBack, come_back
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.store import Store
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_properties.brokers.comeback import NotBack, come_back
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.vocabulary import plain
+from rocketproof_properties.validation.faults.found import FaultTests
+from rocketproof_properties.validation.faults.store import Store
 from rocketproof_protocol import codes
 
 BROKER = "broker-a"

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import pytest
 
 from nonempty import nonempty
+from rocketproof_lab.generated import arguments, baseline, called, operators, sampling, settled, switched
+from rocketproof_lab.generated.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
+from rocketproof_lab.generated.target import _done
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import values
-from rocketproof_properties.changes import arguments, baseline, called, operators, sampling, settled, switched
-from rocketproof_properties.changes.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
-from rocketproof_properties.changes.target import _done
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.deployment import OF_TARGETS, TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED
+from rocketproof_properties.brokers.deployment import OF_TARGETS, TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ENDED
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import CTRL_C, ValidationRequest
 

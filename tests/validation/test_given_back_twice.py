@@ -11,12 +11,12 @@ import pytest
 from performing import performed
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.histories.history import Request
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.exchanges import rebuild
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.sendbacks import Group, choose
+from rocketproof_properties.catalogue.history import Request
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs.exchanges import rebuild
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.sendbacks import Group, choose
 from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
 

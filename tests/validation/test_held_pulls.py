@@ -12,17 +12,17 @@ from performing import judged
 from rocketproof_impl.broker import pull
 from rocketproof_impl.broker.hold import PullRequestHoldService
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.pool import PHRASES, phrases
-from rocketproof_properties.generators.programs import Choice, generate
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client
+from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.replay.program import Reference
-from rocketproof_properties.runs import client
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.steps import requests
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
+from rocketproof_properties.judging.reference.program import Reference
+from rocketproof_properties.programs import requests
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.pool import PHRASES, phrases
+from rocketproof_properties.programs.program import Choice, generate
 
 (HELD,) = (one for one in PHRASES if one.name == "a pull that is held")
 STEPS = tuple((name, {key: of[0] for key, of in values.items()}) for name, values in HELD.steps)

@@ -10,28 +10,28 @@ from pathlib import Path
 import pytest
 
 from faultproxy import LOST, Fault, FaultProxy, FaultyTarget
-from rocketproof_properties.deployments.address import AddressTarget
-from rocketproof_properties.deployments.deployment import Deployment, Target, TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.faults.found import FaultTests
-from rocketproof_properties.faults.store import Store
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.address import AddressTarget
+from rocketproof_properties.brokers.deployment import Deployment, Target, TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client, readback, runner, transport
+from rocketproof_properties.brokers.runs.parsed import Other, load
+from rocketproof_properties.brokers.runs.readback import LATE, Reader, late_ends, read_back
+from rocketproof_properties.brokers.runs.recording import answer_data
+from rocketproof_properties.brokers.runs.runner import Bounds, Gone, Runner
+from rocketproof_properties.conformance.witnesses.known import WITNESSES, replay
 from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
-from rocketproof_properties.runs import client, readback, runner, transport
-from rocketproof_properties.runs.parsed import Other, load
-from rocketproof_properties.runs.readback import LATE, Reader, late_ends, read_back
-from rocketproof_properties.runs.recording import answer_data
-from rocketproof_properties.runs.runner import Bounds, Gone, Runner
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation import stores
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.confirm import repetitions
+from rocketproof_properties.validation.faults.found import FaultTests
+from rocketproof_properties.validation.faults.store import Store
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
-from rocketproof_properties.witnesses.known import WITNESSES, replay
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 

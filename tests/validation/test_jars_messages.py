@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proportion import few
-from rocketproof_properties.cli import run
+from rocketproof_properties.commands import run
 
 REPOSITORY = "https://repository.invalid/maven2"
 SAID = {

@@ -11,16 +11,16 @@ import pytest
 
 from proportion import few
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.exchanges import rebuild
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.readback import Reader
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.catalogue.conditions import BATCHED, GIVEN_UP, MOVED, REGISTERED
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators import programs
-from rocketproof_properties.generators.programs import Choice, Program, generate
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs.exchanges import rebuild
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.readback import Reader
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs import program as programs
+from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import BORN_IPV6

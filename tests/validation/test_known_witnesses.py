@@ -11,16 +11,16 @@ import pytest
 
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.faults.found import FaultTests, Wrong
-from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.served import Served
+from rocketproof_properties.commands import run
+from rocketproof_properties.conformance.witnesses.known import WITNESSES, KnownHazard, replay
+from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation import results
 from rocketproof_properties.validation.again import again
+from rocketproof_properties.validation.faults.found import FaultTests, Wrong
 from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
-from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, replay
 
 PROFILE = "P494"
 BY_HAZARD: Mapping[str, KnownHazard] = {wanted.hazard: wanted for wanted in WITNESSES}
@@ -88,7 +88,7 @@ def test_a_target_that_cannot_be_started_is_told_what_is_lost() -> None:
 @pytest.mark.behaviour("HAZ-22")
 def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here no file is as small as the witness says, so that the message is stored."""
-    monkeypatch.setattr("rocketproof_properties.witnesses.known._BLANK", 1 << 20)
+    monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
     found = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
     assert [one.hazard for one in found.not_reproduced] == ["HAZ-22"]

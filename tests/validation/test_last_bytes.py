@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_lab.seeded.patch import Text, prepare
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.boundaries import BOUNDARIES, SIDES
-from rocketproof_properties.generators.programs import Choice, Program, generate
-from rocketproof_properties.generators.settings import ALONE, at_start
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.patches.patch import Text, prepare
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.call import Context
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.requests import batch_items, stored_bytes
-from rocketproof_properties.steps.vocabulary import request_of
+from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES
+from rocketproof_properties.programs.call import Context
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.programs.requests import batch_items, stored_bytes
+from rocketproof_properties.programs.settings import ALONE, at_start
+from rocketproof_properties.programs.vocabulary import request_of
 
 LEFT = [one for one in BOUNDARIES if one.needs == ALONE]
 LOG = "rocketproof_impl.store.commitlog:CommitLog"

@@ -8,11 +8,11 @@ import pytest
 from performing import judged
 
 from proportion import few
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.steps.vocabulary import Step, plain
+from rocketproof_properties.programs.vocabulary import Step, plain
 from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, SUCCESS
 
 BROKER = "broker-a"

@@ -16,12 +16,12 @@ from spoilt import Spoilt, answering
 from nonempty import nonempty
 from proportion import few
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments import probe
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs.readback import Reader
-from rocketproof_properties.steps.vocabulary import STEPS, plain
+from rocketproof_properties.brokers import probe
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.readback import Reader
+from rocketproof_properties.commands import run
+from rocketproof_properties.programs.vocabulary import STEPS, plain
 from rocketproof_properties.validation import climb as climbing
 from rocketproof_properties.validation import showlevels
 from rocketproof_properties.validation.climb import Climb, Failed, Rung, _Climber, climb

@@ -11,10 +11,10 @@ import pytest
 from performing import judged
 
 from proportion import few
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_protocol.numbers import java_long
 
 TEXTS = ("1_0", " 0", "٣", "３", "+3", "-0", "²", "", "x", "99999999999", "99999999999999999999")

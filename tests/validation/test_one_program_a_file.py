@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.runs.recording import Recording, last_number
-from rocketproof_traces.errors import TraceError
+from rocketproof_properties.brokers.runs.recording import Recording, last_number
+from rocketproof_traces.common.errors import TraceError
 
 
 def test_a_second_program_in_a_file_is_refused_and_the_first_one_stays(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from rocketproof_impl.broker.transaction import EndTransactionProcessor
 from rocketproof_model.result import Witness
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.sources.source import Source
-from rocketproof_properties.witnesses.known import find
-from rocketproof_properties.witnesses.outside import WAYS, course, perform_file, perform_outside
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.conformance.witnesses.known import find
+from rocketproof_properties.conformance.witnesses.outside import WAYS, course, perform_file, perform_outside
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 
 
@@ -46,7 +46,7 @@ def test_a_broker_follows_them(scope: str, claim: str, given: dict[str, object])
 
 def test_one_that_does_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     source, witness = found("transactions", "AUX-34", {})
-    monkeypatch.setattr("rocketproof_properties.witnesses.outside.PATIENCE", 0.1)
+    monkeypatch.setattr("rocketproof_properties.conformance.witnesses.outside.PATIENCE", 0.1)
     end = EndTransactionProcessor.process
     ended = 0
 

@@ -10,16 +10,16 @@ from test_validate_command import refused
 from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES, lineage, profile_of
 from rocketproof_profiles.switches import OF_NAME_SERVERS, SWITCHES
+from rocketproof_properties.brokers import apache, jars
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.choose import choose
+from rocketproof_properties.brokers.connection import SECONDS
+from rocketproof_properties.brokers.forms import Form, form_of
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.processes import Launch
 from rocketproof_properties.catalogue.stored import settings
-from rocketproof_properties.deployments import apache, jars
-from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.choose import choose
-from rocketproof_properties.deployments.connection import SECONDS
-from rocketproof_properties.deployments.forms import Form, form_of
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.processes import Launch
 from rocketproof_properties.judging.expected import cases
-from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.programs.parts import NAME_SERVER
 from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC
 
 PAIR = "apache:4.9.7+apache:5.1.0"

@@ -11,12 +11,12 @@ import pytest
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.generators import pool
-from rocketproof_properties.generators.boundaries import BOUNDARIES, SIDES, Boundary, Sent, met, unread
-from rocketproof_properties.generators.programs import POOL, Choice, Program, generate
-from rocketproof_properties.generators.settings import ENDED
-from rocketproof_properties.rules import rules
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.programs import pool
+from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES, Boundary, Sent, met, unread
+from rocketproof_properties.programs.program import POOL, Choice, Program, generate
+from rocketproof_properties.programs.settings import ENDED
+from rocketproof_properties.programs.vocabulary import Step
 
 BOUNDED = [pytest.param(one, side, id=f"{one.name} {SIDES[side]}") for one in BOUNDARIES for side in one.sides]
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from rocketproof_impl.system.listening import listening_socket
-from rocketproof_properties.changes.target import Forked
-from rocketproof_properties.deployments import comeback
-from rocketproof_properties.deployments.comeback import come_back
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.ports import HOST
-from rocketproof_properties.deployments.processes import PortTaken
-from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_lab.generated.target import Forked
+from rocketproof_properties.brokers import comeback
+from rocketproof_properties.brokers.comeback import come_back
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.ports import HOST
+from rocketproof_properties.brokers.processes import PortTaken
+from rocketproof_properties.programs.vocabulary import plain
 
 
 @pytest.fixture(params=["in this process", "forked"])

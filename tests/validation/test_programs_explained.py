@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from performing import judged
 
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.inprocess import InProcess
 
 
 @pytest.mark.behaviour("BACK-01", "REM-04")

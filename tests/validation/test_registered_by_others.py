@@ -19,15 +19,15 @@ from rocketproof_impl.route import QueueData
 from rocketproof_impl.routeinfo import Registrant
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.deployment import Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import Judged, judge_file
-from rocketproof_properties.replay.registered import Registered
-from rocketproof_properties.replay.simulated import ReplayDeployment
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.judging.reference.registered import Registered
+from rocketproof_properties.judging.reference.simulated import ReplayDeployment
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.confirm import Confirmation
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol import codes

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.readback import Reader
+from rocketproof_properties.brokers.runs.reported import RANGES, readable, unreadable
 from rocketproof_properties.judging.expected import OF_SETTINGS
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs.readback import Reader
-from rocketproof_properties.runs.reported import RANGES, readable, unreadable
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 

@@ -10,9 +10,9 @@ import pytest
 from performing import judged
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs import client
-from rocketproof_properties.runs.client import ASKED_AGAIN, SETTLING, Client
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client
+from rocketproof_properties.brokers.runs.client import ASKED_AGAIN, SETTLING, Client
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 
 

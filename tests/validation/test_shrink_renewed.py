@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED
+from rocketproof_properties.brokers.runs.runner import Runner
 from rocketproof_properties.judging.judging import Verdict
-from rocketproof_properties.runs.runner import Runner
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ENDED
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation import shrink as shrinking
 
 POISON: Step = ("back", {"group": "g"})

@@ -8,9 +8,9 @@ import pytest
 from performing import performed
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.replay.following import Follower
-from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.judging.reference.following import Follower
 
 
 @pytest.mark.parametrize(("topic", "groups"), [("%RETRY%g", {"g"}), ("A", set())])

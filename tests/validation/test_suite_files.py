@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.judging import storefiles
 from rocketproof_properties.judging.wholelog import judge_log
-from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation.entries import entries, entry_of, puts_to_the_test
 from rocketproof_properties.validation.ownprograms import Suite
 

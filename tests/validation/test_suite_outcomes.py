@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue import HISTORY_CLAIMS
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.catalogue.rules import rules
+from rocketproof_properties.catalogue.table import HISTORY_CLAIMS
 from rocketproof_properties.judging.expected import ENOUGH
 from rocketproof_properties.judging.judging import Judged, Verdict
 from rocketproof_properties.judging.stated import contradicted as stated_by
 from rocketproof_properties.judging.stated import guards, kept
-from rocketproof_properties.rules import rules
-from rocketproof_properties.steps.parts import Capability
-from rocketproof_properties.suite import text
-from rocketproof_properties.suite.outcomes import Outcome, outcomes
+from rocketproof_properties.programs.parts import Capability
+from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.accept import Accepted
 from rocketproof_properties.validation.entries import Entry, entries, entry_of, puts_to_the_test
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
+from rocketproof_properties.validation.suite import text
+from rocketproof_properties.validation.suite.outcomes import Outcome, outcomes
 from rocketproof_traces.checker.shape import Shape, model_of
 from rocketproof_traces.history import Header, Writer
 
@@ -208,7 +208,7 @@ def test_an_accepted_difference_is_accepted(history: Path) -> None:
 
 
 def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
-    from rocketproof_properties.witnesses.known import HazardReplayed
+    from rocketproof_properties.conformance.witnesses.known import HazardReplayed
 
     def replayed(reproduced: bool | None) -> Outcome:
         one = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))

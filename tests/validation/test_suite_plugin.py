@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from faultproxy import MILD, FaultProxy
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.runs import client, readback
-from rocketproof_properties.suite import items, shared
-from rocketproof_properties.suite.outcomes import Outcome
-from rocketproof_properties.suite.shared import Results
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client, readback
+from rocketproof_properties.validation.suite import items, shared
+from rocketproof_properties.validation.suite.outcomes import Outcome
+from rocketproof_properties.validation.suite.shared import Results
 
 pytest_plugins = ["pytester"]
 PLUGIN = "rocketproof_properties.pytest_plugin"

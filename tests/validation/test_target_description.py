@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.choose import choose
-from rocketproof_properties.deployments.command import CommandTarget, program
-from rocketproof_properties.deployments.deployment import OF_TARGETS, NotOffered, Setup, TargetError
-from rocketproof_properties.deployments.description import read
-from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.brokers.choose import choose
+from rocketproof_properties.brokers.command import CommandTarget, program
+from rocketproof_properties.brokers.deployment import OF_TARGETS, NotOffered, Setup, TargetError
+from rocketproof_properties.brokers.description import read
+from rocketproof_properties.programs.parts import Capability
+from rocketproof_properties.reports.choices import InputError
 
 GOOD = """name = "x"
 profile = "P45"

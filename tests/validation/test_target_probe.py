@@ -8,12 +8,12 @@ import pytest
 from target_doubles import Serve, answering, closes, dies_inside, greeting, server, silent, web
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments import probe
-from rocketproof_properties.deployments.address import AddressTarget, version_name
-from rocketproof_properties.deployments.deployment import OF_TARGETS, NotOffered, Setup, TargetError
-from rocketproof_properties.deployments.probe import AnotherProtocol, Died, NobodyListens, NoBrokers, NotABroker, NotANameServer, Silent
-from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.brokers import probe
+from rocketproof_properties.brokers.address import AddressTarget, version_name
+from rocketproof_properties.brokers.deployment import OF_TARGETS, NotOffered, Setup, TargetError
+from rocketproof_properties.brokers.probe import AnotherProtocol, Died, NobodyListens, NoBrokers, NotABroker, NotANameServer, Silent
+from rocketproof_properties.programs.parts import Capability
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 
 SECONDS = 0.5

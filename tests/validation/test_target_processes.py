@@ -17,16 +17,16 @@ from target_doubles import described
 
 from nonempty import nonempty
 from proportion import few
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments import probe
-from rocketproof_properties.deployments.command import CommandTarget
-from rocketproof_properties.deployments.deployment import Deployment, NotOffered, Setup, Target, TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.ports import AROUND_BROKER, free_port, is_free
-from rocketproof_properties.deployments.processes import Processes
-from rocketproof_properties.deployments.selftest import self_test
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.steps.parts import NAME_SERVER, Capability
+from rocketproof_properties.brokers import probe
+from rocketproof_properties.brokers.command import CommandTarget
+from rocketproof_properties.brokers.deployment import Deployment, NotOffered, Setup, Target, TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.ports import AROUND_BROKER, free_port, is_free
+from rocketproof_properties.brokers.processes import Processes
+from rocketproof_properties.brokers.selftest import self_test
+from rocketproof_properties.brokers.served import Served
+from rocketproof_properties.programs.parts import NAME_SERVER, Capability
+from rocketproof_properties.reports.choices import InputError
 
 ALL = {
     "answers",
@@ -203,7 +203,7 @@ def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.brokers.served import Served
 import signal
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 running = Served().open()

@@ -22,19 +22,19 @@ from rocketproof_impl.remoting import headers
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import batch
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
+from rocketproof_lab.seeded.patch import Text, prepare
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client
+from rocketproof_properties.brokers.runs.parsed import Other, load
+from rocketproof_properties.brokers.runs.recording import KEPT
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.boundaries import BOUNDARIES
-from rocketproof_properties.generators.pool import PHRASES
-from rocketproof_properties.generators.settings import ASKED, ENDED, STARTED
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.patches.patch import Text, prepare
-from rocketproof_properties.runs import client
-from rocketproof_properties.runs.parsed import Other, load
-from rocketproof_properties.runs.recording import KEPT
-from rocketproof_properties.steps.vocabulary import EVERY, Step, plain
+from rocketproof_properties.programs.boundaries import BOUNDARIES
+from rocketproof_properties.programs.pool import PHRASES
+from rocketproof_properties.programs.settings import ASKED, ENDED, STARTED
+from rocketproof_properties.programs.vocabulary import EVERY, Step, plain
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from proportion import few
-from rocketproof_properties.generators.pool import Seen
-from rocketproof_properties.generators.programs import TOURS, Choice, generate
-from rocketproof_properties.generators.tours import SCOPE, TAKEN, Taken, tables, tour
+from rocketproof_properties.programs.pool import Seen
+from rocketproof_properties.programs.program import TOURS, Choice, generate
+from rocketproof_properties.programs.tours import SCOPE, TAKEN, Taken, tables, tour
 
 PROFILES = ("P40", "P45", "P494", "P533")
 ORDINARY = SCOPE.topics.index("ordinary")

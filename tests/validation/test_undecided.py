@@ -16,22 +16,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocketproof_properties import failures
-from rocketproof_properties.cli import reporting
-from rocketproof_properties.cli import run as command
-from rocketproof_properties.exitcode import DIFFERS, OK, STOPPED
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.commands import reporting
+from rocketproof_properties.commands import run as command
 from rocketproof_properties.judging.judging import Judged, Verdict
 from rocketproof_properties.judging.undecided import Undecided
-from rocketproof_properties.reports import badge, github, junit, markdown, page, sarif, saved
+from rocketproof_properties.programs.parts import Capability
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.reports import badge, failures, github, junit, markdown, page, sarif, saved
+from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
 from rocketproof_properties.reports.results import Run
 from rocketproof_properties.reports.since import compare
-from rocketproof_properties.steps.parts import Capability
-from rocketproof_properties.suite.outcomes import outcomes
 from rocketproof_properties.validation import memory, ownprograms, report, results, show
 from rocketproof_properties.validation.confirm import restore
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.suite.outcomes import outcomes
 from rocketproof_traces.history import Header, Writer
 
 PROFILE = "P494"

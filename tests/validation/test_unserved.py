@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from spoilt import Spoilt, answering
 
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, TargetError
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED, NARROW, STARTED
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, TargetError
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ENDED, NARROW, STARTED
 from rocketproof_properties.validation import accept, show
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judge, Verdict
+from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation import causes, show
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
 

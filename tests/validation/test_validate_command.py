@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from target_doubles import Serve, described, greeting, server, silent, web
 
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments import probe
+from rocketproof_properties.brokers import probe
+from rocketproof_properties.commands import run
 
 FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # discard, where nobody listens
 

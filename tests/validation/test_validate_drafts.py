@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import ENDED, at_start
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import Verdict
-from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import ENDED, at_start
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation import drafts, report
 from rocketproof_properties.validation.validate import mark
 from rocketproof_traces.history import Writer, read

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import reporting
-from rocketproof_properties.deployments.address import AddressTarget
-from rocketproof_properties.deployments.deployment import Deployment
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.address import AddressTarget
+from rocketproof_properties.brokers.deployment import Deployment
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client as session
+from rocketproof_properties.brokers.runs import runner as runner_
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
+from rocketproof_properties.commands import reporting
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.runs import client as session
-from rocketproof_properties.runs import runner as runner_
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.parts import NAME_SERVER
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.parts import NAME_SERVER
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation import accept, report, results, single
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.shrink import shrink

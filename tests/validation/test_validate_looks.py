@@ -12,20 +12,20 @@ import pytest
 
 from proportion import few
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.changes.target import Forked
-from rocketproof_properties.deployments.deployment import Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
+from rocketproof_lab.generated.target import Forked
+from rocketproof_lab.seeded.patch import Patch, Text, prepare
+from rocketproof_properties.brokers.deployment import Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.queries import said as said_of
+from rocketproof_properties.brokers.runs.readback import Reader
+from rocketproof_properties.brokers.runs.recording import Recording
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging import restarts
 from rocketproof_properties.judging.judging import Verdict, judge_file
-from rocketproof_properties.patches.patch import Patch, Text, prepare
-from rocketproof_properties.runs.looks import said as said_of
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.readback import Reader
-from rocketproof_properties.runs.recording import Recording
-from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.restarts import Late, Report, in_time, restart_each, restart_name_server
 
 PROFILE = "P494"

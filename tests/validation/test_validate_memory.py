@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties import failures
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
-from rocketproof_properties.generators.settings import FUTURE, NARROW
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs import client as session
+from rocketproof_properties.commands import run
 from rocketproof_properties.judging.judging import Judged, Verdict
-from rocketproof_properties.runs import client as session
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.programs.settings import FUTURE, NARROW
+from rocketproof_properties.reports import failures
 from rocketproof_properties.validation import memory
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, validate

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.patches.patch import prepare
-from rocketproof_properties.patches.registry import mutants
+from rocketproof_lab.seeded.patch import prepare
+from rocketproof_lab.seeded.registry import mutants
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.commands import run
 
 
 def test_the_page_of_a_run_leads_to_the_history_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from seeded import UNSEEN, SeededFault, chosen, hunt, visible
 
-from rocketproof_properties.patches.registry import mutants
+from rocketproof_lab.seeded.registry import mutants
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 CHOSEN = (

@@ -12,14 +12,14 @@ import pytest
 
 from nonempty import nonempty
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.generators.programs import WIRED, Choice, Program, generate
-from rocketproof_properties.generators.requests import MOST_CLIENTS
-from rocketproof_properties.generators.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED
-from rocketproof_properties.generators.wire import QUEUES
-from rocketproof_properties.steps.call import Context, Stored
-from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
+from rocketproof_properties.programs.call import Context, Stored
+from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.program import WIRED, Choice, Program, generate
+from rocketproof_properties.programs.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED
+from rocketproof_properties.programs.specified import MOST_CLIENTS
+from rocketproof_properties.programs.vocabulary import STEPS, is_request, request_of
+from rocketproof_properties.programs.wire import QUEUES
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.stages import FIRST, stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 

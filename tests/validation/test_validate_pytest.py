@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.suite import items
+from rocketproof_properties.validation.suite import items
 
 pytest_plugins = ["pytester"]
 
@@ -33,7 +33,7 @@ def test_names_are_fresh(rocketproof_client, rocketproof_judge):
     rocketproof_judge()
 """
 WRONG = """
-from rocketproof_properties.runs import client as session
+from rocketproof_properties.brokers.runs import client as session
 
 def test_wrong(rocketproof_client, rocketproof_judge, monkeypatch):
     right = session.answer_data

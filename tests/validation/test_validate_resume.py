@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.commands import run
+from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.resume import is_over
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 

@@ -9,14 +9,14 @@ import pytest
 from seeded import SeededFault
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.deployments.deployment import Target
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.deployment import Target
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import load
+from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
+from rocketproof_properties.judging.reference.differences import differences
 from rocketproof_properties.judging.shared import Touched, judge_topics
-from rocketproof_properties.replay.differences import differences
-from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_traces.history import read

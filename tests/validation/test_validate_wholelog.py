@@ -20,20 +20,20 @@ import pytest
 
 from nonempty import nonempty
 from rocketproof_model import interrupts
-from rocketproof_properties.cli import run as command
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target, TargetError
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.staging import in_turn
-from rocketproof_properties.exitcode import STOPPED
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target, TargetError
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory, load
+from rocketproof_properties.brokers.staging import in_turn
+from rocketproof_properties.commands import run as command
 from rocketproof_properties.judging.wholelog import CLAIMS, FOLDER, PACKED, judge_log, read, record, stored_log
-from rocketproof_properties.runs.parsed import ParsedHistory, load
-from rocketproof_properties.steps.parts import Capability
-from rocketproof_properties.suite.outcomes import outcomes
+from rocketproof_properties.programs.parts import Capability
+from rocketproof_properties.reports.exitcode import STOPPED
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.stores import Stored, judge_store
+from rocketproof_properties.validation.suite.outcomes import outcomes
 from rocketproof_properties.validation.validate import ValidationRequest, validate
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 
 PROFILE = "P494"
 FILE = "00000000000000000000"

@@ -12,14 +12,14 @@ from seeded import SeededFault
 from rocketproof_impl.producer.send import Sending
 from rocketproof_model import Expr, all_of, exists, search
 from rocketproof_model.result import Witness
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.deployment import NotOffered
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.sources.source import Source
+from rocketproof_properties.brokers.deployment import NotOffered
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.served import Served
+from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.commands import run
+from rocketproof_properties.conformance.witnesses.known import Performed, find, perform
+from rocketproof_properties.conformance.witnesses.schedule import schedule
 from rocketproof_properties.validation.validate import mark
-from rocketproof_properties.witnesses.known import Performed, find, perform
-from rocketproof_properties.witnesses.schedule import schedule
 from rocketproof_spec import SCOPES, Specification, build, constants
 from rocketproof_traces.witness import itf
 
@@ -78,7 +78,7 @@ def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
 @pytest.mark.slow
 def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a topic that a message makes is not written to the file."""
-    monkeypatch.setattr("rocketproof_properties.witnesses.wire.PATIENCE", 1.0)
+    monkeypatch.setattr("rocketproof_properties.conformance.witnesses.wire.PATIENCE", 1.0)
     done = perform(SeededFault("M-41"), SCOPES["restart"], schedule(killed), mark())
     assert done.problem.startswith("accept_registration(b=broker-a): the route of ") and done.said[-1] == "broker-a is started again", done
 

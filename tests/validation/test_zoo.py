@@ -12,18 +12,18 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocketproof_profiles.releases import nearest_profile
-from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
-from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.faults.kinds import KINDS
-from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup
+from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.catalogue.rules import is_known
+from rocketproof_properties.commands import run
+from rocketproof_properties.conformance.witnesses.known import HazardReplayed
 from rocketproof_properties.judging.judging import Judged, Verdict
-from rocketproof_properties.replay.comparison import Difference
-from rocketproof_properties.rules import is_known
+from rocketproof_properties.judging.reference.comparison import Difference
+from rocketproof_properties.programs.program import Program
+from rocketproof_properties.validation.faults.kinds import KINDS
+from rocketproof_properties.validation.knownbugs import search as searching
+from rocketproof_properties.validation.knownbugs.bugs import bugs
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
-from rocketproof_properties.witnesses.known import HazardReplayed
-from rocketproof_properties.zoo import search as searching
-from rocketproof_properties.zoo.bugs import bugs
 
 _FILE = Path(__file__).parents[2] / "properties" / "docs" / "schemas" / "zoo.schema.json"
 SCHEMA = Draft202012Validator(json.loads(_FILE.read_text("utf-8")))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 import pandas as pd
 
-from rocketproof_properties.cli import run as rocketproof
+from rocketproof_properties.commands import run as rocketproof
 from rocketproof_traces.spark.session import session
 
 mpl.use("Agg")  # a file, no window

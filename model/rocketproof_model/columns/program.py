@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import native
 from ..errors import ModelError
 from ..language import Expr, Instance, show, walk
+from ..routines import native
 from . import emit
 from .emit import BITS, Column
 

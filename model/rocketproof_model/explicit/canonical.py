@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from .. import native
 from ..language import Action, IndexType, MaybeType, Model, Property, SetType, Type, Variable
 from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, symmetric_indices
 from ..language.types import moving
+from ..routines import native
 from .emit import Number, Truth
 from .layout import Layout
 from .packed import PackedEmitter

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import interrupts
-from ..checkpoint import Record
 from ..result import DISK, INTERRUPTED, MEMORY
 from . import loops
 from .account import Packed
+from .checkpoint import Record
 from .crew import Crew
 from .ordered import CODED, Order, leading_word
 from .runfile import DamagedError, RunFile

@@ -34,9 +34,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import native
 from ..language import Action, Expr, Guard, Instance, Model, Update
 from ..result import Coverage, Move
+from ..routines import native
 from .emit import Bindings, Number, Truth
 from .layout import WORD_BITS, Layout, layout
 from .packed import PackedEmitter

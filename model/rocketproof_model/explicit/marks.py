@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..checkpoint import Checkpoint, Record
 from . import loops
 from .account import Account
+from .checkpoint import Checkpoint, Record
 from .table import Table
 from .workers import Seen, Worker
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..checkpoint import Checkpoint
 from ..language import Property
 from ..result import INTERRUPTED, MODEL_ERROR, STATES, TIME, Limits, Progress, Report, Watch
 from . import kernel
 from .account import BLOCK, Account
+from .checkpoint import Checkpoint
 from .layout import WORD_BITS
 from .runfile import STATES as RUN_BLOCK
 from .workers import Seen

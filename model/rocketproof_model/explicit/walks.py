@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled import compiled
+from ..routines.compiled import compiled
 from .calls import call_masks, call_succ
 from .chance import GAMMA, MIX_1, MIX_2
 from .kernel import BITS

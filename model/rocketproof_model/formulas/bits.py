@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from ..language import Bool, Expr, SetType, Type, all_of, any_of, const
 from ..language.expr import bitwise
-from ..smt import z3
 from .relation import Relation
+from .smt import z3
 from .values import Value, fit, formula
 
 LISTED = 256

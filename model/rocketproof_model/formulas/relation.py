@@ -15,7 +15,7 @@ from typing import Any
 from .. import interpreter, interrupts
 from ..language import Action, Instance, Update
 from ..result import Move, Watch
-from ..smt import z3
+from .smt import z3
 from .terms import Translation
 from .values import Value, conjunction, constant, disjunction, formula, implication, negation, number, same, within
 

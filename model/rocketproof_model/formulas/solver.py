@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..errors import LimitReached
 from ..result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Watch
-from ..smt import z3
+from .smt import z3
 from .values import Value, formula
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ModelError
 from ..language import Expr, Type, Variable, children, fold32, held, in_reach, java_rem, show, walk
-from ..smt import z3
+from .smt import z3
 from .values import Value, bits, choice, conjunction, constant, disjunction, fit, formula, implication, negation, same, within
 
 

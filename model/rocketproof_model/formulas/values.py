@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from ..language import Type
-from ..smt import z3
+from .smt import z3
 
 # A known value is an int (a bool where the sort is bool), any other a z3 term.
 Value = Any

@@ -7,20 +7,7 @@ from .expr import DEEPEST, Expr, Index, children, coerce, const, element_name, f
 from .model import Instance, Model
 from .numbers import BINARY, fold32, java_rem
 from .observers import LASTING, OBSERVED, Observer, observed
-from .operations import (
-    all_of,
-    any_of,
-    full,
-    implies,
-    java_abs,
-    maximum,
-    minimum,
-    owner,
-    rem,
-    single,
-    without_bits,
-    wrap32,
-)
+from .operations import all_of, any_of, full, implies, java_abs, maximum, minimum, owner, rem, single, without_bits, wrap32
 from .properties import Kind, Property, told
 from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite

@@ -25,24 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import native
+from . import native
 from .text import Constant, routine, text
-from .words import (
-    GIVEN,
-    acquire,
-    call,
-    exchange,
-    fetch_add,
-    get,
-    last_bit,
-    load,
-    matches,
-    prefetch,
-    put,
-    release,
-    store,
-    unrolled,
-)
+from .words import GIVEN, acquire, call, exchange, fetch_add, get, last_bit, load, matches, prefetch, put, release, store, unrolled
 
 __all__ = [
     "GIVEN", "Constant", "acquire", "address", "addresses", "call", "compile_routine", "exchange", "fetch_add", "get", "last_bit", "load",

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
 from rocketproof_model.language import JAVA_INT, Index, Int, Kind, Property, Type
-from rocketproof_model.mutation import CONSTANT as MUTANT
+from rocketproof_model.transforms.mutation import CONSTANT as MUTANT
 from rocketproof_spec import Part, Specification
 from rocketproof_traces.audit.rules import Over, Rule, rule
 from rocketproof_traces.audit.small import row_rule
 
-from ..choices import MESSAGES
-from ..premises import premise
+from ..reports.choices import MESSAGES
+from .premises import premise
 
 if TYPE_CHECKING:
-    from ..histories.history import History
+    from .facts import Facts
+    from .history import History
 
 SEEDS = ("P40", "P45", "P49")
 WITH_CASES = (*SEEDS, "P494", "P533")
@@ -49,6 +50,12 @@ class Claim:
         return s.model.claim(self.id, self.sentence, self.kind, formula, goal)
 
 
+def _facts(history: History) -> Facts:
+    from .facts import Facts  # it loads what reads stores, and most commands judge no history
+
+    return Facts.of(history)
+
+
 @dataclass(frozen=True)
 class HistoryClaim:
     """A property of histories: `rules` over their rows, the audit's own where files show the same; or a `program`, where no rule over
@@ -64,7 +71,7 @@ class HistoryClaim:
         """The first breach in words, None if there is none."""
         if self.program is not None:
             return self.program(history)
-        facts = history.facts
+        facts = _facts(history)
         for each in self.rules:
             compiled = row_rule(each, facts.settings)
             for row, following, what in facts.rows(each.over):
@@ -76,7 +83,7 @@ class HistoryClaim:
         """Whether a row put a rule of the claim's own to the test: one for which the rule's premise is true, if it has any."""
         if self.program is not None:
             return self.tests(history)
-        facts = history.facts
+        facts = _facts(history)
         number = self.id.partition(".")[0]
         for each in [each for each in self.rules if each.id.partition(".")[0] == number] or self.rules:
             term = premise(each.claim)

@@ -16,22 +16,7 @@ from rocketproof_traces.audit.vocabulary import stores as code_stores
 from rocketproof_traces.stored.layout import BLANK_SIZE
 
 from . import conditions as about
-from .claim import (
-    ERRORS,
-    SEEDS,
-    Case,
-    Claim,
-    HistoryClaim,
-    answered,
-    cases,
-    condition,
-    effect,
-    history_cases,
-    moves,
-    named,
-    second,
-    wide,
-)
+from .claim import ERRORS, SEEDS, Case, Claim, HistoryClaim, answered, cases, condition, effect, history_cases, moves, named, second, wide
 from .claim import about as claim_about
 from .controller import CONTROLLED, REPLICAS
 from .controller import POWER as FAILS

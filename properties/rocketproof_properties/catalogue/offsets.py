@@ -16,16 +16,7 @@ from rocketproof_traces.audit.vocabulary import counted as takes_offset
 from rocketproof_traces.audit.vocabulary import vocabulary
 
 from . import conditions as about
-from .claim import (
-    SEEDS,
-    Case,
-    Claim,
-    HistoryClaim,
-    append_now,
-    cases,
-    history_cases,
-    named,
-)
+from .claim import SEEDS, Case, Claim, HistoryClaim, append_now, cases, history_cases, named
 from .claim import about as claim_about
 from .controller import CONTROLLED, REPLICAS
 from .durability import ENDS, POWER

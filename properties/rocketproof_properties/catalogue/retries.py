@@ -16,10 +16,10 @@ from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.record import Record
 
-from ..histories.history import History
 from . import conditions as about
 from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, effect, history_cases, named, second, wide
 from .claim import about as claim_about
+from .history import History
 
 
 def _claim(id_: str, sentence: str, kind: Kind, formula: Callable[[Sendbacks], Any]) -> Claim:

@@ -13,9 +13,9 @@ from rocketproof_spec.transactions import Transactions
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, transaction, vocabulary
 
-from ..histories.history import History
 from . import conditions as about
 from .claim import Case, Claim, HistoryClaim, cases, history_cases
+from .history import History
 
 TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the records that end half messages
 

@@ -9,9 +9,9 @@ from rocketproof_model import Expr, Row, forall, implies
 from rocketproof_spec.deadlines import ATTEMPTS, Expiry, News, Patience
 from rocketproof_spec.waiting import Waiting, all_over
 
-from ..histories.history import History
 from . import conditions as about
 from .claim import Case, Claim, HistoryClaim, cases, history_cases
+from .history import History
 
 
 def _each(body: Callable[[Row], Expr]) -> Callable[[Waiting], Expr]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..choices import known
+from ..reports.choices import known
 from . import client, creation, pauses, persistence, remoting, routing, sendback, sizes, store
 from .gallery import Hazard
 

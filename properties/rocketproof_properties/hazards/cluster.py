@@ -25,8 +25,8 @@ from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import TopicConfig, perm_text, table_from_data
 from rocketproof_protocol import codes
 
-from ..deployments.simulated import SimulatedDeployment
-from ..steps.vocabulary import arguments, plain
+from ..brokers.simulated import SimulatedDeployment
+from ..programs.vocabulary import arguments, plain
 
 PATIENCE: Final = 60.0
 """Seconds to wait for an answer; longer than any wait of a broker's own."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.claim import WITH_CASES
-from ..choices import InputError
-from ..rules import ID, rules
+from ..catalogue.rules import ID, rules
+from ..reports.choices import InputError
 from .story import Story, StoryStep, Unexpected
 
 Program = Callable[[Story], None]

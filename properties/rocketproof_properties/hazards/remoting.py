@@ -6,7 +6,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.scheduler import Task
 
-from ..steps.vocabulary import plain
+from ..programs.vocabulary import plain
 from .cluster import answer
 from .gallery import hazard
 from .pauses import at, stopped

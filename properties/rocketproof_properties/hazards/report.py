@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..catalogue import CASES
-from ..output import Page, TableRow
-from ..patches.table import ROWS
-from ..rules import rules
+from ..catalogue.mutants import ROWS
+from ..catalogue.rules import rules
+from ..catalogue.table import CASES
+from ..reports.output import Page, TableRow
 from .gallery import PerformedHazard
 from .story import Fact
 

@@ -8,7 +8,7 @@ from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_protocol.codes import REGISTER_BROKER
 
-from ..steps.vocabulary import plain
+from ..programs.vocabulary import plain
 from .gallery import hazard
 from .story import Story
 

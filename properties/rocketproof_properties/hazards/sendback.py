@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..steps.vocabulary import plain
+from ..programs.vocabulary import plain
 from .cluster import place
 from .gallery import hazard
 from .story import Story

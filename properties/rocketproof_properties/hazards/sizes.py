@@ -6,7 +6,7 @@ from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol.flags import BORN_IPV6
 from rocketproof_protocol.topics import HALF_TOPIC
 
-from ..steps.sizes import half_length
+from ..programs.sizes import half_length
 from .cluster import StoryCluster
 from .gallery import hazard
 from .story import Story

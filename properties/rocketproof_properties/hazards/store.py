@@ -8,7 +8,7 @@ from rocketproof_protocol.flags import PREPARED
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 
-from ..steps.vocabulary import plain
+from ..programs.vocabulary import plain
 from .cluster import PATIENCE, answer, place
 from .gallery import hazard
 from .story import Story

@@ -1,1 +1,6 @@
-"""Judging: one recorded program by the specification, by the claims of the catalogue and by the reference implementation."""
+"""Judging: a recorded history in, verdicts out.
+
+Input: the history of one program, or of all programs on a broker, with a profile.
+Output: findings of three judges: the specification, the rules of the catalogue, and the reference implementation (`reference/`).
+Read first: `judging.py`.
+"""

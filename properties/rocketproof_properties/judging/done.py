@@ -11,14 +11,14 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import whole_number
 
-from ..estimates import unseen
-from ..generators.boundaries import BOUNDARIES, SENDS, SIDES, Sent, met, records_bytes
-from ..generators.pool import lasts, requests
-from ..generators.settings import ALONE, settings_of
-from ..runs.client import places
-from ..runs.parsed import ParsedHistory
-from ..runs.recording import body_of
-from ..steps.sizes import left_of_file
+from ..brokers.runs.client import places
+from ..brokers.runs.parsed import ParsedHistory
+from ..brokers.runs.recording import body_of
+from ..programs.boundaries import BOUNDARIES, SENDS, SIDES, Sent, met, records_bytes
+from ..programs.pool import lasts, requests
+from ..programs.settings import ALONE, settings_of
+from ..programs.sizes import left_of_file
+from ..reports.estimates import unseen
 
 NO_ANSWER: Final = "one-way"
 LOST: Final = "no answer"

@@ -20,16 +20,16 @@ from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
-from ..catalogue import CASES
+from ..brokers.runs.exchanges import Rebuilt
+from ..brokers.runs.parsed import ParsedHistory
+from ..brokers.runs.sendbacks import made
 from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, Case
-from ..generators.boundaries import unread
-from ..runs.exchanges import Rebuilt
-from ..runs.parsed import ParsedHistory
-from ..runs.sendbacks import made
-from ..steps.call import may_be_held
-from ..steps.parts import Capability
-from ..steps.vocabulary import Step, arguments
+from ..catalogue.table import CASES
+from ..programs.boundaries import unread
+from ..programs.call import may_be_held
+from ..programs.parts import Capability
+from ..programs.vocabulary import Step, arguments
 from .done import measured
 
 Expected = Literal["holds", "violated", "open"]

@@ -18,21 +18,21 @@ from rocketproof_traces.checker.histories import Finding, judge_history
 from rocketproof_traces.checker.placed import COMMON
 from rocketproof_traces.checker.steps import Bound
 
-from ..catalogue import HISTORY_CLAIMS, HistoryClaim
+from ..brokers.runs.exchanges import Rebuilt, rebuild
+from ..brokers.runs.parsed import Asked, ParsedHistory, load
+from ..brokers.runs.transport import NOBODY, SILENT, TWICE, Fault, faults, numbered
 from ..catalogue.conditions import UNREAD
-from ..generators.settings import ALONE, settings_of
-from ..replay.comparison import Difference
-from ..replay.decided import kept, rules_of
-from ..replay.differences import differences
-from ..replay.dispatched import OF_DISPATCH
-from ..replay.program import ANSWER
-from ..runs.exchanges import Rebuilt, rebuild
-from ..runs.parsed import Asked, ParsedHistory, load
-from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults, numbered
-from ..steps.names import Names
+from ..catalogue.table import HISTORY_CLAIMS, HistoryClaim
+from ..programs.names import Names
+from ..programs.settings import ALONE, settings_of
 from . import stated
 from .done import Done, did
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, OF_SETTINGS, Expected, conditions, expected
+from .reference.comparison import Difference
+from .reference.decided import kept, rules_of
+from .reference.differences import differences
+from .reference.dispatched import OF_DISPATCH
+from .reference.program import ANSWER
 from .shared import Touched, judge_topics, touched
 
 Judge = Literal["specification", "claims", "reference"]

@@ -8,10 +8,10 @@ from pathlib import Path
 from rocketproof_traces.checker import histories, recordings
 from rocketproof_traces.checker.histories import Verdict
 from rocketproof_traces.checker.recordings import Judgement
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import is_history, read
 
-from ..choices import InputError
+from ..reports.choices import InputError
 
 
 def judge_file(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ..runs.parsed import ParsedHistory
+from ..brokers.runs.parsed import ParsedHistory
 from .judging import Judged, Verdict
 from .known import STARTS_UNSIZED, why_not
 

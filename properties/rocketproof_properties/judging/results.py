@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..exitcode import exit_code
+from ..reports.exitcode import exit_code
 from ..reports.results import Outcome, Place, Result, Run, first_line, lines
 
 COMMAND: Final = "judge"

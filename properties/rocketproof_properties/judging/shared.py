@@ -32,8 +32,8 @@ from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
 from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
 
-from ..histories.history import OK
-from ..runs.parsed import ParsedHistory
+from ..brokers.runs.parsed import ParsedHistory
+from ..catalogue.history import OK
 
 FILLED: Final = frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC})
 """Topics that a broker makes and fills by itself."""

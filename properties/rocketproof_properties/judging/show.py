@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rocketproof_traces.checker.histories import Verdict
 from rocketproof_traces.checker.recordings import Judgement
 
-from ..output import Page, counted
+from ..reports.output import Page, counted
 
 
 def print_judgement(found: Judgement) -> None:

@@ -13,16 +13,16 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.audit.rules import Rule
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 
-from ..catalogue import HISTORY_CLAIMS
+from ..brokers.runs.parsed import ParsedHistory
+from ..brokers.runs.recording import Recording
 from ..catalogue import conditions as about
 from ..catalogue.stored import settings, stored_rules
-from ..engines import spreading
-from ..generators.programs import Program
-from ..generators.settings import ALONE
-from ..runs.parsed import ParsedHistory
-from ..runs.recording import Recording
+from ..catalogue.table import HISTORY_CLAIMS
+from ..programs.program import Program
+from ..programs.settings import ALONE
+from .engines import spreading
 from .expected import expected
 from .judging import Judged, Verdict
 from .known import why_not

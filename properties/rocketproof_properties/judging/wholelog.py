@@ -24,17 +24,17 @@ from rocketproof_model import RocketproofError, interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.stored.record import Log, read_log
 
-from ..catalogue import HISTORY_CLAIMS
+from ..brokers.runs.parsed import ParsedHistory, load
+from ..brokers.runs.recording import Recording
 from ..catalogue.claim import Case, HistoryClaim
+from ..catalogue.history import History
 from ..catalogue.stored import settings
-from ..generators.programs import Program
-from ..histories.history import History
-from ..runs.parsed import ParsedHistory, load
-from ..runs.recording import Recording
-from ..store import no_room, remedy
+from ..catalogue.table import HISTORY_CLAIMS
+from ..programs.program import Program
+from ..reports.files import no_room, remedy
 from . import restarts, storefiles
 from .expected import OF_QUEUES, expected
 from .judging import Judged, Verdict

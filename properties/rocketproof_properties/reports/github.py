@@ -15,9 +15,9 @@ from typing import Final, Literal
 
 from rocketproof_protocol.shown import one_line, printable
 
-from ..choices import InputError
-from ..output import nobody_listens
 from . import markdown
+from .choices import InputError
+from .output import nobody_listens
 from .places import in_repository
 from .results import Place, Result, Run
 from .since import Changes

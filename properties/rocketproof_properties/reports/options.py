@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ..choices import InputError, offer
-from ..store import STREAM, check_writable
+from .choices import InputError, offer
+from .files import STREAM, check_writable
 
 KINDS: Final = ("junit", "sarif", "html", "markdown", "run", "badge", "github")
 BADGES: Final = (".svg", ".json")

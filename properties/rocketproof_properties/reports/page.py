@@ -19,10 +19,10 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 
 from rocketproof_protocol.shown import printable
 
-from .. import store
-from ..choices import InputError
-from ..output import counted
+from . import files as store
+from .choices import InputError
 from .markdown import closing, grouped
+from .output import counted
 from .results import OUTCOMES, WORDS, Listed, Result, Run
 from .since import Changes
 

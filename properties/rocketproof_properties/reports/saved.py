@@ -11,7 +11,7 @@ from typing import Any, Final
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.shown import json_text
 
-from ..choices import InputError
+from .choices import InputError
 from .results import Covered, Result, Run
 
 SCHEMA: Final = "rocketproof-run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..output import Page
+from .output import Page
 from .since import Changes
 
 SHOWN: Final = 20

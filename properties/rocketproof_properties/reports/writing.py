@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from .. import store
+from . import files as store
 from .options import Wanted
 from .results import Listed, Run
 from .since import Changes

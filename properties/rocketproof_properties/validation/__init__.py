@@ -1,1 +1,8 @@
-"""Validation of a broker: targets, programs that run on them, and what came of it."""
+"""Validation: is this broker what a profile describes?
+
+Input: a target, a profile, a number of programs and a seed.
+Output: a report with findings, known violations and what is undecided (`report.py`), each finding with its smallest program.
+`suite/` is the same run as a pytest suite, `releases/` compares releases, `faults/` injects faults under load, `knownbugs/` searches for
+bugs of real releases.
+Read first: `validate.py`.
+"""

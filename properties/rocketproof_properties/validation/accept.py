@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..choices import Table, read_toml
+from ..reports.choices import Table, read_toml
 
 if TYPE_CHECKING:
     from ..judging.judging import Verdict

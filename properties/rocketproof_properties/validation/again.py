@@ -9,16 +9,16 @@ from typing import Any
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.checker.steps import Bound
 
-from ..choices import InputError
-from ..faults.found import FaultTests
-from ..generators.programs import Program
+from ..brokers.runs.parsed import load
+from ..conformance.witnesses.known import HazardReplayed
 from ..judging.judging import EXPANDED, Verdict, judge_file, judge_shared
 from ..judging.wholelog import LOGS, judge_log
+from ..programs.program import Program
+from ..reports.choices import InputError
 from ..reports.results import tool
-from ..runs.parsed import load
-from ..witnesses.known import HazardReplayed
 from . import accept, report
 from .confirm import repeated_before, restore
+from .faults.found import FaultTests
 from .finish import finish
 from .report import HISTORIES, ValidationFinding, ValidationReport
 from .validate import Progress

@@ -14,14 +14,14 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import SYSTEM_BUSY
 
-from ..deployments.deployment import Deployment
-from ..generators.programs import Program
-from ..generators.settings import settings_of
+from ..brokers.deployment import Deployment
+from ..brokers.runs.waiting import until
 from ..judging.judging import Verdict
-from ..runs.waiting import until
-from ..steps.call import Context
-from ..steps.names import Names
-from ..steps.vocabulary import request_of
+from ..programs.call import Context
+from ..programs.names import Names
+from ..programs.program import Program
+from ..programs.settings import settings_of
+from ..programs.vocabulary import request_of
 from .report import ValidationFinding
 
 PROPERTY: Final = "busy.ends"

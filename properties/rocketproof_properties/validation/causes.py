@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..judging.judging import judge_file
-from ..steps.vocabulary import Step
+from ..programs.vocabulary import Step
 from .report import UNSERVED, ValidationFinding
 
 Key = tuple[str, str]

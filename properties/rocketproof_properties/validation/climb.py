@@ -20,18 +20,18 @@ from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 
-from ..deployments.comeback import come_back
-from ..deployments.deployment import Deployment, Target, TargetError
-from ..exitcode import exit_code
-from ..generators.programs import Program
-from ..histories.history import OK
+from ..brokers.comeback import come_back
+from ..brokers.deployment import Deployment, Target, TargetError
+from ..brokers.runs.client import perform
+from ..brokers.runs.parsed import Asked, ParsedHistory, load
+from ..brokers.runs.readback import Reader
+from ..brokers.runs.runner import Bounds, Gone, Runner
+from ..catalogue.history import OK
 from ..judging.judging import Judged, Verdict, judge_file, of_difference
-from ..replay.program import Reference
+from ..judging.reference.program import Reference
+from ..programs.program import Program
+from ..reports.exitcode import exit_code
 from ..reports.results import tool
-from ..runs.client import perform
-from ..runs.parsed import Asked, ParsedHistory, load
-from ..runs.readback import Reader
-from ..runs.runner import Bounds, Gone, Runner
 from .entries import entry_of
 from .ladder import LEVELS, REQUESTS, Level, Trial, level_of_finding
 from .report import HISTORIES

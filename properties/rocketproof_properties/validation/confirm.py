@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..generators.programs import Program
+from ..brokers.runs.runner import Runner
 from ..judging.judging import Judged, Verdict, judge_file
-from ..runs.runner import Runner
+from ..programs.program import Program
 from .undecided import place
 
 FEWEST, MOST = 3, 20

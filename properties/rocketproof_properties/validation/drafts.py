@@ -15,11 +15,11 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.operations import Call, paired
 
-from ..choices import InputError
-from ..output import counted
+from ..catalogue.rules import rules
+from ..reports.choices import InputError
+from ..reports.output import counted
 from ..reports.results import first_line
 from ..reports.text import code_block, in_markdown, shortened
-from ..rules import rules
 from .causes import by_cause
 from .report import SENTENCES, ValidationFinding, ValidationReport
 

@@ -16,17 +16,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..catalogue import CLAIMS, HISTORY_CLAIMS
-from ..deployments.deployment import LOST
+from ..brokers.deployment import LOST
+from ..catalogue.rules import rules
+from ..catalogue.table import CLAIMS, HISTORY_CLAIMS
+from ..conformance.witnesses.known import WITNESSES, KnownHazard
 from ..judging import storefiles
 from ..judging.expected import HIDDEN, ON_THE_WIRE, cases
 from ..judging.judging import Judged, Verdict
+from ..judging.reference.rules import SHOWN
 from ..judging.stated import guards
 from ..judging.wholelog import CLAIMS as OF_LOGS
-from ..replay.rules import SHOWN
-from ..rules import rules
-from ..steps.parts import Capability
-from ..witnesses.known import WITNESSES, KnownHazard
+from ..programs.parts import Capability
 
 Kind = Literal["property", "rule", "specification", "reference", "hazard"]
 _ADMINISTRATION: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group"})

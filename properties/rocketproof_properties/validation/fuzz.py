@@ -32,13 +32,13 @@ from rocketproof_protocol.numbers import hexadecimal, is_digits, whole_number
 from rocketproof_traces.stored.kinds import Reason
 from rocketproof_traces.stored.record import LONGEST_HEAD, Log, head_of, read_log
 
-from ..deployments.comeback import come_back
-from ..deployments.deployment import Deployment, Setup, TargetError
-from ..deployments.forms import host_and_port
-from ..deployments.served import Served
-from ..generators.frames import Drawn, Frames
-from ..output import tell
-from ..steps.vocabulary import plain
+from ..brokers.comeback import come_back
+from ..brokers.deployment import Deployment, Setup, TargetError
+from ..brokers.forms import host_and_port
+from ..brokers.served import Served
+from ..programs.frames import Drawn, Frames
+from ..programs.vocabulary import plain
+from ..reports.output import tell
 
 BROKER: Final = "broker-a"
 FILE_SIZE: Final = 16 * 1024 * 1024

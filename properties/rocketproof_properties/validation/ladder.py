@@ -16,8 +16,8 @@ from typing import Final, Literal, NamedTuple
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, TEMPLATE
 
-from ..steps.parts import Capability
-from ..steps.vocabulary import Step
+from ..programs.parts import Capability
+from ..programs.vocabulary import Step
 
 Interruption = Literal["", "stop", "kill"]
 

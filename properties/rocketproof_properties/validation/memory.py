@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from .. import failures
-from ..generators.programs import Program
-from ..generators.settings import ENDED, can_be_had, is_known
-from ..output import counted
+from ..programs.program import Program
+from ..programs.settings import ENDED, can_be_had, is_known
+from ..reports import failures
+from ..reports.output import counted
 from .report import ValidationReport
 
 MOST: Final = 50

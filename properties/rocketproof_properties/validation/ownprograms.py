@@ -12,14 +12,14 @@ from typing import Any
 
 from rocketproof_impl.remoting.command import VERSION, Command
 
-from ..deployments.deployment import Deployment
-from ..generators.programs import Program
-from ..generators.settings import while_running
+from ..brokers.deployment import Deployment
+from ..brokers.runs.runner import Bounds, ProgramRun, Runner
 from ..judging.judging import EXPANDED, Judged, judge_file
 from ..judging.undecided import Undecided
-from ..runs.runner import Bounds, ProgramRun, Runner
-from ..steps.call import Call
-from ..steps.vocabulary import Step, request_of
+from ..programs.call import Call
+from ..programs.program import Program
+from ..programs.settings import while_running
+from ..programs.vocabulary import Step, request_of
 from .validate import mark
 
 OWN = Program(0, "", (("back", {}),))

@@ -16,20 +16,20 @@ from typing import Any, Final
 
 from rocketproof_protocol.shown import json_text
 
-from ..catalogue import HISTORY_CLAIMS
-from ..choices import InputError
-from ..exitcode import exit_code
-from ..faults.found import FaultTests
-from ..generators.programs import Program
+from ..catalogue.table import HISTORY_CLAIMS
+from ..conformance.witnesses.known import HazardReplayed
 from ..judging.done import Done
 from ..judging.expected import ENOUGH, cases
 from ..judging.judging import Judge, Judged, Verdict, data
+from ..programs.program import Program
+from ..programs.vocabulary import Step
 from ..reports import junit
-from ..steps.vocabulary import Step
-from ..witnesses.known import HazardReplayed
+from ..reports.choices import InputError
+from ..reports.exitcode import exit_code
 from . import results
 from .accept import Accepted
 from .entries import entry_of
+from .faults.found import FaultTests
 from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport

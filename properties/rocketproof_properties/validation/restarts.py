@@ -20,21 +20,21 @@ from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_spec.bounds import DELAYS
 from rocketproof_traces.stored.record import record_at
 
-from ..deployments.comeback import come_back
-from ..deployments.connection import TcpConnection
-from ..deployments.deployment import Deployment
-from ..generators.programs import Program
+from ..brokers.comeback import come_back
+from ..brokers.connection import TcpConnection
+from ..brokers.deployment import Deployment
+from ..brokers.runs.parsed import load
+from ..brokers.runs.queries import READER, born_of, offset_of, place_of, said
+from ..brokers.runs.readback import SECONDS, Reader, keys_of, width
+from ..brokers.runs.recording import Recording, wall
+from ..brokers.runs.waiting import until
 from ..judging import restarts
 from ..judging.judging import Judged
 from ..judging.wholelog import LOGS, judge_log
-from ..runs.looks import READER, born_of, offset_of, place_of, said
-from ..runs.parsed import load
-from ..runs.readback import SECONDS, Reader, keys_of, width
-from ..runs.recording import Recording, wall
-from ..runs.waiting import until
-from ..steps.names import Names
-from ..steps.parts import NAME_SERVER, Capability
-from ..steps.vocabulary import plain
+from ..programs.names import Names
+from ..programs.parts import NAME_SERVER, Capability
+from ..programs.program import Program
+from ..programs.vocabulary import plain
 
 MOST_TOPICS: Final = 150
 MOST_GROUPS: Final = 20

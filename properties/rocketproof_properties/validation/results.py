@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..faults.claims import FAULT_CLAIMS
-from ..faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
+from ..catalogue.rules import rules
 from ..reports.results import Outcome, Result, Run, first_line, lines
-from ..rules import rules
+from .faults.claims import FAULT_CLAIMS
+from .faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
 
 SCHEMA: Final = "rocketproof-validation"
 """Of report.json."""

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.shown import json_text
-from rocketproof_traces.errors import TraceError
+from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import read as read_history
 from rocketproof_traces.history.operations import OVER
 
-from ..choices import InputError
-from ..generators.programs import Program
+from ..programs.program import Program
+from ..reports.choices import InputError
 from .report import HISTORIES, document
 from .report import read as read_report
 from .results import REPORT

@@ -12,16 +12,16 @@ from pathlib import Path
 from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import whole_number
 
-from ..deployments.deployment import Target
-from ..deployments.selftest import Checked
-from ..estimates import unseen_text
-from ..faults.found import FaultTests
-from ..generators.boundaries import BOUNDARIES, SIDES
+from ..brokers.deployment import Target
+from ..brokers.selftest import Checked
+from ..conformance.witnesses.known import Performed
 from ..judging.done import Done
 from ..judging.judging import EXPANDED
-from ..output import Page, TableRow, counted
-from ..witnesses.known import Performed
+from ..programs.boundaries import BOUNDARIES, SIDES
+from ..reports.estimates import unseen_text
+from ..reports.output import Page, TableRow, counted
 from .causes import by_cause
+from .faults.found import FaultTests
 from .ladder import LEVELS, MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 from .results import STRUCK

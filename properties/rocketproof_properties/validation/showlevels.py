@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from ..output import Page, TableRow, counted
+from ..reports.output import Page, TableRow, counted
 from ..reports.results import Result, Run, lines, tool
 from .climb import Climb, Failed, Rung
 from .ladder import LEVELS

@@ -16,16 +16,16 @@ from typing import Final
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.checker.steps import Bound
 
-from ..deployments.deployment import TargetError
-from ..generators.boundaries import unread
-from ..generators.pool import requests
-from ..generators.programs import Program
-from ..generators.settings import ENDED, LEGAL, drawn_of, needs_of
-from ..generators.shrink import shrink as smaller
-from ..generators.shrink import simpler_steps
+from ..brokers.deployment import TargetError
+from ..brokers.runs.runner import Runner
 from ..judging.judging import EXPANDED, Judge, Verdict, judge_file
-from ..runs.runner import Runner
-from ..steps.vocabulary import Step
+from ..programs.boundaries import unread
+from ..programs.pool import requests
+from ..programs.program import Program
+from ..programs.settings import ENDED, LEGAL, drawn_of, needs_of
+from ..programs.shrink import shrink as smaller
+from ..programs.shrink import simpler_steps
+from ..programs.vocabulary import Step
 
 REPEATS: Final = 3
 

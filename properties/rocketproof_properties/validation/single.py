@@ -10,12 +10,12 @@ from typing import Any
 
 from rocketproof_model import RocketproofError
 
-from ..deployments.address import AddressTarget
-from ..exitcode import USAGE, exit_code
-from ..generators.programs import Program
+from ..brokers.address import AddressTarget
+from ..brokers.runs.runner import Bounds, Runner
 from ..judging.judging import Judge, Judged, judge_file
-from ..runs.runner import Bounds, Runner
-from ..steps.vocabulary import Step
+from ..programs.program import Program
+from ..programs.vocabulary import Step
+from ..reports.exitcode import USAGE, exit_code
 from .validate import mark
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..generators import settings
-from ..generators.programs import Program
-from ..generators.settings import ENDED, FLUSHED, LARGE
+from ..programs import settings
+from ..programs.program import Program
+from ..programs.settings import ENDED, FLUSHED, LARGE
 
 FIRST: Final = 250
 """Of programs that need nothing so many come before those with settings, where there are twice as many: a run that ends early has tried

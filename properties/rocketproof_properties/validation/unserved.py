@@ -13,13 +13,13 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_protocol import codes
 
-from ..deployments.deployment import Deployment
-from ..generators.programs import Program
+from ..brokers.deployment import Deployment
+from ..brokers.runs.recording import worded
 from ..judging.judging import Verdict
-from ..runs.recording import worded
-from ..steps.call import Call, Context
-from ..steps.names import Names
-from ..steps.vocabulary import request_of
+from ..programs.call import Call, Context
+from ..programs.names import Names
+from ..programs.program import Program
+from ..programs.vocabulary import request_of
 from .ladder import ASKED_FOR, REQUEST, REQUESTS
 from .report import UNSERVED, ValidationFinding
 

@@ -17,29 +17,29 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import java_int
 from rocketproof_traces.checker.steps import Bound
 
+from ..brokers.comeback import NotBack
+from ..brokers.deployment import Deployment, Setup, Target, TargetError
+from ..brokers.runs.configured import configured
+from ..brokers.runs.parsed import load
+from ..brokers.runs.recording import last_number
+from ..brokers.runs.runner import Bounds, Done, Gone, Runner
+from ..brokers.staging import attempted
 from ..catalogue import conditions as about
-from ..deployments.comeback import NotBack
-from ..deployments.deployment import Deployment, Setup, Target, TargetError
-from ..deployments.staging import attempted
-from ..faults import campaign
-from ..faults.found import FaultTests
-from ..generators import settings
-from ..generators.programs import Choice, Program, generate
-from ..generators.settings import ALONE, ENDED, at_start, drawn_of, while_running
+from ..conformance.witnesses.known import HazardReplayed, KnownHazard, replay
 from ..judging.judging import EXPANDED, Judged, Verdict, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
-from ..output import counted
+from ..programs import settings
+from ..programs.names import Names
+from ..programs.parts import Capability
+from ..programs.program import Choice, Program, generate
+from ..programs.settings import ALONE, ENDED, at_start, drawn_of, while_running
+from ..reports.output import counted
 from ..reports.results import tool
-from ..runs.configured import configured
-from ..runs.parsed import load
-from ..runs.recording import last_number
-from ..runs.runner import Bounds, Done, Gone, Runner
-from ..steps.names import Names
-from ..steps.parts import Capability
-from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, busy, memory, report, resume
 from .confirm import Confirmation, repeated_before, restore
+from .faults import campaign
+from .faults.found import FaultTests
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .restarts import Report, delayed, restart_each, restart_name_server

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 from rocketproof_protocol.flags import COMPRESSED, TRANSACTION_BITS
 from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 

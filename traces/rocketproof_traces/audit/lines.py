@@ -9,7 +9,7 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 
 from ..stored.entries import key_of, place_of
 from ..stored.facts import Column

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from ..stored.facts import LIMIT
 from ..stored.paths import open_source, read
 from ..stored.queues import Queue

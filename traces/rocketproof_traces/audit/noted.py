@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 
 from ..stored.facts import Column
 

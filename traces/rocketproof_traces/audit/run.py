@@ -20,7 +20,7 @@ from rocketproof_model import interrupts
 from rocketproof_model.kept import code_digest
 from rocketproof_model.language import show
 
-from ..pools import Spread
+from ..common.pools import Spread
 from ..stored.paths import states_of
 from ..stored.segments import RANGE_SIZE, LogFile, log_files, mend, ranges
 from .merge import Merger, Totals

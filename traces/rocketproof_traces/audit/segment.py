@@ -17,7 +17,7 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.shown import json_text
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
 from ..stored.facts import COLUMNS, Column, column

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from ..stored.paths import file_system, is_remote
 from .tables import EVENTS
 

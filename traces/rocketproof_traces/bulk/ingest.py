@@ -24,8 +24,8 @@ from rocketproof_model import RocketproofError
 from rocketproof_protocol.numbers import java_int
 
 from .. import history
-from ..compressed import open_text
-from ..errors import TraceError
+from ..common.compressed import open_text
+from ..common.errors import TraceError
 from ..history import Event, Header, recordings
 from ..stored.paths import join, readable
 from .cache import BATCH, SUFFIX, CachedSource, PieceCache, Runs, place

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..pools import Spread, on_processes
+from ..common.pools import Spread, on_processes
 from .cache import PieceCache
 from .partition import KEPT, HistoryTask, partition
 from .results import Results, Summary

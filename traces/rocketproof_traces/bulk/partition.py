@@ -25,7 +25,7 @@ from ..checker.histories import cluster_of, is_recording
 from ..checker.parts import Survey
 from ..checker.places import TOLD_BY_FIELDS
 from ..checker.ways import PLACING, linked, subject_of
-from ..errors import TraceError, short
+from ..common.errors import TraceError, short
 from ..history import Event, Header, Rules
 from ..history.operations import CONFIGURE, PROGRESS, SENDS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache

@@ -18,8 +18,8 @@ from pyarrow import fs
 
 from rocketproof_protocol.numbers import java_long
 
-from ..errors import TraceError
-from ..outcomes import Outcome, all_of
+from ..common.errors import TraceError
+from ..common.outcomes import Outcome, all_of
 from .cache import place, written
 from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from ..checker.histories import cluster_of, is_recording, judge_part
 from ..checker.parts import Part, Survey, name_of, part_of
 from ..checker.steps import Bound
-from ..collection import uncollected
-from ..errors import TraceError
+from ..common.collection import uncollected
+from ..common.errors import TraceError
 from ..history import Event, Header
 from ..history.operations import Break, Operation, Snapshot, called, served_again, snapshot
 from .partition import HISTORY, value_of

@@ -12,8 +12,8 @@ from typing import Any
 from pyarrow import fs
 
 from ..checker.steps import Bound
-from ..errors import TraceError
-from ..pools import Spread
+from ..common.errors import TraceError
+from ..common.pools import Spread
 from ..stored.paths import readable
 from .cache import SUFFIX, CachedSource, PieceCache, by_history
 from .ingest import sources, take

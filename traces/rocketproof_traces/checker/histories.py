@@ -19,11 +19,11 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST
 from rocketproof_protocol.numbers import java_boolean, whole_number
 
-from ..collection import uncollected
-from ..errors import TraceError, short
+from ..common.collection import uncollected
+from ..common.errors import TraceError, short
+from ..common.outcomes import Outcome, all_of, decisive
 from ..history import Event, Header
 from ..history.operations import CONFIGURE, operations
-from ..outcomes import Outcome, all_of, decisive
 from .left_out import left_out
 from .machine import machine
 from .part import Finding, Located, Make, PartChecker, last_of

@@ -16,7 +16,7 @@ from rocketproof_model.functions import Function, Functions
 from rocketproof_model.interpreter import State, initial
 from rocketproof_model.language import Action, Expr, Guard, walk
 from rocketproof_model.partial import Partial, View, decided, excluding, place
-from rocketproof_model.slicing import control
+from rocketproof_model.transforms.slicing import control
 from rocketproof_profiles import PROFILES
 from rocketproof_spec import constants
 from rocketproof_spec.vocabulary import Kind, Phase, PlacedAnswer

@@ -18,9 +18,9 @@ from rocketproof_spec.arithmetic import READ, WRITE
 from rocketproof_spec.constructor import system_topics
 from rocketproof_spec.remarks import remarked
 
+from ..common.refusal import Refusal
 from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
 from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation
-from ..refusal import Refusal
 from .administered import Configured, Deleted, Refused, Update
 from .ends import told_before
 from .left_out import beyond, reason

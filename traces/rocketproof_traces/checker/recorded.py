@@ -28,9 +28,9 @@ from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.nameserver import Strangers
 from rocketproof_spec.sizes import FIXED
 
+from ..common.outcomes import Outcome
 from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, Stored
 from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
-from ..outcomes import Outcome
 from .administered import Refused, Told, Update
 from .left_out import SLAVE, reason
 from .looks import Routed

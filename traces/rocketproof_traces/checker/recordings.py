@@ -10,9 +10,9 @@ from typing import Any
 
 from rocketproof_spec import constants
 
+from ..common.outcomes import Outcome, all_of
 from ..history import Event, Header
 from ..history.recordings import histories
-from ..outcomes import Outcome, all_of
 from .histories import Verdict, judge_history
 from .part import Finding
 

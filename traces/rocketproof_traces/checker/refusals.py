@@ -10,8 +10,8 @@ from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import Guard
 from rocketproof_spec.placing import Step
 
+from ..common.refusal import Names, Refusal, refusal_of
 from ..history.cases import Config
-from ..refusal import Names, Refusal, refusal_of
 from .administered import NOT_SERVED, Committed, Configured, Deleted, Refused, Regrouped, Told, Update
 from .looks import Described, Progressed, Reached, Routed
 from .machine import Machine

@@ -13,7 +13,7 @@ from functools import cache
 
 from rocketproof_model import Int
 from rocketproof_model.language import JAVA_INT, Action, Model
-from rocketproof_model.slicing import sliced
+from rocketproof_model.transforms.slicing import sliced
 from rocketproof_profiles import NameClass
 from rocketproof_spec import Scope, Specification, specify
 from rocketproof_spec.actors import ADMINISTRATOR, HANDLER

@@ -15,7 +15,7 @@ from rocketproof_model import Action, Instance, Property
 from rocketproof_model.interpreter import State
 from rocketproof_model.result import Witness
 
-from ..refusal import refusal_of
+from ..common.refusal import refusal_of
 from ..witness.choices import Choice, choices, scope_of
 from ..witness.parts import acting
 from ..witness.show import story

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from rocketproof_protocol.shown import json_text
 
-from ..errors import TraceError
-from ..files import replace_text
+from ..common.errors import TraceError
+from ..common.files import replace_text
 
 NAME: Final = "page.html"
 _OPENS: Final = '<script type="application/json" id="document">'

@@ -15,7 +15,7 @@ import uvicorn
 
 from rocketproof_model import interrupts
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from .access import Guarded
 from .server import Explorer
 

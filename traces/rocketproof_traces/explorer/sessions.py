@@ -19,7 +19,7 @@ from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import walk
 from rocketproof_model.language.reading import ReadingError, of_step, read
 
-from ..errors import TraceError, short
+from ..common.errors import TraceError, short
 from ..witness.reached import reached, truths_of
 from ..witness.words import Element, elements
 from . import document

@@ -35,7 +35,7 @@ from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec.bounds import NAMES_LIMIT, is_given_up, retry_limit_of
 
-from ..compressed import open_text
+from ..common.compressed import open_text
 
 KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
 COUNTED = ("not", "commit")

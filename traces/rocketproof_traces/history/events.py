@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from rocketproof_protocol.shown import json_text
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 
 SCHEMA = "rocketproof-history"
 VERSION = 1

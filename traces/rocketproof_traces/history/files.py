@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..compressed import DamagedError, is_compressed, open_text
-from ..errors import TraceError, short
+from ..common.compressed import DamagedError, is_compressed, open_text
+from ..common.errors import TraceError, short
 from .events import SCHEMA, VERSION, Event, Header, Rules, event_line, header_line
 
 

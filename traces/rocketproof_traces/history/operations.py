@@ -18,8 +18,8 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_spec.bounds import NAMES_LIMIT
 
-from ..errors import TraceError, short
-from ..history import Event, Moment
+from ..common.errors import TraceError, short
+from . import Event, Moment
 from .cases import Config, Kind, Stored, properties_of, reach, stored
 
 NAME_SERVER = "name server"

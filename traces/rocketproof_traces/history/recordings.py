@@ -17,7 +17,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_protocol.topics import TEMPLATE
 
-from ..history import Event
+from . import Event
 from .cases import expanded, is_heading, no_case, rows, stored
 from .operations import NAME_SERVER, SENDS
 

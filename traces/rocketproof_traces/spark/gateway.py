@@ -19,7 +19,7 @@ from typing import Any
 
 from rocketproof_model import interrupts
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from .environment import variables
 from .java import Java
 

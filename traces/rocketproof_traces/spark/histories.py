@@ -26,8 +26,8 @@ from ..bulk.results import Results, Summary
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
 from ..bulk.work import Order, Tell, cached, named, take_new, unjudged
-from ..collection import uncollected
-from ..errors import TraceError
+from ..common.collection import uncollected
+from ..common.errors import TraceError
 from .session import aside
 from .spread import on_spark, reason
 

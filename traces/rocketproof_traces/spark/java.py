@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 
 OLDEST = 17  # Spark 4 starts on no older one
 _EXECUTABLE = "java.exe" if os.name == "nt" else "java"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rocketproof_model import LimitReached
 from rocketproof_model.result import MEMORY
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from . import shares
 from .spread import ANSWER, Mapping, over_items, reason
 

@@ -22,7 +22,7 @@ from rocketproof_model.explicit.account import Packed
 from rocketproof_model.explicit.workers import Seen
 from rocketproof_model.result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, Explored, Limits, Progress, Report, Watch
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from . import shares
 from .jobs import OTHER_FOLDER, Perform, Workers
 from .shares import Done, Lookup, Parents, Share, Slice

@@ -27,9 +27,9 @@ from urllib.request import getproxies
 from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import java_int
 
-from ..errors import TraceError
-from ..pools import cores as usable_cores
-from ..reach import ANSWER_SECONDS, nobody
+from ..common.errors import TraceError
+from ..common.pools import cores as usable_cores
+from ..common.reach import ANSWER_SECONDS, nobody
 from . import environment, gateway
 from .installed import missing
 from .java import find_java

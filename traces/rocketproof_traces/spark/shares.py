@@ -28,7 +28,7 @@ from rocketproof_model.explicit import runs
 from rocketproof_model.explicit.account import Account, Packed
 from rocketproof_model.explicit.workers import Seen
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,11 +21,11 @@ from pyspark.sql.types import StructType
 
 from rocketproof_protocol.numbers import java_long
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from ..stored.paths import absolute
-from ..tables import commitlog, consumequeue, index, topics
-from ..tables.clauses import Clause, Clauses, Operator
-from ..tables.table import PART_SIZE, TIME, Table
+from .tables import commitlog, consumequeue, index, topics
+from .tables.clauses import Clause, Clauses, Operator
+from .tables.table import PART_SIZE, TIME, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..errors import TraceError
-from ..pools import Spread
+from ..common.errors import TraceError
+from ..common.pools import Spread
 from .session import aside
 
 if TYPE_CHECKING:

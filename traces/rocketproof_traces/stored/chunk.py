@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 
 from .facts import Column, column
 from .kinds import BIT, Kind

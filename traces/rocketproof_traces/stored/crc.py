@@ -30,7 +30,7 @@ from numba import config, njit
 from numba.core import cgutils, types
 from numba.core.codegen import get_host_cpu_features
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 
 from .memory import byte, intrinsic, place, word
 

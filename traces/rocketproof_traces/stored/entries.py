@@ -9,7 +9,7 @@ from typing import Final
 
 from numba import njit
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 
 from .facts import LIMIT
 from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY, NO_QUEUE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 
 
 class StoredError(TraceError):

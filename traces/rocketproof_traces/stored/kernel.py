@@ -14,7 +14,7 @@ from typing import Final
 
 from numba import njit
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from .crc import crc32

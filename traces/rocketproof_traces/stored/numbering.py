@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from rocketproof_model.compiled import compiled
+from rocketproof_model.routines.compiled import compiled
 
 from .memory import byte, put, put_byte, word
 from .nametable import COUNT, HASHES, LENGTHS, MASK, POOL, SLOTS, STARTS, USED

@@ -20,7 +20,7 @@ from urllib.request import getproxies
 
 from rocketproof_protocol.numbers import is_digits, java_int, java_long
 
-from ..reach import ANSWER_SECONDS, nobody
+from ..common.reach import ANSWER_SECONDS, nobody
 from .errors import StoredError, Unreadable
 
 Buffer = memoryview

@@ -14,16 +14,7 @@ from struct import Struct
 
 import numpy as np
 
-from .layout import (
-    BLANK_MAGIC,
-    BLANK_SIZE,
-    BODY_AT,
-    FIXED_SIZE,
-    LEDGER_BLANK,
-    LEDGER_OTHERS,
-    MESSAGE_MAGIC,
-    MESSAGE_MAGIC_V2,
-)
+from .layout import BLANK_MAGIC, BLANK_SIZE, BODY_AT, FIXED_SIZE, LEDGER_BLANK, LEDGER_OTHERS, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .memory import MARGIN
 from .paths import Source, read
 from .record import LONGEST_HEAD, Parts, head_of, parts_of

@@ -9,7 +9,7 @@ from rocketproof_model import EvaluationError, Instance, Model, Property
 from rocketproof_model.interpreter import State, effect, refusing
 from rocketproof_model.result import Move, Witness
 
-from ..errors import TraceError, short
+from ..common.errors import TraceError, short
 from ..history import Event, Header
 from .parts import acting
 from .restore import NO_PROPERTY

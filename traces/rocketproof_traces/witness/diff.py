@@ -18,8 +18,8 @@ from rocketproof_model import EvaluationError, Instance, Model
 from rocketproof_model.interpreter import State, refusing
 from rocketproof_model.result import Move, Witness
 
-from ..errors import TraceError
-from ..refusal import refusal_of
+from ..common.errors import TraceError
+from ..common.refusal import refusal_of
 from .choices import scope_of
 from .words import Change, changes, elements, fill
 

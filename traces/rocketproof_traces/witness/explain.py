@@ -19,8 +19,8 @@ from rocketproof_model.language import BoolType, EnumType, IndexType, MaybeType,
 from rocketproof_model.result import Witness
 from rocketproof_protocol.numbers import whole_number
 
-from ..errors import TraceError
-from ..refusal import Refusal, refusal_of
+from ..common.errors import TraceError
+from ..common.refusal import Refusal, refusal_of
 from .choices import choice, choices, scope_of
 from .words import Change, changes, code_of, value_text
 

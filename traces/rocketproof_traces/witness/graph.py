@@ -15,7 +15,7 @@ from rocketproof_model import EvaluationError, Instance, Property
 from rocketproof_model.interpreter import State, holds
 from rocketproof_model.language import IndexType
 
-from ..errors import TraceError
+from ..common.errors import TraceError
 from .reached import reached
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.language import IndexType, MaybeType, SetType, Type
 from rocketproof_model.result import Move, Witness
 
-from ..errors import TraceError, short
-from ..files import replace_text
+from ..common.errors import TraceError, short
+from ..common.files import replace_text
 from .words import plain
 
 SCHEMA = 1

@@ -15,7 +15,7 @@ from rocketproof_model import EvaluationError
 from rocketproof_model.interpreter import Scope, State, effect, holds
 from rocketproof_model.result import Move, Witness
 
-from ..refusal import false_part
+from ..common.refusal import false_part
 from .choices import Choice, choices
 from .parts import acting, owners
 from .show import SHOWN

@@ -15,7 +15,7 @@ from rocketproof_model.interpreter import State, Step, effect, refusing, success
 from rocketproof_model.language import EnumType, MaybeType, SetType, Type, const
 from rocketproof_model.result import Move, Witness
 
-from ..errors import TraceError, short
+from ..common.errors import TraceError, short
 from .explain import parse
 from .itf import REWRITE, FileMove, Variant, WitnessFile, field_of, tables_of
 from .words import changes, code_of, plain, present_names

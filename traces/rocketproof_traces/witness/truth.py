@@ -12,7 +12,7 @@ from rocketproof_model.language import OBSERVED, Bool, Expr, Int, Observer, cons
 from rocketproof_model.result import Move, Witness
 from rocketproof_protocol.numbers import whole_number
 
-from ..refusal import false_part, values_of
+from ..common.refusal import false_part, values_of
 
 WAITING: Final = "waiting"
 NO_VALUE: Final = "no value"

@@ -12,7 +12,7 @@ from rocketproof_model import Bool, Instance, Model, ModelError, Variable
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import MaybeType, SetType, Type
 
-from ..errors import short
+from ..common.errors import short
 
 _NAME = re.compile(r"[^.\[]+")  # of the variable or table that an element belongs to
 

@@ -1,0 +1,14 @@
+"""z3 without types: checkers infer unions of all kinds of terms from its source, so tests check its results instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import z3 as _z3
+
+from .. import interrupts
+
+z3: Any = _z3
+
+if interrupts.cancelled_by(z3.main_ctx().interrupt):
+    z3.set_param("ctrl_c", False)  # else z3 takes SIGINT for itself while it works, and nobody else hears of it

@@ -1,0 +1,1 @@
+"""Models made from models: mutants, slices, and the same model over wider numbers."""

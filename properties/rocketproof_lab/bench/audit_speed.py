@@ -1,0 +1,217 @@
+"""How fast stores are audited: beside zlib's checksum over the same bytes and DuckDB's window over the same columns, and on Spark.
+
+All figures of a size are from one run over one made-up store of records of 1 KiB, with what is compiled or loaded once done before. What it
+takes on processors that multiply less without carry is measured in processes that do not use what they lack, zlib there beside it. DuckDB
+does less: it only looks whether the offsets of each queue follow one another, in columns that it was given. Spark's times are those of
+Java and all that it started.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rocketproof_properties.commands.audits.command import plan_of
+from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.common.pools import Spread, on_threads
+from rocketproof_traces.stored.crc import blocks_at_once, features_with
+from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.segments import log_files, ranges
+from rocketproof_traces.stored.walk import Walk
+
+from .fabricate import Plan as Made
+from .fabricate import fabricate
+from .figures import Bench, Column, Tell, child, mebibytes, quiet, ratio, row, table, timed
+from .peers import duckdb_connection
+from .usage import with_java
+
+PROFILE = "P494"
+GIB = 1 << 30
+A = TypeVar("A")
+B = TypeVar("B")
+KEYS = (
+    "tool",
+    "bytes",
+    "records",
+    "findings",
+    "cpu_seconds",
+    "wall_seconds",
+    "bytes_per_cpu_second",
+    "of_zlib",
+    "of_local",
+    "wall_of_local",
+)
+WINDOW = """
+select count(*) from (
+    select queueOffset - lag(queueOffset) over (partition by topic, queueId order by physicalOffset) as step from facts where member
+) where step <> 1
+"""
+CHECKSUMS = ("audit, 1 thread, checksum by tables", "audit, 1 thread, narrow checksum")
+_STEP = 1 << 20
+
+
+def run_audit_bench(
+    sizes: Sequence[float] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
+) -> list[Bench]:
+    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one thread."""
+    rows = [] if into is None else into
+    session = _Session(threads) if spark else None
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="rocketproof-bench-") as name:
+            tell(f"making up a store of {size:g} GiB")
+            made = fabricate(Path(name) / "store", Made(int(size * GIB), bodies=(1024, 1024), file_size=int(min(size, 1) * GIB)))
+            _measure(str(Path(name) / "store"), made.records, threads, session, tell, rows)
+    return rows
+
+
+def _measure(root: str, records: int, threads: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
+    size = sum(file.length for file in log_files([root]))
+    plan = plan_of(PROFILE, (), 100)
+    first = len(rows)
+
+    def add(tool: str, work: Callable[[], int | None], clock: Callable[[], float] = time.process_time) -> None:
+        tell(tool)
+        found, spent = timed(work, clock)
+        cpu = spent["cpu_seconds"]
+        figures = {"tool": tool, "bytes": size, "records": records, "findings": found, "bytes_per_cpu_second": size / cpu}
+        rows.append(row(KEYS, figures | spent))
+        rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
+        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 thread"), None)
+        if own is not None:
+            rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / spent["wall_seconds"]}
+
+    _audit(plan, root, _first)  # compile or load
+    add("zlib.crc32", lambda: _checksum(root))
+    add("scan with CRC", lambda: _scan(root))
+    add("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
+    add(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
+    for blocks in range(blocks_at_once() - 1, -1, -1):
+        tell(CHECKSUMS[blocks])
+        other = child([sys.executable, "-m", __name__, root], places={"NUMBA_CPU_FEATURES": features_with(blocks)})
+        rows.append(row(KEYS, {**rows[first], "tool": CHECKSUMS[blocks], **other, "bytes_per_cpu_second": size / other["cpu_seconds"]}))
+    with _window(root) as window:
+        if window is not None:
+            add("DuckDB's window", window)
+    if session is not None:
+        added = "cold" if session.is_new else "first"
+        add(f"audit, Spark, {added}", lambda: _audit(plan, root, session.spread()), session.seconds)
+        add("audit, Spark", lambda: _audit(plan, root, session.spread()), session.seconds)
+
+
+def _alone(root: str) -> Bench:
+    """The audit in one thread, and zlib beside it, both after a first time: medians of three rounds."""
+    plan = plan_of(PROFILE, (), 100)
+    _audit(plan, root, on_threads(1))
+    rounds = [(timed(lambda: _checksum(root))[1], timed(lambda: _audit(plan, root, on_threads(1)))) for _ in range(3)]
+    spent = [{"findings": found, **own} for _, (found, own) in rounds]
+    of_zlib = ratio([zlib["cpu_seconds"] for zlib, _ in rounds], [own["cpu_seconds"] for own in spent])
+    middle = {key: statistics.median(own[key] for own in spent) for key in ("cpu_seconds", "wall_seconds")}
+    return {**spent[0], **middle, "of_zlib": of_zlib}
+
+
+def _checksum(root: str) -> None:
+    step = memoryview(bytearray(_STEP))
+    for file in log_files([root]):
+        with open(file.path, "rb", buffering=0) as opened:
+            while count := opened.readinto(step):
+                zlib.crc32(step[:count])
+
+
+def _scan(root: str) -> None:
+    for part in ranges(log_files([root])):
+        for _ in Walk(part, Names(), rows=8192):
+            pass
+
+
+def _first(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
+    """The first of the tasks, in this process."""
+    return map(function, items[:1])
+
+
+def _audit(plan: Plan, root: str, spread: Spread) -> int:
+    """How many findings there are."""
+    (totals,) = audit(plan, [root], spread, Kept(None, plan), lambda done, all_: None).totals
+    return len(totals.findings)
+
+
+@contextmanager
+def _window(root: str) -> Iterator[Callable[[], int] | None]:
+    """DuckDB's window over the columns of the store, in this process and in one thread; None where it is not installed."""
+    connection = duckdb_connection()
+    if connection is None:
+        yield None
+        return
+    import pyarrow as pa
+
+    parts, names = [], Names()
+    for part in ranges(log_files([root])):
+        for chunk in Walk(part, names, crc=False):
+            kept = {name: chunk[name].copy() for name in ("topic", "queueId", "queueOffset", "physicalOffset")}
+            parts.append(pa.table(kept | {"member": chunk.is_message & (chunk["transaction"] % 8 == 0)}))
+    connection.register("facts", pa.concat_tables(parts))
+    yield lambda: int(connection.execute(WINDOW).fetchall()[0][0])
+    connection.close()
+
+
+class _Session:
+    """A session of Spark that is made when it is asked for, and what its processes have used."""
+
+    def __init__(self, cores: int) -> None:
+        self._cores = cores
+        self._spark: Any = None
+
+    @property
+    def is_new(self) -> bool:
+        return self._spark is None
+
+    def spread(self) -> Spread:
+        from rocketproof_traces.spark.session import session
+        from rocketproof_traces.spark.spread import on_spark
+
+        self._spark = session(cores=self._cores)
+        return on_spark(self._spark)
+
+    def seconds(self) -> float:
+        """CPU seconds of this process and of Java with all that it started."""
+        return with_java(self._spark)
+
+
+COLUMNS = (
+    Column("tool", "tool"), Column("GiB", "bytes", lambda size: f"{size / GIB:g}"), Column("records", "records", ",d"),
+    Column("findings", "findings", ",d"), Column("CPU s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
+    Column("MiB a CPU s", "bytes_per_cpu_second", mebibytes), Column("of zlib", "of_zlib", ".2f"),
+    Column("of 1 thread", "of_local", ".2f"), Column("in wall time", "wall_of_local", ".2f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
+
+
+def plot(rows: Sequence[Bench], path: Path) -> None:
+    """Seconds by size, a line for each tool, as a picture. Raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    for tool in dict.fromkeys(each["tool"] for each in rows):
+        own = [each for each in rows if each["tool"] == tool]
+        axes.plot([each["bytes"] / GIB for each in own], [each["cpu_seconds"] for each in own], marker="o", label=tool)
+    axes.set(xlabel="GiB of commit log", ylabel="CPU seconds", xlim=(0, None), ylim=(0, None))
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_alone(sys.argv[1])))

@@ -1,0 +1,375 @@
+"""What `rocketproof bench` offers: each benchmark measured, announced while it goes on, and printed as a table.
+
+The commands are there in a clone, where this package is; the wheel leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, NamedTuple, Protocol
+
+from cyclopts import App
+
+from rocketproof_model import interrupts
+from rocketproof_properties.commands.common import Count, Gibibytes, Json, Many, Natural, Profile, Seconds, write
+from rocketproof_properties.reports.choices import InputError
+from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
+
+from .figures import Bench, Tell
+
+_MEGABYTE = 1 << 20
+
+
+class Measure(Protocol):
+    """A benchmark: announces what it does next, and adds its rows as they come."""
+
+    def __call__(self, *, tell: Tell, into: list[Bench]) -> object: ...
+
+
+class Measured(NamedTuple):
+    """The rows of a benchmark, all of them unless Ctrl-C stopped it, and the exit code that this has."""
+
+    rows: list[Bench]
+    code: int
+
+
+def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Path | None) -> Measured:
+    """Measure, print the rows and write them, also those that are there after Ctrl-C. Raises InputError for a file that cannot be
+    written."""
+    from rocketproof_properties.reports.output import tell
+
+    rows: list[Bench] = []
+    code = OK
+    try:
+        measure(tell=tell, into=rows)
+    except KeyboardInterrupt:
+        interrupts.heard()
+        code = STOPPED
+        tell("stopped by Ctrl-C; what was measured follows")
+    if rows:
+        print(text(rows))
+    write(json, rows)
+    return Measured(rows, code)
+
+
+def _pictured(draw: Callable[[Sequence[Bench], Path], None], rows: Sequence[Bench], path: Path | None) -> None:
+    """Draw the rows where somebody asked for it. Raises InputError without matplotlib."""
+    if path is not None:
+        try:
+            draw(rows, path)
+        except ImportError:
+            raise InputError(f"--plot {path}: matplotlib is not installed; install it, or leave --plot out") from None
+
+
+def search(
+    *,
+    peers: bool = False,
+    scope: Annotated[tuple[str, ...], Many] = (),
+    threads: Annotated[tuple[Count, ...], Many] = (1, 2),
+    rounds: Count = 3,
+    spark: bool = False,
+    json: Json = None,
+) -> int:
+    """Measure the search on the routing model and on the specification.
+
+    Parameters
+    ----------
+    peers
+        Also run SPIN, Stateright and TLC where they are installed, in turns with our own search.
+    scope
+        Only this scope of the routing model, such as main or four; may be repeated.
+    threads
+        How many threads search; may be repeated.
+    rounds
+        How often each search runs.
+    spark
+        Measure the search on Spark instead, beside the local one.
+    json
+        Write the rows to this file.
+    """
+    from . import search_speed, spread_speed
+
+    if spark and (peers or scope):
+        raise InputError(f"{'--peers' if peers else '--scope'} with --spark: it is for the local search; leave out one of them")
+    if spark:
+        return measured(spread_speed.run_spread_bench, spread_speed.text, json).code
+    measure = partial(search_speed.run_search_bench, threads=threads, peers=peers, repeats=rounds)
+    if scope:
+        measure = partial(measure, scope, specification_scopes=(), reach_seconds=0)
+    return measured(measure, search_speed.text, json).code
+
+
+def skew(*, topics: Count = 2000, seed: int = 0, profile: Profile = "P49", json: Json = None) -> int:
+    """Simulate how often a topic ends on one of two brokers, beside the formula and recorded brokers.
+
+    Parameters
+    ----------
+    topics
+        Topics for each number of first messages.
+    seed
+        The seed of the random walks.
+    profile
+        The profile of the specification.
+    json
+        Write the rows to this file.
+    """
+    from . import skew
+
+    rows, code = measured(partial(skew.measure, topics=topics, seed=seed, profile=profile), skew.text, json)
+    errors = [each["standard_errors"] for each in rows]
+    return DIFFERS if code == OK and any(each is None or each > 3 for each in errors) else code
+
+
+def serve(*, seconds: Count = 10, rounds: Count = 3, version: str = "4.9.4", json: Json = None) -> int:
+    """Measure `serve` beside a real broker: synchronous sends of 1 KiB from the real Java client, which Maven fetches.
+
+    Parameters
+    ----------
+    seconds
+        How long each broker is measured in each round, with 1 thread and with 8.
+    rounds
+        How often.
+    version
+        The release of Apache RocketMQ, of the broker and of the client.
+    json
+        Write the rows to this file.
+    """
+    from . import throughput
+
+    return measured(partial(throughput.measure, seconds=seconds, rounds=rounds, version=version), throughput.text, json).code
+
+
+def start(*, runs: Count = 5, json: Json = None) -> int:
+    """Measure whole processes of commands on a small model, from empty caches and from full ones.
+
+    Parameters
+    ----------
+    runs
+        Processes of each command that find full caches.
+    json
+        Write the rows to this file.
+    """
+    from . import start_speed
+
+    return measured(partial(start_speed.measure, runs=runs), start_speed.text, json).code
+
+
+def disk(*, sends: Annotated[tuple[Count, ...], Many] = (1, 2, 4, 8), rounds: Count = 3, json: Json = None) -> int:
+    """Measure the search with its progress kept, in files with a quarter of the memory, and with two threads, beside it in memory.
+
+    Parameters
+    ----------
+    sends
+        Sizes of the specification's scope `small`; may be repeated.
+    rounds
+        How often each search runs.
+    json
+        Write the rows to this file.
+    """
+    from . import disk_speed
+
+    return measured(partial(disk_speed.measure, sends=sends, rounds=rounds), disk_speed.text, json).code
+
+
+def curve(
+    folder: Path,
+    *,
+    scope: str = "small",
+    sends: Count = 8,
+    memory: Count = 4000,
+    disk: Count = 30_000,
+    threads: Count = 1,
+    json: Json = None,
+) -> int:
+    """Measure one long search in files: seconds and bytes whenever its states are a quarter more. The same command goes on with it.
+
+    Parameters
+    ----------
+    folder
+        Where the files and the rows are kept.
+    scope
+        Of the specification, without symmetry.
+    sends
+        How often each producer sends.
+    memory
+        Megabytes of memory, after which the search goes on in files.
+    disk
+        Megabytes of files.
+    threads
+        Of the search.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_model.result import Limits
+    from rocketproof_spec import SCOPES
+
+    from . import disk_curve
+
+    if scope not in SCOPES:
+        raise InputError(f"no scope {scope}; there are {', '.join(SCOPES)}")
+    limits = Limits(memory=memory * _MEGABYTE, disk=disk * _MEGABYTE)
+    measure = partial(disk_curve.measure, folder, scope=scope, sends=sends, limits=limits, threads=threads)
+    rows, code = measured(measure, disk_curve.text, json)
+    return STOPPED if rows and not rows[-1]["finished"] else code
+
+
+def liveness(*, scope: Annotated[tuple[str, ...], Many] = ("small", "main"), threads: Count = 1, json: Json = None) -> int:
+    """Measure how fair loops are looked for in the routing model's graph: where there is none, and where there is one.
+
+    Parameters
+    ----------
+    scope
+        A scope of the model; may be repeated. `crashes` has 58 million states and takes 6.5 GB.
+    threads
+        Threads of the search, and of what follows.
+    json
+        Write the rows to this file.
+    """
+    from . import liveness_speed
+
+    return measured(partial(liveness_speed.measure, scopes=scope, threads=threads), liveness_speed.text, json).code
+
+
+def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
+    """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
+
+    Parameters
+    ----------
+    seconds
+        How long to measure, about; three rounds at least.
+    json
+        Write the rows to this file.
+    """
+    from . import speed
+
+    return measured(partial(speed.measure, seconds=seconds), speed.text, json).code
+
+
+def judge(*, parquet: bool = False, spark: bool = False, json: Json = None) -> int:
+    """Measure the judge of histories on 10,000 events of 8 producers, beside porcupine where Go is installed.
+
+    Parameters
+    ----------
+    parquet
+        Measure judging 200,000 events from Parquet instead, beside DuckDB's window over the same file.
+    spark
+        The same, and on Spark.
+    json
+        Write the rows to this file.
+    """
+    from . import judge_speed, verdict_speed
+
+    if parquet or spark:
+        return measured(partial(judge_speed.run_many_bench, spark=spark), judge_speed.text, json).code
+    return measured(verdict_speed.run_judge_bench, verdict_speed.text, json).code
+
+
+def audit(
+    *, sizes: Annotated[tuple[Gibibytes, ...], Many] = (1.0,), spark: bool = True, plot: Path | None = None, json: Json = None
+) -> int:
+    """Measure the audit of made-up stores beside zlib's checksum, DuckDB's window, and on Spark.
+
+    Parameters
+    ----------
+    sizes
+        GiB of commit log, such as 0.25; give it again for more.
+    spark
+        Also on Spark, cold and warm.
+    plot
+        Draw CPU seconds by size into this file, with matplotlib.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_properties.reports import files as store
+
+    from . import audit_speed
+
+    if plot is not None:
+        store.check_writable(plot, "--plot")
+    rows, code = measured(partial(audit_speed.run_audit_bench, sizes, spark=spark), audit_speed.text, json)
+    _pictured(audit_speed.plot, rows, plot)
+    return code
+
+
+def scan(folder: str, *, json: Json = None) -> int:
+    """Measure how fast the log of a store is read, with and without checksums, beside zlib's.
+
+    Parameters
+    ----------
+    folder
+        The store.
+    json
+        Write the rows to this file.
+    """
+    from . import scan_speed
+
+    return measured(partial(scan_speed.measure, folder), scan_speed.text, json).code
+
+
+def reach(
+    *,
+    programs: Count = 2000,
+    seed: int = 31,
+    of: Path | None = None,
+    before: Path | None = None,
+    plot: Path | None = None,
+    json: Json = None,
+) -> int:
+    """Tell in which share of a validation's programs each operation, answer, side of a boundary and setting is.
+
+    Parameters
+    ----------
+    programs
+        How many programs to draw.
+    seed
+        Their seed.
+    of
+        Take the programs that a validation has performed, with what was answered, in place of drawing them: the folder of its report.
+    before
+        What --json of an earlier version has written, to put beside.
+    plot
+        Draw the shares into this file, with matplotlib.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_properties.reports import files as store
+
+    from . import reach
+
+    if plot is not None:
+        store.check_writable(plot, "--plot")
+    rows, code = measured(partial(reach.measure, programs, seed, of, before), reach.text, json)
+    _pictured(reach.plot, rows, plot)
+    return code
+
+
+def feedback(
+    *,
+    part: Annotated[tuple[str, ...], Many] = (),
+    load: Natural = 0,
+    before: Path | None = None,
+    json: Json = None,
+) -> int:
+    """Measure how long one waits: for a command's start, a small model, `check`, the tests and the steps of `.ci`, cold and warm.
+
+    Parameters
+    ----------
+    part
+        Only start, model, check, tests, ci or nightly; may be repeated. The last two are what the last runs of those scripts took.
+    load
+        How many other processes compute meanwhile.
+    before
+        What --json of an earlier version has written, to put beside.
+    json
+        Write the rows to this file.
+    """
+    from . import feedback
+
+    return measured(partial(feedback.measure, part, load=load, before=before), feedback.text, json).code
+
+
+app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
+for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach, feedback):
+    app.command(_command)

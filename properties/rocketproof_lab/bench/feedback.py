@@ -1,0 +1,120 @@
+"""How long one waits for rocketproof: the first commands of the README, a command's start, a small model, and the steps of `.ci`.
+
+A cold process has empty caches of bytecode, machine code and verdicts; a warm one has those that it left.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rocketproof_properties.brokers.children import started
+from rocketproof_properties.reports.choices import InputError
+
+from .figures import Bench, Column, Tell, caches, quiet, row, table
+from .peers import spend
+from .start_speed import COMMAND, EXAMPLE
+
+HOUSE: Final = Path(__file__).resolve().parents[3]
+CI: Final = HOUSE / ".rocketproof" / "ci"
+KEYS = ("part", "run", "load", "cpu_seconds", "wall_seconds", "cpu_before", "wall_before")
+
+
+class Waited(NamedTuple):
+    """A command, and the runs of it in this order: cold ones have empty caches, and each its own words."""
+
+    words: Sequence[str]
+    runs: Mapping[str, Sequence[str]]
+
+
+_BOTH: Final[Mapping[str, Sequence[str]]] = {"cold": (), "warm": ()}
+PARTS: Final = {
+    "start": Waited((*COMMAND, "--help"), _BOTH),
+    "model": Waited((*COMMAND, "check", str(EXAMPLE), "--property", "consistent"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}),
+    "check": Waited((*COMMAND, "check"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}),
+    "tests": Waited((sys.executable, "-m", "pytest", "-q", str(HOUSE / "tests")), _BOTH),
+}
+"""`check` and `tests` are the first and the second command of the README, once they are installed."""
+RECORDS: Final = {"ci": CI / "run.json", "nightly": CI / "nightly.json"}
+"""What the last runs of .ci/run and .ci/nightly took, step by step."""
+
+
+def measure(
+    parts: Sequence[str] = (), *, load: int = 0, before: Path | None = None, tell: Tell = quiet, into: list[Bench] | None = None
+) -> list[Bench]:
+    """Rows of KEYS for these parts, or for all, beside as many busy processes as `load` says; times are seconds, of all processes.
+
+    `before` is what an earlier version's `--json` has written. Raises InputError for an unknown part or without a checkout, PeerError where
+    a command fails.
+    """
+    for name in parts:
+        if name not in (*PARTS, *RECORDS):
+            raise InputError(f"--part {name}: there are {', '.join((*PARTS, *RECORDS))}")
+    if not EXAMPLE.is_file():
+        raise InputError("the tests and examples are not installed; run `rocketproof bench feedback` in a checkout of the project")
+    known = {} if before is None else _known(before)
+    rows = [] if into is None else into
+    with busy(load):
+        for name in parts or (*PARTS, *RECORDS):
+            for figures in _part(name, tell):
+                old = known.get((figures["part"], figures["run"], load), {})
+                rows.append(
+                    row(KEYS, {**figures, "load": load, "cpu_before": old.get("cpu_seconds"), "wall_before": old.get("wall_seconds")})
+                )
+    return rows
+
+
+def _part(name: str, tell: Tell) -> Iterator[Bench]:
+    if name in RECORDS:
+        yield from _recorded(name)
+        return
+    waited = PARTS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        for run, more in waited.runs.items():
+            tell(f"{name}, {run}")
+            used = spend([*waited.words, *more], HOUSE if name == "tests" else Path(folder), caches(Path(folder)))
+            yield {"part": name, "run": run, "cpu_seconds": used.cpu_seconds, "wall_seconds": used.wall_seconds}
+
+
+def _recorded(name: str) -> Iterator[Bench]:
+    if not RECORDS[name].is_file():
+        return
+    for step in json.loads(RECORDS[name].read_text("utf-8"))["steps"]:
+        yield {"part": name, "run": step["name"], "cpu_seconds": step["cpu_seconds"], "wall_seconds": step["wall_seconds"]}
+
+
+def _known(path: Path) -> dict[tuple[str, str, int], Any]:
+    try:
+        return {(one["part"], one["run"], one["load"]): one for one in json.loads(path.read_text("utf-8"))}
+    except OSError as error:
+        raise InputError(f"--before {path} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"--before {path} is not what `rocketproof bench feedback --json` writes") from None
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that compute all the time."""
+    with ExitStack() as stack:
+        for _ in range(processes):
+            stack.enter_context(started([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL))
+        yield
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.2f}" if seconds < 10 else f"{seconds:,.0f}"
+
+
+COLUMNS = (
+    Column("part", "part"), Column("run", "run"), Column("load", "load", "d"),
+    Column("CPU s", "cpu_seconds", _seconds), Column("wall s", "wall_seconds", _seconds),
+    Column("CPU s before", "cpu_before", _seconds), Column("wall s before", "wall_before", _seconds),
+)  # fmt: skip
+text = partial(table, COLUMNS)

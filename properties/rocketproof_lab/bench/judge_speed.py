@@ -1,0 +1,142 @@
+"""How fast histories are judged from Parquet: in one process, on Spark, and beside DuckDB's window over the same file.
+
+`python -m rocketproof_lab.bench.judge_speed SHELF PROFILE` is one measurement without Spark in a process of its own. DuckDB does
+less: it pairs calls, and looks whether the answered offsets of each queue follow one another. Times of the processes that Spark starts are
+Java's and those of its workers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rocketproof_traces.bulk.cache import PieceCache
+from rocketproof_traces.bulk.ingest import take
+from rocketproof_traces.bulk.partition import partition
+from rocketproof_traces.bulk.verdicts import judge_whole
+from rocketproof_traces.bulk.work import Order, tasks
+from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.history import event_line, header_line
+
+from .contention import Load, contend
+from .figures import Bench, Column, Tell, child, mebibytes, quiet, row, table, timed
+from .peers import duckdb_connection
+from .usage import peak_memory, with_java
+
+PROFILE = "P49"
+EVENTS, RUNS = 40_000, 5
+KEYS = (
+    "tool", "events", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "events_per_cpu_second", "of_duckdb", "of_local",
+)  # fmt: skip
+BOUND = Bound()
+WINDOW = """
+with told as (
+    select type, code, queueId, queueOffset, last_value(case when type = 'invoke' then topic end ignore nulls)
+        over (partition by history, process order by seq) as topic
+    from read_parquet('{}')
+)
+select count(*) from (
+    select queueOffset - lag(queueOffset) over (partition by topic, queueId order by queueOffset) as step
+    from told where type = 'ok' and code = 0
+) where step <> 1
+"""
+
+
+def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
+    """Rows of KEYS: reading NDJSON, judging in one process, DuckDB, and with `spark` judging on Spark's workers when it is warm."""
+    rows = [] if into is None else into
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tell(f"a history of {events * RUNS} events")
+        _write(folder / "history.ndjson", events)
+        cache = PieceCache(str(folder / "cache"))
+        cache.create()
+        taken, spent = timed(lambda: take(cache, str(folder / "history.ndjson")))
+        count = sum(piece.rows for piece in taken.pieces)
+        rows.append(_row("read NDJSON", {"events": count, **spent}))
+        tell("judging in one process")
+        own = _row("judge, one process", child([sys.executable, "-m", __name__, cache.path, PROFILE]))
+        rows.append(own)
+        window = _duckdb(f"{cache.path}/*.parquet", count, tell)
+        if window is not None:
+            rows.append(window)
+            own["of_duckdb"] = own["cpu_seconds"] / window["cpu_seconds"]
+        if spark:
+            tell("judging on Spark, once to warm up")
+            rows.append(_spark(Order((cache.path,), PROFILE, "", cache.path), folder, count))
+            rows[-1]["of_local"] = own["cpu_seconds"] / rows[-1]["cpu_seconds"]
+    return rows
+
+
+def _write(path: Path, events: int) -> None:
+    """A long history: the same run again and again, each time with topics of its own."""
+    header, run = contend(Load(events=events, profile=PROFILE, looks=False))
+    with path.open("w", encoding="utf-8") as file:
+        file.write(header_line(header) + "\n")
+        kept = [event for event in run if event.type != "state"]
+        for again in range(RUNS):
+            for number, event in enumerate(kept, again * len(kept)):
+                value = event.value
+                if event.type == "invoke":
+                    value = {**value, "fields": {**value["fields"], "topic": f"{value['fields']['topic']}-{again}"}}
+                file.write(event_line(replace(event, seq=number, value=value)) + "\n")
+
+
+def _duckdb(files: str, events: int, tell: Tell) -> Bench | None:
+    """The window, in this process and in one thread."""
+    connection = duckdb_connection()
+    if connection is None:
+        tell("DuckDB: left out, it is not installed")
+        return None
+    connection.execute(WINDOW.format(files)).fetchall()
+    gaps, spent = timed(lambda: connection.execute(WINDOW.format(files)).fetchall()[0][0])
+    return _row("DuckDB's window", {"events": events, "verdict": f"{gaps} gaps", **spent})
+
+
+def _spark(order: Order, folder: Path, events: int) -> Bench:
+    from rocketproof_traces.spark import histories
+    from rocketproof_traces.spark.session import session
+
+    spark = session()
+    histories.judge(spark, replace(order, out=str(folder / "warm")))
+    found, spent = timed(lambda: histories.judge(spark, replace(order, out=str(folder / "out"))), partial(with_java, spark))
+    return _row("judge, Spark", {"events": events, "verdict": found.verdict, **spent})
+
+
+def _row(tool: str, found: Bench) -> Bench:
+    return row(KEYS, {**found, "tool": tool, "events_per_cpu_second": found["events"] / found["cpu_seconds"]})
+
+
+def measure(root: str, profile: str) -> dict[str, Any]:
+    """What judging all histories of a cache takes, the specification's functions compiled before."""
+    cache = PieceCache(root)
+    todo = tasks(cache.sources().values(), {}, Order((), profile, "", root))
+    calls = [batch for task in todo for batch in partition(cache, task)]
+    judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, BOUND)
+    del calls
+    verdicts, spent = timed(lambda: [judge_whole(partition(cache, task), profile, BOUND) for task in todo])
+    said = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
+    return {
+        "events": sum(piece.rows for task in todo for piece in task.pieces),
+        "verdict": "ok" if said == {"ok"} else "illegal",
+        **spent,
+        "peak_rss_bytes": peak_memory(),
+    }
+
+
+COLUMNS = (
+    Column("tool", "tool"), Column("events", "events", ",d"), Column("verdict", "verdict"), Column("CPU s", "cpu_seconds", ".2f"),
+    Column("wall s", "wall_seconds", ".2f"), Column("peak MiB", "peak_rss_bytes", mebibytes),
+    Column("events a CPU s", "events_per_cpu_second", ",.0f"), Column("CPU of DuckDB's", "of_duckdb", ".0f"),
+    Column("of local", "of_local", ".2f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(sys.argv[1], sys.argv[2])) + "\n")

@@ -1,0 +1,61 @@
+"""One measurement of the search in a process of its own.
+
+`python -m rocketproof_lab.bench.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON.
+Compiling (or loading what the cache has) is kept apart from searching by a first search that a limit ends at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model import Instance, search
+from rocketproof_model.explicit.checkpoint import Checkpoint
+from rocketproof_model.result import Limits
+from rocketproof_properties.catalogue.modelfile import load
+
+from .figures import timed
+from .probe import LEAST, random_reads
+from .usage import peak_memory
+
+
+def instance(order: dict[str, Any]) -> Instance:
+    """A scope of a model file, or the specification in a scope with some of its sizes changed."""
+    if "file" in order:
+        return load(order["file"], order["scope"]).model.given()
+    import rocketproof_spec as specification
+
+    sizes = order.get("sizes", {})
+    scope = replace(specification.SCOPES[order["scope"]], **sizes)
+    return specification.specify(scope).model.given(**specification.constants(order["profile"]))
+
+
+def measure(order: dict[str, Any]) -> dict[str, Any]:
+    """Return what one search took. With `probe`, random reads of memory of its table's size are measured after it in the same process."""
+    subject = instance(order)
+    first = search.explore(subject, workers=order["threads"], limits=Limits(states=0))
+    limits = Limits(seconds=order.get("seconds"), memory=order.get("memory"), disk=order.get("disk"))
+    kept = Checkpoint(Path(order["folder"]), order["every"]) if "every" in order else None
+    found, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits, checkpoint=kept))
+    table = int(found.bytes_per_state * found.states)
+    return {
+        "distinct": found.states,
+        "generated": found.transitions,
+        **spent,
+        "compile_seconds": first.compile_seconds,
+        "bytes_per_state": found.bytes_per_state,
+        "memory_bytes": table,
+        "random_reads_per_cpu_second": random_reads(table, order["threads"]) if order.get("probe") and table >= LEAST else None,
+        "file_bytes": found.disk,
+        "peak_rss_bytes": peak_memory(),
+        "process_cpu_seconds": time.process_time(),
+        "finished": found.finished,
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(json.loads(sys.argv[1]))) + "\n")

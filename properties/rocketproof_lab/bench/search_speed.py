@@ -1,0 +1,234 @@
+"""How fast the search is: the routing model in its three sizes and up to symmetry, the specification, and the peers on the same model.
+
+Every measurement is a fresh process, and tools take turns, since the machine's speed drifts. Figures are medians; the first process
+starts with an empty cache and so tells what compiling costs, the others what loading costs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import runpy
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import rocketproof_spec as specification
+from rocketproof_model import RocketproofError
+from rocketproof_properties.reports.choices import InputError
+
+from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, ratio, row, table
+from .peers import PEERS, Peer, PeerError
+
+MODELS = Path(__file__).resolve().parents[2] / "bench"
+SCOPES = ("small", "main", "three")
+PROFILE = "P49"
+KEYS = (
+    "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
+    "warm_compile_seconds", "cold_cpu_seconds", "of_ours", "cold_of_ours", "bytes_per_state", "peak_rss_bytes",
+    "distinct_per_cpu_second", "generated_per_cpu_second", "random_reads_per_cpu_second", "of_memory",
+)  # fmt: skip
+
+
+def run_search_bench(
+    scopes: Sequence[str] = SCOPES,
+    threads: Sequence[int] = (1, 2),
+    peers: bool = False,
+    *,
+    repeats: int = 3,
+    specification_scopes: Sequence[str] | None = None,
+    reach_seconds: float = 60.0,
+    tell: Tell = quiet,
+    into: list[Bench] | None = None,
+) -> list[Bench]:
+    """Rows of KEYS: the routing model by us (and by the peers that are installed), then the specification.
+
+    `specification_scopes` are all by default. The last row is the largest scope of the specification searched within
+    `reach_seconds` of wall time (0 leaves it out). Times are seconds; `compile_seconds` is CPU time with an empty cache,
+    `warm_compile_seconds` with a full one; `cold_cpu_seconds` is CPU time of the whole process that found an empty cache, of a
+    peer with its compilation. `of_ours` is the median of its CPU time by ours, round by round, `cold_of_ours` the same from a cold
+    start. `bytes_per_state` counts the search's arrays and is None for peers. `of_memory` is how many random cache
+    lines the machine reads in the CPU time of one generated state, with as many threads and in memory of the table's size. A search that
+    only waited for memory would have 1. Rows are added to `into` as they come. Raises InputError
+    for a scope that there is not, RocketproofError if two tools count different states.
+    """
+    if not (MODELS / "routing.py").is_file():
+        raise InputError("the benchmark's models are not installed; run `rocketproof bench search` in a checkout of the project")
+    known = runpy.run_path(str(MODELS / "routing.py"))["SCOPES"]
+    for scope in scopes:
+        if scope not in known:
+            raise InputError(f"the routing model has no scope {scope}; its scopes are {', '.join(known)}")
+    rows = [] if into is None else into
+    for scope in scopes:
+        beside = peers and not known[scope].get("symmetric")  # peers visit all states
+        rows += routing(scope, tuple(known[scope][letter] for letter in "BPMKC"), threads, repeats, beside, tell)
+    disagreement(rows)
+    if "main" in scopes:
+        rows += ours("routing", "main, up to symmetry", {"file": str(MODELS / "routing.py"), "scope": "symmetric"}, threads, repeats, tell)
+    for scope in specification.SCOPES if specification_scopes is None else specification_scopes:
+        rows += ours("specification", scope, {"scope": scope, "profile": PROFILE}, threads, repeats, tell)
+    if reach_seconds:
+        rows += reach(threads[-1], reach_seconds, tell)
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Contender:
+    """A tool on one model: `run` searches once with so many threads; a tool that does not `repeat` takes part in the first round only."""
+
+    tool: str
+    version: str
+    run: Callable[[int], Bench]
+    compile_seconds: float | None = None
+    repeat: bool = True
+    runs: dict[int, list[Bench]] = field(default_factory=dict)
+
+
+def routing(scope: str, sizes: tuple[int, ...], threads: Sequence[int], repeats: int, peers: bool, tell: Tell) -> list[Bench]:
+    """Rows of the routing model in one scope: by us and, in turns with us, by the peers that are installed; the others are told of."""
+    with ExitStack() as stack:
+        contenders = [_ourselves({"file": str(MODELS / "routing.py"), "scope": scope}, stack)]
+        for name, prepare in PEERS.items() if peers else ():
+            try:
+                tell(f"{name}: building routing {scope}")
+                peer, folder = stack.enter_context(prepare(MODELS, sizes, threads))
+                run = partial(_searched, peer, folder)
+                contenders.append(_Contender(name, peer.version, run, peer.compile_seconds, peer.repeat))
+            except PeerError as problem:
+                tell(f"{name}: left out, {problem}")
+        return _in_turns("routing", scope, contenders, threads, repeats, tell)
+
+
+def ours(model: str, scope: str, order: Bench, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
+    """Rows of our own search, one for each number of threads."""
+    with ExitStack() as stack:
+        return _in_turns(model, scope, [_ourselves(order, stack)], threads, repeats, tell)
+
+
+def _ourselves(order: Bench, stack: ExitStack) -> _Contender:
+    cache: dict[int, str] = {}
+
+    def run(n: int) -> Bench:
+        if n not in cache:
+            cache[n] = stack.enter_context(tempfile.TemporaryDirectory())
+        return _measured({**order, "threads": n, "probe": True}, cache[n])
+
+    return _Contender("rocketproof", _version(), run)
+
+
+def _searched(peer: Peer, folder: Path, threads: int) -> Bench:
+    return peer.run(threads, folder)
+
+
+def _measured(order: Bench, cache: str) -> Bench:
+    """One measurement in a fresh process whose caches lie in this folder."""
+    command = [sys.executable, "-m", "rocketproof_lab.bench.measure", json.dumps(order)]
+    return child(command, places={"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache})
+
+
+def _in_turns(model: str, scope: str, contenders: Sequence[_Contender], threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
+    """Every tool once in each round, every other round backwards; one that fails takes no further part."""
+    failed: set[_Contender] = set()
+    for number, n in itertools.product(range(repeats), threads):
+        for each in contenders[:: -1 if number % 2 else 1]:
+            if each in failed or (number and not each.repeat):
+                continue
+            tell(f"{each.tool}: {model} {scope}, {n} thread{'s' * (n > 1)}, round {number + 1} of {repeats}")
+            try:
+                each.runs.setdefault(n, []).append(each.run(n))
+            except PeerError as problem:
+                failed.add(each)
+                tell(f"{each.tool}: left out, {problem}")
+    return [_figures(model, scope, each, contenders[0], n) for each in contenders for n in threads if each.runs.get(n)]
+
+
+def _figures(model: str, scope: str, each: _Contender, first: _Contender, n: int) -> Bench:
+    """The row of a tool's runs: medians, and beside ours how many times our CPU time it takes, searching and from a cold start."""
+    runs, own = each.runs[n], first.runs[n]
+    if each is first:
+        warm = [run["compile_seconds"] for run in runs[1:]]
+        figures = medians(runs, "bytes_per_state") | {"warm_compile_seconds": statistics.median(warm) if warm else None}
+        figures["cold_cpu_seconds"] = runs[0]["process_cpu_seconds"]
+    else:
+        figures = {**medians(runs), "compile_seconds": each.compile_seconds}
+        figures["cold_cpu_seconds"] = figures["cpu_seconds"] + (each.compile_seconds or 0)
+        figures["of_ours"] = ratio([run["cpu_seconds"] for run in runs], [run["cpu_seconds"] for run in own])
+        figures["cold_of_ours"] = figures["cold_cpu_seconds"] / own[0]["process_cpu_seconds"]
+    return _row(each.tool, each.version, model, scope, n, figures)
+
+
+def _row(tool: str, release: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
+    rate = found["distinct"] / found["cpu_seconds"] if found["cpu_seconds"] else None
+    generated = found["generated"] / found["cpu_seconds"] if found["cpu_seconds"] else None
+    reads = found.get("random_reads_per_cpu_second")
+    factor = reads / generated if reads and generated else None
+    place = {"tool": tool, "version": release, "model": model, "scope": scope, "threads": threads}
+    rates = {"distinct_per_cpu_second": rate, "generated_per_cpu_second": generated, "of_memory": factor}
+    return row(KEYS, {**found, **place, **rates})
+
+
+def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
+    """The largest scope of two brokers and two producers that is searched to its end in time, by doubling its sends."""
+    best: list[Bench] = []
+    for sends in (2**k for k in range(1, 12)):
+        scope = f"small, {sends} sends"
+        tell(f"rocketproof: specification {scope}, {threads} threads, at most {seconds:g} s")
+        order = {
+            "scope": "small",
+            "sizes": {"sends": sends},
+            "profile": PROFILE,
+            "threads": threads,
+            "seconds": seconds,
+            "memory": _memory(),
+        }
+        with tempfile.TemporaryDirectory() as cache:
+            found = _measured(order, cache)
+        if not found.pop("finished"):
+            break
+        best = [_row("rocketproof", _version(), "specification", scope, threads, found)]
+    return best
+
+
+def _memory() -> int | None:
+    from rocketproof_properties.commands.checks.matrix import default_memory
+
+    return default_memory()
+
+
+def disagreement(rows: Iterable[Bench]) -> None:
+    """Raise RocketproofError if tools differ in a count of one scope."""
+    seen: dict[tuple[str, str], Bench] = {}
+    for each in rows:
+        first = seen.setdefault((each["model"], each["scope"]), each)
+        for key in ("distinct", "generated"):
+            if each[key] != first[key]:
+                raise RocketproofError(
+                    f"{each['tool']} counts {each[key]} {key} states of {each['model']} {each['scope']}, {first['tool']} {first[key]}; "
+                    "one of the models differs"
+                )
+
+
+COLUMNS = (
+    Column("tool", "tool"), Column("version", "version"), Column("model", "model"), Column("scope", "scope"),
+    Column("threads", "threads", "d"), Column("distinct", "distinct", ",d"), Column("cpu s", "cpu_seconds", ".2f"),
+    Column("wall s", "wall_seconds", ".2f"), Column("compile s", "compile_seconds", ".2f"), Column("warm s", "warm_compile_seconds", ".2f"),
+    Column("cold cpu s", "cold_cpu_seconds", ".2f"), Column("bytes/state", "bytes_per_state", ".2f"),
+    Column("MiB", "peak_rss_bytes", mebibytes), Column("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+    Column("generated/cpu s", "generated_per_cpu_second", ",.0f"), Column("reads/cpu s", "random_reads_per_cpu_second", ",.0f"),
+    Column("reads a state", "of_memory", ".1f"),
+    Column("of ours", "of_ours", ".1f"), Column("cold of ours", "cold_of_ours", ".1f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
+
+
+def _version() -> str:
+    try:
+        return version("rocketproof")
+    except PackageNotFoundError:
+        return "checkout"

@@ -1,0 +1,62 @@
+"""What a command costs before and beside its work: CPU seconds of whole processes, on a model of 288 states.
+
+The first process of each command begins with empty caches, of bytecode and of machine code; the others find them full.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from rocketproof_properties.reports.choices import InputError
+
+from .figures import Bench, Column, Tell, caches, quiet, row, table
+from .peers import spend
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "model" / "examples" / "two_phase_commit.py"
+COMMAND = (sys.executable, "-m", "rocketproof_properties.commands")
+COMMANDS = {
+    "help": ("--help",),
+    "check of an invariant": ("check", str(EXAMPLE), "--property", "consistent"),
+    "check of all, liveness too": ("check", str(EXAMPLE)),
+    "graph": ("graph", str(EXAMPLE), "--output", "states.dot"),
+}
+KEYS = ("command", "runs", "cold_cpu_seconds", "cpu_min", "cpu_median", "cpu_max", "wall_median", "peak_rss_bytes")
+
+
+def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
+    """Rows of KEYS, one for each of COMMANDS; times are seconds, `cold_cpu_seconds` those of the first process.
+
+    Rows are added to `into` as they come. Raises InputError where the model is not installed, PeerError where a command fails.
+    """
+    if not EXAMPLE.is_file():
+        raise InputError("the model to start with is not installed; run `rocketproof bench start` in a checkout of the project")
+    rows = [] if into is None else into
+    for name, tokens in COMMANDS.items():
+        tell(f"{name}: {runs} processes behind one with empty caches")
+        with tempfile.TemporaryDirectory() as folder:
+            cold, *warm = (spend([*COMMAND, *tokens], Path(folder), caches(Path(folder))) for _ in range(runs + 1))
+        cpu = [one.cpu_seconds for one in warm]
+        figures = {
+            "command": name,
+            "runs": runs,
+            "cold_cpu_seconds": cold.cpu_seconds,
+            "cpu_min": min(cpu),
+            "cpu_median": statistics.median(cpu),
+            "cpu_max": max(cpu),
+            "wall_median": statistics.median(one.wall_seconds for one in warm),
+            "peak_rss_bytes": max(one.peak_rss_bytes or 0 for one in warm) or None,
+        }
+        rows.append(row(KEYS, figures))
+    return rows
+
+
+COLUMNS = (
+    Column("command", "command"), Column("runs", "runs", "d"), Column("cold, CPU s", "cold_cpu_seconds", ".2f"),
+    Column("min", "cpu_min", ".2f"), Column("median", "cpu_median", ".2f"), Column("max", "cpu_max", ".2f"),
+    Column("wall s", "wall_median", ".2f"), Column("peak bytes", "peak_rss_bytes", ",d"),
+)  # fmt: skip
+text = partial(table, COLUMNS)

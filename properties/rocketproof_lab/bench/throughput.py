@@ -1,0 +1,116 @@
+"""How many messages a second the served implementation takes, beside a real broker: the real Java client, synchronous sends of 1 KiB.
+
+The brokers take turns in one run on one machine, each with its own name server, and the client beside it; a turn begins with a warm-up.
+Compare within one run only.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from rocketproof_properties.brokers.apache import Apache
+from rocketproof_properties.brokers.deployment import Setup, Target, TargetError
+from rocketproof_properties.brokers.javaprograms import JavaPrograms
+from rocketproof_properties.brokers.processes import Processes
+from rocketproof_properties.brokers.served import Served
+
+from .figures import Bench, Column, Tell, quiet, ratio, row, table
+from .usage import own_seconds
+
+PROGRAM = "Throughput"
+SOURCES = Path(__file__).resolve().parents[2] / "bench" / "java"
+BROKER = "broker-a"
+PROFILE = "P494"
+THREADS = (1, 8)
+WARM_SECONDS = 5
+SETUP = Setup(settings={"mappedFileSizeCommitLog": str(1 << 28), "mappedFileSizeConsumeQueue": str(300_000 * 20)})
+KEYS = ("target", "threads", "rounds", "sends_per_second", "lowest", "highest", "broker_cpu_micros_per_send", "of_real", "failed")
+
+
+def measure(
+    *,
+    seconds: int,
+    rounds: int = 3,
+    version: str = "4.9.4",
+    threads: Sequence[int] = THREADS,
+    warm: int = WARM_SECONDS,
+    tell: Tell = quiet,
+    into: list[Bench] | None = None,
+) -> list[Bench]:
+    """Rows of KEYS, one for each target and number of threads; medians of the rounds, and all sends that failed.
+
+    `of_real` is the rate by the real broker's. CPU time is the broker's alone, None where the system does not tell. Rows are added
+    to `into` at the end, also after Ctrl-C. Raises TargetError where Java, the jars or a broker cannot be had.
+    """
+    programs = JavaPrograms(SOURCES, version)
+    targets: tuple[Target, ...] = (Apache(version, quick=False), Served(PROFILE))
+    found: dict[tuple[str, int], list[Figures]] = {}
+    rows = [] if into is None else into
+    try:
+        for number in range(rounds):
+            for target in targets:
+                for many in threads:
+                    tell(f"round {number + 1}: {target.name}, {many} thread{'s' if many > 1 else ''}")
+                    figures = turn(programs, target, many, warm, seconds)
+                    found.setdefault((target.name, many), []).append(figures)
+    finally:
+        rows += _rows(found, targets[0].name)
+    return rows
+
+
+class Figures(NamedTuple):
+    """Sends a second, the broker's microseconds of CPU for each, and how many failed, such as those that a busy broker refuses."""
+
+    rate: float
+    cpu: float | None
+    failed: int
+
+
+def turn(programs: JavaPrograms, target: Target, threads: int, warm: int, seconds: int) -> Figures:
+    """One broker, measured once."""
+    with target.open(SETUP) as running:
+        assert isinstance(running, Processes)
+        arguments = (str(running.name_server), str(threads), str(warm), str(seconds))
+        with programs.started(PROGRAM, *arguments, quick=False) as child:
+            assert child.stdout is not None and child.stderr is not None
+            _line(child.stdout.readline(), child.stderr.read)
+            before = own_seconds(running.pid(BROKER))
+            sends, nanos, failed = map(int, _line(child.stdout.readline(), child.stderr.read).split())
+            after = own_seconds(running.pid(BROKER))
+    used = None if before is None or after is None or not sends else (after - before) / sends * 1e6
+    return Figures(sends / nanos * 1e9, used, failed)
+
+
+def _line(line: str, said: Callable[[], str]) -> str:
+    if not line:
+        raise TargetError(f"{PROGRAM} printed no figures: {said().strip() or 'it said nothing'}")
+    return line
+
+
+def _rows(found: dict[tuple[str, int], list[Figures]], real: str) -> list[Bench]:
+    rows = []
+    for (target, threads), turns in found.items():
+        rates = [each.rate for each in turns]
+        used = [each.cpu for each in turns if each.cpu is not None]
+        beside = [each.rate for each in found.get((real, threads), ())]
+        figures = {
+            "target": target, "threads": threads, "rounds": len(turns),
+            "sends_per_second": statistics.median(rates), "lowest": min(rates), "highest": max(rates),
+            "broker_cpu_micros_per_send": statistics.median(used) if used else None, "of_real": ratio(rates, beside),
+            "failed": sum(each.failed for each in turns),
+        }  # fmt: skip
+        rows.append(row(KEYS, figures))
+    return rows
+
+
+COLUMNS = (
+    Column("target", "target"), Column("threads", "threads", "d"), Column("rounds", "rounds", "d"),
+    Column("sends a s", "sends_per_second", ",.0f"), Column("lowest", "lowest", ",.0f"), Column("highest", "highest", ",.0f"),
+    Column("broker µs a send", "broker_cpu_micros_per_send", ",.0f"), Column("of the real one", "of_real", ".2f"),
+    Column("failed", "failed", "d"),
+)  # fmt: skip
+text = partial(table, COLUMNS)

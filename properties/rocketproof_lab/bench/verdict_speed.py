@@ -1,0 +1,129 @@
+"""How fast the judge of histories is, beside porcupine on the same histories reduced to append registers.
+
+`python -m rocketproof_lab.bench.verdict_speed FILE PROFILE` is one measurement in a process of its own. Porcupine sees less:
+each queue as a register whose append answers how many came before it; topics, checks and configurations are left out of what it judges.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rocketproof_properties.brokers.children import completed
+from rocketproof_traces import history
+from rocketproof_traces.checker.histories import judge_history
+from rocketproof_traces.history import Event, event_line, header_line
+
+from .contention import Load, contend
+from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, row, table, timed
+from .peers import PeerError
+from .search_speed import MODELS
+from .usage import peak_memory
+
+PROFILE = "P49"
+EVENTS, PRODUCERS = 10_000, 8
+LOADS = {
+    "4 topics": Load(events=EVENTS, producers=PRODUCERS, topics=4, profile=PROFILE),
+    "1 topic": Load(events=EVENTS, producers=PRODUCERS, topics=1, profile=PROFILE),
+    "1 topic, 1 queue": Load(events=EVENTS, producers=PRODUCERS, topics=1, queues=1, random_queues=0.0, profile=PROFILE),
+}
+KEYS = ("tool", "history", "events", "operations", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "of_porcupine")
+FOREVER = 1 << 62
+
+
+def run_judge_bench(
+    loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell = quiet, into: list[Bench] | None = None
+) -> list[Bench]:
+    """Rows of KEYS: medians of the judge and, with Go at hand, of porcupine on the same histories. Times are seconds; reading a file
+    is not counted, the start of Python's interpreter neither. Rows are added to `into` as they come."""
+    rows = [] if into is None else into
+    with tempfile.TemporaryDirectory() as name, _porcupine(Path(name), tell) as peer:
+        for called, load in (loads or LOADS).items():
+            tell(f"rocketproof: a history of {load.events} events, {called}")
+            header, events = contend(load)
+            file = Path(name) / "history.ndjson"
+            file.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n", encoding="utf-8")
+            own = medians([child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
+            rows.append(row(KEYS, {**own, "tool": "rocketproof", "history": called}))
+            if peer is not None:
+                tell(f"porcupine: {called}")
+                text = "".join(f"{' '.join(map(str, one))}\n" for one in registers(events))
+                other = medians([child([str(peer)], text) for _ in range(repeats)])
+                other |= {"events": len(events), "verdict": "ok" if other.pop("ok") else "illegal"}
+                rows.append(row(KEYS, {**other, "tool": "porcupine", "history": called}))
+                rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / other["cpu_seconds"]
+    return rows
+
+
+def registers(events: Sequence[Event]) -> Iterator[tuple[int, str, int, int, int]]:
+    """The stored messages of a history as appends: client, queue, call, return, offset. Numbers of events are the time."""
+    opened: dict[str, Event] = {}
+    clients: dict[str, int] = {}
+    for event in events:
+        if event.type == "invoke":
+            opened[event.process] = event
+        elif event.type == "ok" and event.op == "send" and event.value["code"] == 0:
+            begun, fields = opened[event.process], event.value["fields"]
+            queue = f"{begun.value['fields']['topic']}-{fields['queueId']}"
+            client = clients.setdefault(event.process, len(clients))
+            yield client, queue, begun.seq, event.seq, int(fields["queueOffset"])
+
+
+@contextmanager
+def _porcupine(folder: Path, tell: Tell) -> Iterator[Path | None]:
+    """The peer, built; None with a word about why it is left out."""
+    try:
+        yield _built(folder)
+    except PeerError as problem:
+        tell(f"porcupine: left out, {problem}")
+        yield None
+
+
+def _built(folder: Path) -> Path:
+    if shutil.which("go") is None:
+        raise PeerError("go is not installed; install it to measure this tool too")
+    source = folder / "porcupine"
+    try:
+        shutil.copytree(MODELS / "porcupine", source)
+    except OSError:
+        raise PeerError("its source is not installed; run this in a checkout of the project") from None
+    env = {**os.environ, "GOTMPDIR": str(folder)}  # go that is killed leaves its files there
+    done = completed(["go", "build", "-o", "peer", "."], cwd=source, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise PeerError(f"it does not build ({(done.stderr.strip().splitlines() or ['no word'])[-1]})")
+    return source / "peer"
+
+
+COLUMNS = (
+    Column("tool", "tool"), Column("history", "history"), Column("events", "events", ",d"), Column("verdict", "verdict"),
+    Column("CPU s", "cpu_seconds", ".3f"), Column("wall s", "wall_seconds", ".3f"), Column("peak MiB", "peak_rss_bytes", mebibytes),
+    Column("CPU of porcupine's", "of_porcupine", ".1f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
+
+
+def measure(file: str, profile: str) -> dict[str, Any]:
+    """What judging one history takes."""
+    header, events = history.read(file)
+    kept = list(events)
+    found, spent = timed(lambda: judge_history(header, kept, profile))
+    return {
+        "events": len(kept),
+        "operations": found.explained,
+        "verdict": found.verdict,
+        **spent,
+        "peak_rss_bytes": peak_memory(),
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(sys.argv[1], sys.argv[2])) + "\n")

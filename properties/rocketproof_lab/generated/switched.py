@@ -1,0 +1,72 @@
+"""Changes that releases have made: the implementation with one switch of its profile as another release has it.
+
+Nobody chose them to be found. Who judges goes by the profile as it is, and so notices, or not, what it would of such a release.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles.differing import Change, changed, changes, distance, shown
+
+from ..seeded.patch import Ready
+from . import sampling
+
+PART: Final = "releases"
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A switch of a profile with another value."""
+
+    profile: str
+    change: Change
+
+    part = PART
+    module = "profiles"
+    kind = "switch"
+    lines = None
+
+    @property
+    def id(self) -> str:
+        before = getattr(PROFILES[self.profile], self.change.switch)
+        return f"{self.change.switch} {shown(before) or 'none'} → {shown(self.change.value) or 'none'}"
+
+    def ready(self) -> Ready:
+        return _Served(self.profile, changed(PROFILES[self.profile], [self.change]))
+
+
+Tried = sampling.Change | Switched
+"""What a validation has to notice."""
+
+
+class _Served(Ready):
+    """The profile's name means another one inside."""
+
+    def __init__(self, name: str, other: Profile) -> None:
+        super().__init__()
+        self._name, self._other = name, other
+
+    @contextmanager
+    def applied(self, reached: Callable[[str], None] = lambda name: None) -> Iterator[None]:
+        del reached
+        before = PROFILES[self._name]
+        PROFILES[self._name] = self._other
+        try:
+            yield
+        finally:
+            PROFILES[self._name] = before
+
+
+def sample(profile: str, count: int, seed: int) -> list[Switched]:
+    """So many switches of a profile, drawn by the seed, each with the value of the nearest release that has another."""
+    own, nearest = PROFILES[profile], dict[str, Change]()
+    for one in sorted(changes(own), key=lambda change: distance(own, change)):
+        nearest.setdefault(one.switch, one)
+    drawn = random.Random(seed).sample(sorted(nearest), min(count, len(nearest)))
+    return [Switched(profile, nearest[switch]) for switch in sorted(drawn)]

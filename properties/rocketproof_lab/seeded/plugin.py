@@ -1,0 +1,65 @@
+"""For pytest: run the tests that carry some ids, or those that have to find a mutant, with its change switched on.
+
+    pytest -p rocketproof_lab.seeded.plugin --mutant M-14a
+
+A test carries the ids of its `behaviour` markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import nullcontext
+
+import pytest
+
+from rocketproof_model import RocketproofError
+
+from .patch import Ready, prepare
+from .registry import mutants
+
+_WANTED = pytest.StashKey[set[str]]()
+_READY = pytest.StashKey[Ready | None]()
+
+
+def carried(item: pytest.Item) -> set[str]:
+    """The ids of the rules, properties and hazards that a test is evidence for."""
+    return {id_ for marker in item.iter_markers("behaviour") for id_ in marker.args}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("rocketproof")
+    group.addoption("--behaviour", action="append", default=[], metavar="ID", help="only tests that carry this id; may be repeated")
+    group.addoption("--mutant", metavar="ID", help="switch a mutant on, and run only tests that have to find it")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    wanted: set[str] = {*(config.getoption("--behaviour") or ())}
+    ready = None
+    named = config.getoption("--mutant")
+    if named:
+        letter = named[-1] if named[-1].isalpha() else ""
+        try:
+            (mutant,) = mutants([named.removesuffix(letter)])
+            if letter not in mutant.patches:
+                variants = ", ".join(mutant.row.id + letter for letter in mutant.patches)
+                raise pytest.UsageError(f"--mutant {named} is not a variant; use {variants}")
+            ready = prepare(mutant.patches[letter])
+        except RocketproofError as error:
+            raise pytest.UsageError(str(error)) from None
+        wanted |= set(mutant.row.killers)
+    config.stash[_WANTED], config.stash[_READY] = wanted, ready
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.stash[_WANTED]
+    if wanted:
+        left_out = [item for item in items if not wanted & carried(item)]
+        items[:] = [item for item in items if wanted & carried(item)]
+        config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    ready = session.config.stash[_READY]
+    with ready.applied() if ready else nullcontext():
+        return (yield)

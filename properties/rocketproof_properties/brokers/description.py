@@ -1,0 +1,208 @@
+"""A target as a file: the commands that start its parts, what they need, and what they offer, in TOML.
+
+Texts may hold placeholders in braces, which `PLACEHOLDERS` explains; `{{` is a brace. Whatever is wrong is an InputError of
+one line that begins with the file and the line.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import whole_number
+
+from ..programs.parts import Capability
+from ..reports.choices import InputError, Table, known, offer, read_toml
+from .deployment import OF_TARGETS
+
+PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "port": "the port to listen on; {port+1} and {port-2} are free ports beside it",
+    "host": "the host to listen on",
+    "name_server": "host:port of the name server; empty without one",
+    "name": "the broker's name",
+    "store": "the directory for its files",
+    "settings": "a file with its settings, a line name=value for each",
+    "home": "an empty folder of its own, which goes away",
+    "folder": "the folder of the description",
+    "cache": "the folder of what is fetched or built once",
+}
+
+_BESIDE = re.compile(r"port([+-][1-9][0-9]{0,2})")
+_TOP = ("name", "version", "profile", "note", "install", "needs", "programs", "name-server", "broker", "limits", "without")
+_PART = ("start", "stop", "kill", "ready", "env", "around", "settings")
+_LIMITS = ("ready", "stop")
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The commands of a part. `ready` is a pattern in its output, without one it is asked; `around`: ports that have to be free, by their
+    distance from its own."""
+
+    start: tuple[str, ...]
+    stop: tuple[str, ...]
+    kill: tuple[str, ...]
+    ready: re.Pattern[str] | None
+    env: Mapping[str, str]
+    around: tuple[int, ...]
+    settings: Mapping[str, str]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All texts that may hold placeholders."""
+        return (*self.start, *self.stop, *self.kill, *self.env.values(), *self.settings.values())
+
+    def uses(self, placeholder: str) -> bool:
+        return any(placeholder in _names(text) for text in self.texts)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The distances of all ports that it needs."""
+        beside = [whole_number(found[1]) for text in self.texts for name in _names(text) if (found := _BESIDE.fullmatch(name))]
+        return tuple({*self.around, *beside})
+
+    def beside(self, port: int) -> dict[str, str]:
+        """What the placeholders of ports mean."""
+        return {"port": str(port), **{f"port{distance:+d}": str(port + distance) for distance in self.ports if distance}}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a file says of a target. Limits are seconds. `programs` are folders in which its programs are looked for before those of PATH,
+    `needs` are files without which it does not start, `install` says how to get both; `note` is what a reader of its reports has to
+    know."""
+
+    path: Path
+    name: str
+    version: str
+    profile: str
+    note: str
+    install: str
+    needs: tuple[str, ...]
+    programs: tuple[str, ...]
+    name_server: Commands | None
+    broker: Commands
+    ready_seconds: float
+    stop_seconds: float
+    without: frozenset[Capability]
+
+
+def read(path: Path) -> Description:
+    """The description in a file. Raises InputError."""
+    text, data = read_toml(path, str(path), "a TOML file that describes a target")
+    lines = text.splitlines()
+    return _description(path, Table(data, lambda where, key: f"{path}:{_line(lines, where, key)}", _TOP))
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """A text with its placeholders replaced."""
+    return text.format_map(values)
+
+
+def _names(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def _description(path: Path, top: Table) -> Description:
+    limits = top.inner("limits", _LIMITS)
+    if "broker" not in top:
+        top.refuse("", "the table [broker] with its start command is missing")
+    return Description(
+        path=path,
+        name=top.text("name", path.stem),
+        version=top.text("version", ""),
+        profile=_profile(top),
+        note=top.text("note", ""),
+        install=_template(top, "install", top.text("install", "")),
+        needs=_command(top, "needs", 'give needs = ["file"]'),
+        programs=_command(top, "programs", 'give programs = ["folder"]'),
+        name_server=_commands(top.inner("name-server", _PART)) if "name-server" in top else None,
+        broker=_commands(top.inner("broker", _PART)),
+        ready_seconds=_seconds(limits, "ready", 60.0),
+        stop_seconds=_seconds(limits, "stop", 30.0),
+        without=_capabilities(top),
+    )
+
+
+def _commands(table: Table) -> Commands:
+    if "start" not in table:
+        table.refuse("", f'[{table.name}] has no start command; give start = ["program", "argument"]')
+    start = _command(table, "start")
+    if not start:
+        table.refuse("start", "start is empty; give the program and its arguments")
+    return Commands(
+        start=start,
+        stop=_command(table, "stop"),
+        kill=_command(table, "kill"),
+        ready=table.pattern("ready"),
+        env=_texts(table.inner("env")),
+        around=_around(table),
+        settings=_texts(table.inner("settings")),
+    )
+
+
+def _command(table: Table, key: str, remedy: str = "") -> tuple[str, ...]:
+    found = table.many(key, str, "a list of texts", remedy or f'give {key} = ["program", "argument"]')
+    return tuple(_template(table, key, one) for one in found)
+
+
+def _texts(table: Table) -> dict[str, str]:
+    """Any keys, each with a text, a number or a truth value."""
+    found = {}
+    for name, one in table.data.items():
+        if not isinstance(one, str | int | float):
+            table.refuse(name, f"{name} is not a text or a number; put it into quotes")
+        found[name] = _template(table, name, str(one).lower() if isinstance(one, bool) else str(one))
+    return found
+
+
+def _template(table: Table, key: str, text: str) -> str:
+    try:
+        names = _names(text)
+    except ValueError as problem:
+        table.refuse(key, f"{text!r}: {problem}; write {{{{ for a brace")
+    for name in [one for one in names if one not in PLACEHOLDERS and not _BESIDE.fullmatch(one)]:
+        table.refuse(key, f"unknown placeholder {{{name}}}; {offer(name, PLACEHOLDERS)}")
+    return text
+
+
+def _around(table: Table) -> tuple[int, ...]:
+    found = table.many("around", int, "a list of distances from the port", "give around = [-2, 1]", lambda one: abs(one) < 1000)
+    return tuple({0, *found})
+
+
+def _capabilities(top: Table) -> frozenset[Capability]:
+    names = [one.value for one in Capability if one in OF_TARGETS]
+    found = top.many("without", str, "a list of texts", offer("", names))
+    for one in found:
+        if one not in names:
+            top.refuse("without", f"unknown capability {one!r}; {offer(one, names)}")
+    return frozenset(Capability(one) for one in found)
+
+
+def _seconds(limits: Table, key: str, default: float) -> float:
+    return limits.get(
+        key, float, "a number of seconds above 0", f"give {key} = {default:g}", default=default, fits=lambda value: 0 < value < float("inf")
+    )
+
+
+def _profile(top: Table) -> str:
+    try:
+        return known("profile", top.text("profile", "P49"), PROFILES)
+    except InputError as problem:
+        top.refuse("profile", str(problem))
+
+
+def _line(lines: Sequence[str], where: str, key: str) -> int:
+    """Where a key of a table stands: below the table's head, or in a table that is written in one line, or the head itself."""
+    head = re.compile(rf"\s*\[\s*{re.escape(where)}\s*\]") if where else None
+    start = 0 if head is None else next((n for n, line in enumerate(lines) if head.match(line)), 0)
+    if not key:
+        return start + 1
+    here = re.compile(rf"\s*\[\s*{re.escape(f'{where}.{key}' if where else key)}\s*\]|\s*[\"']?{re.escape(key)}[\"']?\s*=")
+    inner = re.compile(rf"[{{,]\s*[\"']?{re.escape(key)}[\"']?\s*=")
+    return next((n for n in range(start, len(lines)) if here.match(lines[n]) or inner.search(lines[n])), start) + 1

@@ -1,0 +1,143 @@
+"""The reference implementation as a target inside this process: its nodes on a loop of their own, on real sockets and files.
+
+It starts in an instant, and a debugger sees it. What it cannot show is the end of a process.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
+from rocketproof_protocol.numbers import whole_number
+
+from ..programs.parts import NAME_SERVER, Capability
+from ..reports.choices import known
+from . import guardian
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered, Setup, Target, TargetError
+from .ports import AROUND_BROKER, HOST, Addresses
+from .processes import PortTaken, configure
+from .settings import change
+
+LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
+"""Settings of the described system that the implementation has not."""
+
+
+class InProcess(Target):
+    """This release, with the behaviour of a profile."""
+
+    offers = OF_TARGETS - {Capability.KILL}
+    lacks = LACKS
+
+    def __init__(self, profile: str = "P494") -> None:
+        self.name = f"inprocess:{profile}"
+        self.version = profile
+        self.profile = profile
+
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
+        return _Nodes(self, setup)
+
+
+class _Nodes(Deployment):
+    def __init__(self, target: InProcess, setup: Setup) -> None:
+        self.name, self.offers = target.name, target.offers
+        self._profile = target.profile
+        self._folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
+        guardian.guard_folder(self._folder)
+        self._stores = {name: Path(store).absolute() for name, store in setup.stores.items()}
+        self._running: dict[str, NameServerNode | BrokerNode] = {}
+        self._closed = False
+        self._background = Background("rocketproof-target")
+        self._background.__enter__()
+        try:
+            fresh = Addresses()
+            self.name_server = fresh.take()
+            self.brokers = {name: fresh.take(AROUND_BROKER) for name in setup.names}
+            self._settings = {name: self._settings_of(name, setup.settings_of(name)) for name in setup.names}
+            for part in (NAME_SERVER, *self.brokers):
+                self._start(part)
+        except BaseException:
+            self.close()
+            raise
+
+    def stop(self, part: str) -> None:
+        node = self._running.pop(self._known(part), None)
+        if node is not None:
+            self._background.complete(node.stop())
+
+    def kill(self, part: str) -> None:
+        raise NotOffered(self.name, Capability.KILL)
+
+    def cut_off(self, part: str) -> None:
+        """End a part without a word, as a kill does to a process: nothing more is said or written, and what was written stays."""
+        node = self._running.pop(self._known(part), None)
+        if node is not None:
+            self._background.complete(_ended(node) if isinstance(node, BrokerNode) else node.stop())
+
+    def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
+        self.stop(part)
+        for name, value in (settings or {}).items():
+            change(self._settings[part], name, value)
+        self._start(part)
+
+    def configure(self, broker: str, settings: Mapping[str, str]) -> None:
+        configure(self.brokers[self._known(broker)], settings)
+
+    def store(self, broker: str) -> Path:
+        return Path(self._settings[known("part", broker, self._settings)].store_path_root_dir)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            for part in reversed(tuple(self._running)):
+                node = self._running[part]
+                # A broker that stops leaves a second to its last puts, for the sake of a store that goes away with it here.
+                if isinstance(node, BrokerNode) and part not in self._stores:
+                    self._background.complete(_ended(node))
+                else:
+                    self.stop(part)
+        finally:
+            self._background.__exit__(None, None, None)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            guardian.release_folder(self._folder)
+
+    def _known(self, part: str) -> str:
+        return known("part", part, (NAME_SERVER, *self.brokers))
+
+    def _settings_of(self, part: str, wanted: Mapping[str, str]) -> BrokerSettings:
+        made = BrokerSettings(
+            broker_name=part,
+            broker_ip1=HOST,
+            listen_port=whole_number(self.brokers[part].rpartition(":")[2]),
+            name_servers=(str(self.name_server),),
+            store_path_root_dir=str(self._stores.get(part, self._folder / part)),
+        )
+        for name, value in {**FILE_SIZES, **wanted}.items():
+            change(made, name, value)
+        return made
+
+    def _start(self, part: str) -> None:
+        node: NameServerNode | BrokerNode
+        if part == NAME_SERVER:
+            node = NameServerNode(host=HOST, port=whole_number(str(self.name_server).rpartition(":")[2]), profile=self._profile)
+        else:
+            node = BrokerNode(self._settings[part], profile=self._profile, host=HOST)
+        try:
+            self._background.complete(node.start())
+        except (OSError, NotLoaded) as problem:
+            taken = isinstance(problem, OSError) and problem.errno == errno.EADDRINUSE
+            raise (PortTaken if taken else TargetError)(f"{self.name}: {part} does not start: {problem}") from None
+        self._running[part] = node
+
+
+async def _ended(node: BrokerNode) -> None:
+    """End a broker in the thread of its loop: asyncio's servers are for no other."""
+    node.kill()

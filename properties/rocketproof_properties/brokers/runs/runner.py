@@ -1,0 +1,301 @@
+"""Many programs on one running target, several at a time, within bounds: of requests a second, of time, of what is under way.
+
+Every program has a file of its own with its history, written as it happens. Whatever ends a run, what was recorded stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model import interrupts
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import whole_number
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from rocketproof_traces.history.operations import OVER
+
+from ...programs.call import Context
+from ...programs.names import Names
+from ...programs.program import Program
+from .. import probe
+from ..comeback import NotBack
+from ..deployment import Deployment, TargetError
+from .client import SETTLING, Client, perform
+from .queries import consumption, look_around
+from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
+from .recording import Recording, last_number
+from .reported import readable, unreadable
+from .waiting import until
+
+Done = Callable[[Program, Path], None]
+AWAY: Final = 5.0
+"""Seconds after which a broker that answers nothing is gone."""
+
+
+class Gone(TargetError):
+    """The broker does not answer any more."""
+
+
+@dataclass
+class Bounds:
+    """What a run may take: `seconds` in all, `rate` requests a second, `workers` programs at a time; None is no bound."""
+
+    workers: int = 4
+    rate: float | None = None
+    seconds: float | None = None
+    _began: float = field(default_factory=time.monotonic)
+    _next: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def over(self) -> bool:
+        return self.ended.is_set() or (self.seconds is not None and time.monotonic() - self._began > self.seconds)
+
+    def wait(self) -> None:
+        """Wait for the turn of the next request."""
+        if self.rate is None:
+            return
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + 1 / self.rate
+        interrupts.pause(turn - now)
+
+
+@dataclass
+class ProgramRun:
+    """A program under way. `before`: where what is delayed would come, at its begin, None where nothing is."""
+
+    program: Program
+    context: Context
+    recording: Recording
+    clients: dict[int, Client]
+    path: Path
+    before: Ends | None
+
+    def close(self) -> None:
+        for client in self.clients.values():
+            client.close()
+        self.recording.close()
+
+
+class Runner:
+    """Performs programs on brokers that run. `mark` begins the names of this run; numbers of programs go on over all runs.
+
+    `clean`: the brokers are nobody else's, so that topics may be deleted when a program is over. `unserved`: questions that are not asked
+    for looking, by their steps.
+    """
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        folder: Path,
+        origin: Mapping[str, Any],
+        bounds: Bounds,
+        mark: str,
+        settings: Mapping[str, str] | None = None,
+        numbers: Iterator[int] | None = None,
+        clean: bool = False,
+        unserved: Collection[str] = (),
+    ) -> None:
+        self.clean = clean
+        self._unserved = unserved
+        self.folder = folder
+        self.bounds = bounds
+        self.mark = mark
+        self._numbers = numbers if numbers is not None else itertools.count(1 + last_number(folder))
+        self._given = settings or {}
+        self._source = origin
+        self._profile = PROFILES[str(origin.get("profile", "P49"))]
+        self.settle(deployment)
+
+    def settle(self, deployment: Deployment) -> None:
+        """Go on with another deployment. Raises Gone where it does not tell its settings."""
+        self.deployment = deployment
+        self._readers = threading.local()
+        self._all_readers: list[Reader] = []
+        reader = self.reader(next(iter(deployment.brokers)))
+        known = reader.settings()
+        if known is None:
+            raise Gone(f"{reader.broker} at {deployment.brokers[reader.broker]} did not tell its settings: {reader.faults[-1]}")
+        self.told = known
+        reported = {**known, **self._given}
+        self.unreadable = unreadable(reported)
+        self.settings = readable(reported)
+        self._origin = {**self._source, "brokers": dict(deployment.brokers), "settings": self.settings}
+        self._origin |= {"unreadable": self.unreadable} if self.unreadable else {}
+        self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if self.clean else {}
+
+    def _shared_topics(self, broker: str) -> dict[str, Any] | None:
+        """The topics that the programs will share, as they are before the first one; None where the broker does not answer."""
+        table = self.reader(broker).topics()
+        return None if table is None else {name: config for name, config in table.items() if self._names(0, broker).is_shared(name)}
+
+    def _names(self, number: int, broker: str) -> Names:
+        cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
+        own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
+        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, self._profile.template)
+
+    def reader(self, broker: str) -> Reader:
+        """This thread's connection for looking at a broker."""
+        readers: dict[str, Reader] = self._readers.__dict__.setdefault("of", {})
+        if broker not in readers:
+            readers[broker] = Reader(self.deployment, broker, unsupported={*self._unserved})
+            self._all_readers.append(readers[broker])
+        return readers[broker]
+
+    def close(self) -> None:
+        """Close the connections for looking; the runner may go on with new ones."""
+        for reader in self._all_readers:
+            reader.close()
+
+    def run(
+        self, programs: Sequence[Program], done: Done = lambda program, path: None, *, workers: int | None = None
+    ) -> list[tuple[Program, Path]]:
+        """Perform programs until they or a bound end; those that were done, in order. Raises Gone when the broker is.
+
+        Of several workers there are as many again for programs that let time pass: they cost nothing while they do.
+        """
+        workers = workers or self.bounds.workers
+        lanes = [programs] if workers == 1 else [[p for p in programs if p.waits], [p for p in programs if not p.waits]]
+        finished: dict[int, tuple[Program, Path]] = {}
+        todo = [iter(lane) for lane in lanes]
+        pool = ThreadPoolExecutor(workers * len(lanes), thread_name_prefix="program")
+        busy: dict[Future[Path], tuple[Program, int]] = {}
+        try:
+            while True:
+                for lane, more in enumerate(todo):
+                    free = workers - sum(of == lane for _, of in busy.values())
+                    for program in itertools.islice(more, 0 if self.bounds.over else free):
+                        busy[pool.submit(self.perform, program)] = program, lane
+                if not busy:
+                    break
+                for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                    program, _ = busy.pop(future)
+                    path = future.result()
+                    finished[program.number] = (program, path)
+                    done(program, path)
+        except BaseException:
+            self.bounds.ended.set()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+        return [finished[number] for number in sorted(finished)]
+
+    def perform(self, program: Program, folder: Path | None = None) -> Path:
+        """Perform one program under fresh names; its history's file. Raises Gone when the broker does not answer any more, NotBack when the
+        program has ended it for good."""
+        under_way = self.begin(program, folder)
+        try:
+            perform(program.steps, under_way.clients, self.bounds.ended.is_set)
+            self.end(under_way)
+            if not self.bounds.ended.is_set():
+                under_way.recording.add("info", "program", OVER, {})
+        except NotBack as problem:
+            problem.steps = program.steps
+            raise
+        finally:
+            under_way.close()
+        return under_way.path
+
+    def begin(self, program: Program, folder: Path | None = None) -> ProgramRun:
+        """Clients with fresh names, and a history that is begun. The clients' steps may be others than the program's."""
+        number = next(self._numbers)
+        brokers = list(self.deployment.brokers)
+        broker = brokers[program.number % len(brokers)]
+        names = self._names(number, broker)
+        size = whole_number(self.settings.get("mappedFileSizeCommitLog", 0))
+        context = Context(names, broker, file_size=size, profile=self._profile, settings=self.settings)
+        path = (folder or self.folder) / f"{number:05}.ndjson"
+        origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
+        origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
+        recording = Recording(path, origin)
+        clients = {n: Client(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
+        reader = self.reader(broker)
+        reader.take()
+        delays = any(name == "back" or "DELAY" in _text(args) for name, args in program.steps)
+        before = late_ends(reader) if delays else None
+        return ProgramRun(program, context, recording, clients, path, before)
+
+    def end(self, under_way: ProgramRun) -> None:
+        """Read back what the program left. Raises Gone."""
+        program, context, recording = under_way.program, under_way.context, under_way.recording
+        names, broker = context.names, context.broker
+        reader = self.reader(broker)
+        for client in under_way.clients.values():
+            client.listen()
+        if any(name == "crash" for name, _ in program.steps):
+            reader.close()
+        named = _named(program, names)
+        places = [one.place for one in context.known]
+        queues: list[tuple[str, int, int]] = []
+        ended, groups = any(name == "end" for name, _ in program.steps), _groups(program, names)
+        for op, value in read_back(reader, names, named, places, under_way.before, context.births, context.sent_back, groups, ended=ended):
+            recording.add("state", broker, op, value)
+            if op == "topics":
+                named |= set(value["topics"])
+            elif op == "queues":
+                queues = [(topic, queue, end) for topic, queue, end, _ in value["queues"] if end]
+        for client in under_way.clients.values():
+            client.look()
+        if any(client.lost for client in under_way.clients.values()):
+            if not answers(self.deployment, broker):
+                raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
+            recording.add("state", broker, "alive", {})
+        elif self.clean and program.settles:
+            if queues:
+                (topic, queue, end), group = queues[0], names.group("consumers")
+                told = look_around(reader, consumption(topic, queue, end, group))
+                named.add(RETRY_PREFIX + group)
+                if not any(reader.take()):  # who subscribed is gone with a connection that is closed
+                    recording.add("state", broker, "consumed", {"looks": told})
+            mine, asked = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
+            left = clean_up(reader, names, mine, asked, [(topic, queue) for topic, queue, _ in queues])
+            recording.add("state", broker, "deleted", left)
+
+
+def answers(deployment: Deployment, part: str) -> bool:
+    """Whether a part answers anything at all, within a while: it may be starting again."""
+
+    def heard() -> bool:
+        with suppress(RemotingError), deployment.connect(part) as connection:
+            connection.ask(probe.question(), SECONDS)
+            return True
+        return False
+
+    return until(heard, bool, AWAY, SETTLING)
+
+
+def _text(args: Mapping[str, Any]) -> str:
+    """The properties of a step's message, in whatever form they are given."""
+    return f"{args.get('properties')}{args.get('altered')}"
+
+
+def _named(program: Program, names: Names) -> set[str]:
+    """The topics that the steps name, and those that send-backs would make."""
+    found = set()
+    for _, args in program.steps:
+        for key in ("topic", "default"):
+            if key in args:
+                found.add(names.topic(args[key]))
+        if "group" in args:
+            found |= {head + names.group(args["group"]) for head in (RETRY_PREFIX, DLQ_PREFIX)}
+        found |= {names.topic(topic) for topic in args.get("topics") or ()}
+    found |= {DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX) for topic in found if topic.startswith(RETRY_PREFIX)}
+    return found or {names.topic("A")}
+
+
+def _groups(program: Program, names: Names) -> set[str]:
+    found = {names.group(args["group"]) for _, args in program.steps if "group" in args}
+    retried = [args["topic"] for _, args in program.steps if str(args.get("topic", "")).startswith(RETRY_PREFIX)]
+    return found | {names.group(topic.removeprefix(RETRY_PREFIX)) for topic in retried}

@@ -1,0 +1,58 @@
+"""Settings of a broker as users type them: `name=value`, by RocketMQ's names."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args, get_origin, get_type_hints
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.settingstext import FIELDS, update_settings
+from rocketproof_protocol.numbers import INT, java_long
+
+from ..reports.choices import InputError, offer
+
+LEAST: Final = {
+    "mappedFileSizeCommitLog": 1,
+    "mappedFileSizeConsumeQueue": 20,  # one entry
+    "maxHashSlotNum": 1,
+    "maxIndexNum": 2,
+    "maxMessageSize": 0,
+    "listenPort": 0,
+    **{name: 1 for name in FIELDS if name.endswith(("ThreadPoolNums", "QueueCapacity"))},
+}
+"""Settings that are sizes and counts in Java ints, and the smallest value that works."""
+NOT_BLANK: Final = ("brokerName", "brokerClusterName", "brokerIP1", "storePathRootDir")
+
+
+def change(settings: BrokerSettings, name: str, value: str) -> None:
+    """Set one setting. Raises InputError for an unknown name, for a value of another type, and for one with which no broker works."""
+    field = FIELDS.get(name)
+    if field is None:
+        raise InputError(f"unknown broker setting {name!r}; {offer(name, FIELDS)}")
+    current = getattr(settings, field)
+    words = _words(field)
+    if words:
+        fits = value in words
+    elif isinstance(current, bool):
+        fits = value.lower() in ("true", "false")
+    elif isinstance(current, int):
+        fits = _is_number(name, value)
+    else:
+        fits = name not in NOT_BLANK or bool(value.strip())
+    if not (fits and value.isprintable()):
+        example = words[0] if words else str(current).lower()
+        least = f"; the smallest is {LEAST[name]}" if name in LEAST else ""
+        shown = value if value.isprintable() else repr(value)
+        raise InputError(f"{name}={shown} does not fit; give a value like {name}={example}{least}")
+    update_settings(settings, f"{name}={value}")
+
+
+def _is_number(name: str, value: str) -> bool:
+    """Whether a value is a number of Java's that the setting can have."""
+    number = java_long(value)
+    return number is not None and (name not in LEAST or LEAST[name] <= number < INT.stop)
+
+
+def _words(field: str) -> tuple[str, ...]:
+    """The words that a setting can be, () if it is not one of a few words."""
+    kind = get_type_hints(BrokerSettings)[field]
+    return get_args(kind) if get_origin(kind) is Literal else ()

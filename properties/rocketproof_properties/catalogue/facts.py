@@ -1,0 +1,363 @@
+"""Facts of a history: its rows in the vocabularies that rules are written in (`rocketproof_traces.audit.vocabulary`).
+
+What is found here is looked up, counted and compared; what is right is decided by rules. Rows are made when a rule first asks for their
+kind, and each comes with what a person would call it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.numbers import java_long
+from rocketproof_protocol.properties import DELAY, MAX_RECONSUME_TIMES, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC
+from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_traces.audit.small import Row, Settings, row_of, settings_of
+from rocketproof_traces.audit.store import class_of
+from rocketproof_traces.audit.vocabulary import Asked, Class, Damage
+from rocketproof_traces.stored.kinds import BIT
+from rocketproof_traces.stored.record import Log, Record, host_of
+
+from .history import OK, Exchange, History
+
+SENDS = ("send", "batch")
+_NO_CLASS = Class.encode("none")
+_KINDS = {name: Asked.encode(name) for name in Asked.names}
+
+
+class Shown(NamedTuple):
+    """A row, for rules about a step the one after it, and what it is about: its text is made when somebody reads it."""
+
+    row: Row
+    after: Row
+    about: Any
+
+
+class Facts:
+    """The rows of a history, by what a rule is over."""
+
+    @classmethod
+    def of(cls, history: History) -> Facts:
+        """Return the facts of a history, which are made once. The history must be complete."""
+        made: Facts | None = history.rows.get("facts")
+        if made is None:
+            made = history.rows["facts"] = cls(history)
+        return made
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self._rows: dict[str, list[Shown]] = {}
+        self._makers: Mapping[str, Callable[[], Iterator[Shown]]] = {
+            "exchange": self._exchanges,
+            "id": self._ids,
+            "record": self._each_record,
+            "log": self._successive,
+            "line": self._lines,
+            "queue": self._queues,
+            "kept": self._kept,
+            "counter": self._counters,
+            "count": self._counts,
+            "route": self._routes,
+            "place": self._places,
+            "file": self._files,
+            "damage": self._damage,
+        }
+
+    def rows(self, over: str) -> list[Shown]:
+        """The rows that a rule is over. Raises KeyError for rows that no history has, such as those of topics.json."""
+        if over not in self._rows:
+            self._rows[over] = list(self._makers[over]())
+        return self._rows[over]
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Those that rules are decided under: the history's own, and no release before 4.9 in the rest; a case says where a profile
+        differs."""
+        found = self.history
+        given = {name: getattr(found, name) for name in ("max_message_size", "limits_record", "early_batches")}
+        return settings_of({**given, "before_49": False, "below_zero": False})
+
+    # Requests
+
+    def _exchanges(self) -> Iterator[Shown]:
+        for number, exchange in enumerate(self.history.exchanges):
+            yield Shown(self._exchange(number, exchange), (), exchange)
+
+    def _exchange(self, number: int, exchange: Exchange) -> Row:
+        asked, answers = exchange.request, exchange.answers
+        records = self._stored(exchange)
+        taken = exchange.code in OK and asked.kind in SENDS
+        fields = answers[0].fields if taken else {}
+        queue, index = (_number(fields.get(name), -1) for name in ("queueId", "queueOffset"))
+        entries = self.history.entries.get(exchange.broker, {}).get((asked.topic, queue), []) if taken else []
+        entry = entries[index] if 0 <= index < len(entries) else None
+        twin = self.history.twin
+        return row_of("exchange")(
+            kind=_KINDS[asked.kind],
+            oneWay=asked.one_way,
+            ended=exchange.ended,
+            answers=len(answers),
+            code=0 if exchange.code is None else exchange.code,
+            sameOpaque=all(answer.opaque == asked.opaque for answer in answers),
+            undecided=any(answer.code == -1 for answer in answers),
+            messages=len(asked.bodies),
+            stored=len(exchange.stored),
+            sameBodies=[record.body for record in records] == [body or b"" for body in asked.bodies],
+            answeredQueue=queue,
+            topicKnown=exchange.queues is not None,
+            readQueueNums=exchange.queues[0] if exchange.queues else 0,
+            writeQueueNums=exchange.queues[1] if exchange.queues else 0,
+            ids=len(_ids(fields)),
+            entryThere=entry is not None,
+            entryOffset=entry.physical_offset if entry is not None else -1,
+            firstStored=exchange.stored[0] if exchange.stored else -1,
+            hooksKnown=twin is not None,
+            sameWithoutHooks=twin is not None and tuple(r.properties_text for r in records) == twin.get(number, ()),
+        )
+
+    def _ids(self) -> Iterator[Shown]:
+        named = [
+            (exchange, number, id_)
+            for exchange in self.history.exchanges
+            if exchange.code in OK and exchange.request.kind in SENDS
+            for number, id_ in enumerate(_ids(exchange.answers[0].fields))
+        ]
+        times = Counter((exchange.broker, id_) for exchange, _, id_ in named)
+        for exchange, number, id_ in named:
+            host, place = _named(id_)
+            record = self._at(exchange.broker, place)
+            yield Shown(
+                row_of("id")(
+                    place=place,
+                    there=record is not None,
+                    own=number < len(exchange.stored) and exchange.stored[number] == place,
+                    sameHost=record is not None and record.store_host == host,
+                    storedPhysicalOffset=-1 if record is None else record.physical_offset,
+                    times=times[exchange.broker, id_],
+                ),
+                (),
+                f"the id {id_} in the answer to {exchange}",
+            )
+
+    def _kept(self) -> Iterator[Shown]:
+        for exchange in self.history.exchanges:
+            for record in self._stored(exchange):
+                yield Shown(self._kept_row(exchange, record), (), f"{record}, which {exchange} has stored,")
+
+    def _kept_row(self, exchange: Exchange, record: Record) -> Row:
+        asked, found = exchange.request, record.properties
+        real = found.get(REAL_TOPIC)
+        before = self._at(exchange.broker, asked.offset) if asked.kind == "send_back" else None
+        times = asked.reconsume_times if before is None else before.reconsume_times
+        return row_of("kept")(
+            kind=_KINDS[asked.kind],
+            askedClass=_class_of(asked.topic),
+            askedQueue=asked.queue_id,
+            topicClass=_class_of(record.topic),
+            realClass=_class_of(real),
+            finalClass=_class_of(real if record.topic == SCHEDULE else record.topic),
+            realAsked=real == asked.topic,
+            realDead=real == DLQ_PREFIX + asked.topic.removeprefix(RETRY_PREFIX),
+            realQueueId=_number(found.get(REAL_QID), -1),
+            sysFlag=record.sys_flag,
+            delayLevel=_number(found.get(DELAY), 0),
+            givenUp=asked.kind == "send_back" and (before is None or asked.delay_level < 0),
+            times=times,
+            reconsumeTimes=record.reconsume_times,
+            namesLimit=asked.max_reconsume_times is not None,
+            maxReconsumeTimes=asked.max_reconsume_times or 0,
+            version=asked.version,
+            retryMaxTimes=exchange.retries,
+        )
+
+    # The log
+
+    def _each_record(self) -> Iterator[Shown]:
+        for name, log in self.history.logs.items():
+            for record in log.records:
+                yield Shown(self._records[name, record.at], (), record)
+
+    @cached_property
+    def _records(self) -> dict[tuple[str, int], Row]:
+        """The row of each record by broker and place."""
+        origins = dict(self._origins())
+        return {
+            (name, record.at): _record(record, *origins.get((name, record.at), (False, False, 0)))
+            for name, log in self.history.logs.items()
+            for record in log.records
+        }
+
+    def _origins(self) -> Iterator[tuple[tuple[str, int], tuple[bool, bool, int]]]:
+        """Records that send-backs have stored: whether each has the topic of the first of its chain, which is born as it is; and how
+        often the one that came back had been consumed again."""
+        for exchange in self.history.exchanges:
+            before = self._at(exchange.broker, exchange.request.offset) if exchange.request.kind == "send_back" else None
+            for record in self._stored(exchange) if before is not None else ():
+                assert before is not None
+                chain = (r for r in self.history.logs[exchange.broker].records if r.born_timestamp == before.born_timestamp)
+                first = next(chain, before)
+                topic = first.properties.get(REAL_TOPIC) if first.topic in (SCHEDULE, HALF_TOPIC) else first.topic
+                yield (exchange.broker, record.at), (True, record.properties.get(RETRY_TOPIC) == topic, before.reconsume_times)
+
+    def _successive(self) -> Iterator[Shown]:
+        for name, log in self.history.logs.items():
+            yield from self._steps(name, log.records)
+
+    def _lines(self) -> Iterator[Shown]:
+        for name, log in self.history.logs.items():
+            for records in _by_queue(log).values():
+                yield from self._steps(name, records)
+
+    def _steps(self, name: str, records: list[Record]) -> Iterator[Shown]:
+        for before, record in itertools.pairwise(records):
+            yield Shown(self._records[name, before.at], self._records[name, record.at], record)
+
+    def _queues(self) -> Iterator[Shown]:
+        for log in self.history.logs.values():
+            for (topic, queue), records in _by_queue(log).items():
+                made = row_of("queue")(queueId=queue, records=len(records), firstQueueOffset=records[0].queue_offset)
+                yield Shown(made, (), f"queue {queue} of {topic}")
+
+    def _places(self) -> Iterator[Shown]:
+        for log in self.history.logs.values():
+            for record in log.records:
+                yield Shown(row_of("place")(size=record.total_size, rest=log.file_size - record.at % log.file_size), (), record)
+
+    def _files(self) -> Iterator[Shown]:
+        for name, log in self.history.logs.items():
+            ends: dict[int, int] = {}
+            for record in log.records:
+                base = record.at // log.file_size * log.file_size
+                ends[base] = record.end - base
+            blanks = dict(log.blanks)
+            for base, end in ends.items():
+                made = row_of("file")(base=base, size=log.file_size, end=end, blank=blanks.get(base + end, 0))
+                yield Shown(made, (), f"the file at {base} of {name}'s log")
+
+    def _damage(self) -> Iterator[Shown]:
+        for name, log in self.history.logs.items():
+            found = log.damage
+            if found is not None:
+                made = row_of("damage")(offset=found.at, length=found.length, reason=Damage.encode(found.reason.name.lower()))
+                yield Shown(made, (), f"on {name} {found}")
+
+    # Counters and routes
+
+    def _counters(self) -> Iterator[Shown]:
+        for name, offsets in self.history.next_offsets.items():
+            log = self.history.logs.get(name)
+            counted = Counter(f"{r.topic}-{r.queue_id}" for r in log.records if r.counted) if log is not None else Counter()
+            entries = {f"{topic}-{queue}": len(found) for (topic, queue), found in self.history.entries.get(name, {}).items()}
+            for key in {**offsets, **entries}:
+                made = row_of("counter")(
+                    known=key in offsets, records=counted[key], nextOffset=offsets.get(key, 0), entries=entries.get(key, 0)
+                )
+                yield Shown(made, (), f"{key} on {name}")
+
+    def _counts(self) -> Iterator[Shown]:
+        for name, counts in self.history.counts.items():
+            sent: Counter[str] = Counter()
+            for exchange in self.history.exchanges:
+                if exchange.broker == name and exchange.request.kind in SENDS:
+                    sent[exchange.request.topic] += len(exchange.stored)
+            yield Shown(row_of("count")(whole=True, counted=sum(counts.values()), sent=sent.total()), (), f"all topics on {name}")
+            for topic in {**sent, **counts}:
+                yield Shown(row_of("count")(whole=False, counted=counts.get(topic, 0), sent=sent[topic]), (), f"{topic} on {name}")
+
+    def _routes(self) -> Iterator[Shown]:
+        for routes in self.history.routes:
+            yield from _often(((topic, names) for topic, names in routes.queues.items()), "queue data of", is_address=False)
+            yield from _often(((name, ids.values()) for name, ids in routes.addresses.items()), "address", is_address=True)
+
+    # Looking up
+
+    @cached_property
+    def _by_place(self) -> dict[str, dict[int, Record]]:
+        return {name: {record.at: record for record in log.records} for name, log in self.history.logs.items()}
+
+    def _at(self, broker: str, place: int) -> Record | None:
+        return self._by_place.get(broker, {}).get(place)
+
+    def _stored(self, exchange: Exchange) -> list[Record]:
+        """The records of an exchange, as far as the log can be read, in the order of the log."""
+        found = (self._at(exchange.broker, place) for place in sorted(set(exchange.stored)))
+        return [record for record in found if record is not None]
+
+
+def _record(record: Record, known: bool, same: bool, times: int) -> Row:
+    found = record.properties
+    bits = sum(BIT[name] for name, value in found.items() if name in BIT and (name != ORIGIN_MESSAGE_ID or value.strip()))
+    return row_of("record")(
+        physicalOffset=record.at,
+        size=record.total_size,
+        partsSize=record.parts_size,
+        storedPhysicalOffset=record.physical_offset,
+        queueId=record.queue_id,
+        queueOffset=record.queue_offset,
+        sysFlag=record.sys_flag,
+        bornTimestamp=record.born_timestamp,
+        storeTimestamp=record.store_timestamp,
+        storePort=record.store_host[1],
+        reconsumeTimes=record.reconsume_times,
+        bodyLength=len(record.body),
+        bodyCRC=record.body_crc,
+        computedCRC=zlib.crc32(record.body) & 0x7FFFFFFF,
+        properties=bits,
+        delayLevel=_number(found.get(DELAY), 0),
+        realQueueId=_number(found.get(REAL_QID), -1),
+        maxReconsumeTimes=_number(found.get(MAX_RECONSUME_TIMES), -1),
+        retryMaxTimes=RETRY_MAX_TIMES,
+        innerNumber=1,
+        topicClass=_class_of(record.topic),
+        realClass=_class_of(found.get(REAL_TOPIC)),
+        retryClass=_class_of(found.get(RETRY_TOPIC)),
+        originKnown=known,
+        originSame=same,
+        originTimes=times,
+    )
+
+
+def _by_queue(log: Log) -> dict[tuple[str, int], list[Record]]:
+    """The records that queues count, in the order of the log."""
+    found: dict[tuple[str, int], list[Record]] = {}
+    for record in log.records:
+        if record.counted:
+            found.setdefault((record.topic, record.queue_id), []).append(record)
+    return found
+
+
+def _often(lists: Iterable[tuple[str, Iterable[str]]], what: str, *, is_address: bool) -> Iterator[Shown]:
+    for key, values in lists:
+        for value, times in Counter(values).items():
+            yield Shown(row_of("route")(isAddress=is_address, times=times), (), f"at the name server {what} {value} for {key}")
+
+
+@lru_cache(maxsize=4096)
+def _class_of(topic: str | None) -> int:
+    return _NO_CLASS if topic is None else class_of(topic)
+
+
+def _ids(fields: Mapping[str, str]) -> list[str]:
+    return [id_ for id_ in fields.get("msgId", "").split(",") if id_]
+
+
+def _named(id_: str) -> tuple[tuple[str, int], int]:
+    """The store host and the place that an id names; a place that no record has if it is none."""
+    try:
+        data = bytes.fromhex(id_)
+    except ValueError:
+        data = b""
+    if len(data) != 16:
+        return ("", 0), -1
+    return host_of(data[:8]), int.from_bytes(data[8:], "big")
+
+
+def _number(text: str | None, other: int) -> int:
+    """A number as Java reads it, `other` for what is none."""
+    number = java_long(text or "")
+    return other if number is None else number

@@ -1,0 +1,245 @@
+"""A model of one's own in one Python file, and what can be wrong with such a file.
+
+The file defines `model(**sizes)` that returns a Model, or a Model called `model`. `SCOPES`, a dict of a name to the
+sizes, is optional; its first entry is the default. `EXPECTED`, a dict of a property's id to `holds`, `violated` or
+`unknown`, is optional too; what it does not name is expected to hold. `FILE::NAME` is another function or Model of a file,
+such as one that a test has, without SCOPES and EXPECTED. Whatever goes wrong becomes one line `file:line: what; how to fix it`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from rocketproof_model import EvaluationError, Instance, Model, ModelError
+from rocketproof_model.interpreter import initial
+
+from ..reports.choices import InputError, known, offer
+
+VERDICTS = ("holds", "violated", "unknown")
+DEFAULT = "default"
+NAMED = "::"
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A loaded file: its model in one of its scopes, as an instance, and the verdict that its author expects of each property."""
+
+    path: str
+    scope: str
+    instance: Instance
+    expected: dict[str, str]
+    scopes: tuple[str, ...] = (DEFAULT,)
+
+    @property
+    def model(self) -> Model:
+        return self.instance.model
+
+
+def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHING) -> ModelFile:
+    """Run the file and build its model in `scope` (the first of SCOPES if None; `default` if the file has no SCOPES).
+
+    `given` are values of the parameters of `model`, instead of the scope's, and of the model's constants. Raises InputError in one line.
+    """
+    path, _, named = path.partition(NAMED)
+    name = named or "model"
+    source = _read(path)
+    module = _run(path, source)
+    made = getattr(module, name, None)
+    if not isinstance(made, Model) and not callable(made):
+        meant = _others(module)
+        instead = f"give {path}{NAMED}{meant[0]}, or " if meant else ""
+        raise InputError(
+            f"{path}:1: no {name} in this file; {instead}define `def {name}(): ...` that returns a Model, or a Model called `{name}`"
+        )
+    if named:
+        return ModelFile(path, DEFAULT, _instance(path, source, made, name, {}, given), {})
+    scopes = getattr(module, "SCOPES", None) or {}
+    line = _line(source, "SCOPES")
+    if not isinstance(scopes, Mapping) or not all(isinstance(k, str) and isinstance(v, Mapping) for k, v in scopes.items()):
+        raise InputError(f"{path}:{line}: SCOPES is not a dict of names to sizes; write SCOPES = {{'small': {{'N': 2}}}}")
+    if scope not in (None, DEFAULT) and not scopes:
+        raise InputError(f"unknown scope {scope!r}; {path} has no SCOPES: leave out --scope, or add SCOPES = {{{scope!r}: {{...}}}}")
+    name = known("scope", scope, scopes) if scope is not None and scopes else next(iter(scopes), DEFAULT)
+    if isinstance(made, Model) and scopes:
+        raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
+    instance = _instance(path, source, made, "model", {name: scopes[name]} if scopes else {}, given)
+    expected = _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model)
+    return ModelFile(path, name, instance, expected, tuple(scopes) or (DEFAULT,))
+
+
+def _others(module: ModuleType) -> list[str]:
+    """The names of the file's other models, and of the functions that say that they return one."""
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", module.__name__) == module.__name__}
+    built = [name for name, value in own.items() if getattr(value, "__annotations__", {}).get("return") in (Model, "Model")]
+    return [*(name for name, value in vars(module).items() if isinstance(value, Model)), *built]
+
+
+def settings(texts: Sequence[str], file: str | None) -> dict[str, Any]:
+    """Values given for a file as NAME=VALUE; a value is a number, True, False, None or a name. Raises InputError, also without a file."""
+    if texts and file is None:
+        raise InputError(f"--set {texts[0]} without a model file; the specification has scopes and profiles: leave it out")
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--set {text} is no size; give NAME=VALUE such as --set rms=4")
+        if name in found:
+            raise InputError(f"--set {text} gives {name} twice; leave one of the two out")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+        if not isinstance(found[name], int | str | None):
+            raise InputError(f"--set {text}: {value} is no number and no name; give a value such as 4, True or red")
+    return found
+
+
+def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that a function that builds a model takes; the others are meant for the model's constants."""
+    parameters = inspect.signature(make).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return dict(given)
+    return {one.name: given[one.name] for one in parameters if one.name in given and one.kind is not one.POSITIONAL_ONLY}
+
+
+def with_constants(model: Model, given: Mapping[str, Any], parameters: Sequence[str] = ()) -> Instance:
+    """The model with its constants given. Raises InputError for a value that is neither a constant nor one of the parameters."""
+    __tracebackhide__ = True  # of a test that gave them
+    for name in given:
+        if name not in model.constants:
+            names = [*parameters, *model.constants]
+            raise InputError(f"{name} is no size and no constant of model {model.name}; {offer(name, names)}")
+    try:
+        return model.given(**given)
+    except (ModelError, ValueError, TypeError) as error:
+        text = error.problem if isinstance(error, ModelError) else str(error)
+        raise InputError(f"constants of model {model.name}: {text}") from None
+
+
+def _instance(path: str, source: str, made: Any, name: str, scope: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> Instance:
+    """What the file's function builds with the sizes of the scope and those that are given, or its finished model."""
+    if isinstance(made, Model):
+        model, sizes, parameters = made, {}, []
+    else:
+        sizes, parameters = parameters_of(made, given), list(inspect.signature(made).parameters)
+        model = _build(path, source, made, name, {**next(iter(scope.values()), {}), **sizes}, next(iter(scope), ""))
+    _inspect(path, _line(source, name), model)
+    return with_constants(model, {key: value for key, value in given.items() if key not in sizes}, parameters)
+
+
+def _read(path: str) -> str:
+    file = Path(path)
+    try:
+        return file.read_text("utf-8")
+    except FileNotFoundError:
+        beside = file.parent if file.parent.is_dir() else Path()
+        names = [str(beside / f.name) if file.parent != Path() else f.name for f in beside.glob("*.py")]
+        raise InputError(f"no such file {path}; {offer(path, names) if names else 'give the path of a Python file with a model'}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a directory; give the path of a Python file with a model") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8 text; give the path of a Python file with a model") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give the path of a Python file with a model") from None
+
+
+def _run(path: str, source: str) -> ModuleType:
+    if path.endswith(".json"):
+        raise InputError(f"{path} is not a Python file; a witness is shown by `rocketproof show {path}`")
+    name = "rocketproof_model_file_" + "".join(c if c.isalnum() else "_" for c in str(Path(path).resolve()))
+    module = ModuleType(name)
+    module.__file__ = path
+    folder = str(Path(path).resolve().parent)
+    sys.modules[name] = module  # dataclasses and the like look their module up
+    sys.path.insert(0, folder)
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)
+    except SyntaxError as error:
+        raise InputError(f"{error.filename or path}:{error.lineno or 1}: {error.msg}; correct the Python syntax there") from None
+    except ValueError as error:
+        if "null bytes" not in str(error):
+            raise _failed(path, source, error) from None
+        raise InputError(f"{path}:1: the file contains null bytes; give a Python source file") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
+        raise _failed(path, source, error) from None
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _build(path: str, source: str, make: Any, name: str, sizes: Mapping[str, Any], scope: str) -> Model:
+    try:
+        model = make(**sizes)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
+        if isinstance(error, TypeError) and not _frames(path, error):
+            given = f"SCOPES[{scope!r}]" if scope else f"a call with {', '.join(sizes)}" if sizes else "a call without sizes"
+            what = str(error).replace("()", "")
+            missing = "give each parameter a default, or add SCOPES = {'small': {'N': 2}} with a size for each"
+            remedy = f"name the parameters of {name}()" if sizes else missing
+            raise InputError(f"{path}:{_line(source, name)}: {given} does not fit: {what}; {remedy}") from None
+        raise _failed(path, source, error) from None
+    if not isinstance(model, Model):
+        raise InputError(f"{path}:{_line(source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")
+    return model
+
+
+def _inspect(path: str, line: int, model: Model) -> None:
+    where = f"{path}:{line}: model {model.name}"
+    if not model.variables:
+        raise InputError(f"{where} has no variables; declare what its state is made of with m.var(...)")
+    if not model.actions:
+        raise InputError(f"{where} has no actions; declare what can happen with @m.action()")
+    if not model.properties:
+        raise InputError(f"{where} has no properties; say what to check with m.always(...), m.reachable(...) or the like")
+    try:
+        initial(model.given())
+    except (EvaluationError, ArithmeticError) as error:
+        raise InputError(f"{where} has no initial state: {error}; fix `init` of that variable") from None
+
+
+def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, str]:
+    where = f"{path}:{_line(source, 'EXPECTED')}: EXPECTED"
+    if not isinstance(expected, Mapping):
+        raise InputError(f"{where} is not a dict; write EXPECTED = {{'property id': 'violated'}}")
+    ids = [p.id for p in model.properties]
+    for name, verdict in expected.items():
+        if name not in ids:
+            raise InputError(f"{where} names unknown property {name!r}; {offer(str(name), ids)}")
+        if verdict not in VERDICTS:
+            raise InputError(f"{where}[{name!r}] is {verdict!r}; use {', '.join(VERDICTS)}")
+    return dict(expected)
+
+
+def _failed(path: str, source: str, error: BaseException) -> InputError:
+    """The one line for an exception that came out of the file."""
+    if isinstance(error, ModelError):
+        return InputError(str(error))
+    frames = _frames(path, error)
+    line = frames[-1] if frames else _line(source, "model")
+    text = " ".join(str(error).split())
+    what = f"{type(error).__name__}{': ' + text if text else ''}"
+    return InputError(f"{path}:{line}: {what}; correct this line of the model file")
+
+
+def _frames(path: str, error: BaseException) -> list[int]:
+    return [f.lineno or 1 for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+
+
+def _line(source: str, name: str) -> int:
+    """The line where the file defines a name, 1 if it does not."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node.lineno
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            return node.lineno
+    return 1

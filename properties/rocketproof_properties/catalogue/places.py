@@ -1,0 +1,119 @@
+"""Where the sources state a rule or a property: files are parsed and not imported.
+
+The page of an unexpected verdict links to the statement, and the suite names the module of a rule that no response shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from rocketproof_model import kept
+
+from ..reports.choices import InputError
+from ..reports.results import Place
+from .rules import ID, rules
+
+LABEL: Final = re.compile(r"([A-Z]+-[0-9]{2,3}[a-z]?)(\.\w+)?")
+"""The id of an entry, such as INV-34 or INV-34.next."""
+IMPLEMENTATION: Final = ("rocketproof_protocol", "rocketproof_impl")
+"""The packages in which a docstring that names a rule says that the rule is implemented there."""
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def stated() -> dict[str, Place]:
+    """Where each property and rule of the catalogue is stated, by its id: file relative to the project, and line.
+
+    A statement is a call that begins with the id, or the row of a table from which such calls are made: the id and a sentence.
+    What was found is cached until a file of the catalogue changes. Raises InputError for sources that cannot be read.
+    """
+    folder = folder_of("rocketproof_properties")
+    paths = sorted((folder / "catalogue").glob("*.py"))
+    try:
+        file = kept.folder("places", kept.code_digest(paths)) / "stated.json"
+    except OSError as error:
+        raise InputError(f"{folder / 'catalogue'} cannot be read ({error}); fix it first") from None
+    data = kept.read(file)
+    if data is not None:
+        return {id_: Place(name, line) for id_, (name, line) in json.loads(data).items()}
+    found = _stated(paths, folder.parents[1])
+    with suppress(OSError):  # the next process looks again
+        kept.write(file, json.dumps({id_: (place.file, place.line) for id_, place in found.items()}).encode())
+    return found
+
+
+def _stated(paths: Iterable[Path], project: Path) -> dict[str, Place]:
+    found: dict[str, Place] = {}
+    for path in paths:
+        for node in ast.walk(parsed(path)):
+            if not isinstance(node, ast.Call | ast.Tuple):
+                continue
+            parts = node.args if isinstance(node, ast.Call) else node.elts
+            label, *rest = [one.value if isinstance(one, ast.Constant) else None for one in parts] or [None]
+            states = bool(rest) and (isinstance(node, ast.Call) or (isinstance(rest[0], str) and " " in rest[0]))
+            if states and isinstance(label, str) and LABEL.fullmatch(label):
+                found.setdefault(label, Place(path.relative_to(project).as_posix(), node.lineno))
+    return found
+
+
+def implemented(*packages: str) -> dict[str, list[str]]:
+    """Per rule the places whose docstrings name it, as `module:qualname`, in the implementation or in these packages, which are read
+    and not imported."""
+    found: dict[str, list[str]] = {}
+    for package in packages or IMPLEMENTATION:
+        for place, text in docstrings(package):
+            for id_ in dict.fromkeys(ID.findall(text)):
+                if id_ in rules():
+                    found.setdefault(id_, []).append(place)
+    return found
+
+
+def docstrings(package: str) -> Iterator[tuple[str, str]]:
+    """`module:qualname` and docstring of each function and class of a package.
+
+    The docstring of a module counts only if the module defines neither, so that a table of contents is no evidence.
+    Raises InputError if the package is not installed or a file cannot be read.
+    """
+    folder = folder_of(package)
+    for path in sorted(folder.rglob("*.py")):
+        module = module_of(Path(package) / path.relative_to(folder))
+        tree = parsed(path)
+        inside = [(f"{module}:{name}", ast.get_docstring(node) or "") for node, name in definitions(tree)]
+        yield from inside or [(module, ast.get_docstring(tree) or "")]
+
+
+def module_of(path: Path) -> str:
+    """The name of the module in a file, whose path begins with the package."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def folder_of(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise InputError(f"the package {package} is not installed; install the project with all its packages")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_bytes(), str(path))
+    except (OSError, SyntaxError) as error:
+        raise InputError(f"{path} cannot be read ({error}); fix it first") from None
+
+
+def definitions(node: ast.AST, prefix: str = "") -> Iterator[tuple[Definition, str]]:
+    """Each function and class below a node, with its qualified name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Definition):
+            name = prefix + child.name
+            yield child, name
+            yield from definitions(child, f"{name}." if isinstance(child, ast.ClassDef) else f"{name}.<locals>.")
+        else:
+            yield from definitions(child, prefix)

@@ -1,0 +1,53 @@
+"""The rules of the described behaviour as data: rules.toml, read once; and which ids a test may name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+ID = re.compile(r"\b[A-Z]+-[0-9]{2,3}\b")
+"""What looks like an id in a text: of a rule, a property, a hazard or a mutant."""
+
+_OTHERS = re.compile(r"(INV|LIV|ACT|END|HAZ)-[0-9]{2}|(REA|AUX)-[0-9]{2,3}|M-[0-9]{2,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, which must have code and a test."""
+
+    id: str
+    section: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rules that belong together, in the order of the described behaviour; `id` is such as A.1."""
+
+    id: str
+    title: str
+    rules: tuple[Rule, ...]
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """All rules, section by section."""
+    text = resources.files("rocketproof_properties.catalogue").joinpath("rules.toml").read_text("utf-8")
+    return tuple(
+        Section(one["id"], one["title"], tuple(Rule(id_, one["id"], sentence) for id_, sentence in one["rules"].items()))
+        for one in tomllib.loads(text)["sections"]
+    )
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by its id."""
+    return {rule.id: rule for section in sections() for rule in section.rules}
+
+
+def is_known(id_: str) -> bool:
+    """Whether a test may be marked with this id: a rule's, or one of the form of a property, a hazard or a mutant."""
+    return id_ in rules() or _OTHERS.fullmatch(id_) is not None

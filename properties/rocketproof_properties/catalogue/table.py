@@ -1,0 +1,91 @@
+"""The table of the catalogue: every property, rule and case of all themes, in a fixed order.
+
+`properties(specification)` gives the claims of a scope as checked properties; `CASES` are the rows of the verdict matrix. To add a
+property, write its forms in the file of its theme and give each a case.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rocketproof_model import Property
+from rocketproof_spec import Part
+from rocketproof_traces.audit.rules import Rule
+
+from . import (
+    answers,
+    consuming,
+    controller,
+    counts,
+    creation,
+    delay,
+    deletions,
+    device,
+    durability,
+    entries,
+    groups,
+    log,
+    offsets,
+    persistence,
+    producers,
+    queues,
+    records,
+    retries,
+    routes,
+    settings,
+    timers,
+    times,
+    told,
+    topics,
+    transactions,
+    waits,
+)
+from .claim import Case, Claim, HistoryClaim
+from .stored import stored_rules
+
+__all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties", "rules"]
+
+_OF_STATES = (
+    creation,
+    topics,
+    settings,
+    told,
+    queues,
+    routes,
+    log,
+    offsets,
+    deletions,
+    groups,
+    timers,
+    persistence,
+    answers,
+    waits,
+    durability,
+    controller,
+    producers,
+    records,
+    delay,
+    transactions,
+    device,
+    consuming,
+    times,
+    retries,
+)
+_OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, transactions, waits)
+
+CLAIMS: tuple[Claim, ...] = tuple(c for theme in _OF_STATES for c in theme.CLAIMS)
+HISTORY_CLAIMS: tuple[HistoryClaim, ...] = tuple(sorted((c for theme in _OF_HISTORIES for c in theme.HISTORY), key=lambda c: c.id))
+HISTORY_CASES: tuple[Case, ...] = tuple(c for theme in _OF_HISTORIES for c in theme.HISTORY_CASES)
+CASES: tuple[Case, ...] = (*(c for theme in _OF_STATES for c in theme.CASES), *HISTORY_CASES)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule once: those about what a store shows, and those about what only a history has."""
+    return tuple(dict.fromkeys((*stored_rules(), *(rule for claim in HISTORY_CLAIMS for rule in claim.rules))))
+
+
+@cache
+def properties(specification: Part) -> tuple[Property, ...]:
+    """The properties of the catalogue that this specification's scope can state."""
+    return tuple(claim.of(specification) for claim in CLAIMS if claim.stated(specification))

@@ -1,5 +1,0 @@
-"""`python -m rocketproof_properties.cli`."""
-
-from . import main
-
-main()

@@ -1,0 +1,5 @@
+"""`python -m rocketproof_properties.commands`."""
+
+from . import main
+
+main()

@@ -1,0 +1,124 @@
+"""An audit from the command's options to its files: findings.parquet, summary.json, and what a person reads."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rocketproof_model import interrupts
+from rocketproof_profiles import PROFILES
+from rocketproof_traces.audit.findings import Finding, table
+from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.rules import Rule
+from rocketproof_traces.audit.run import Kept, Outcome, Report, audit
+from rocketproof_traces.common.pools import Spread
+
+from ...catalogue.stored import settings, stored_rules
+from ...reports.choices import InputError
+from ...reports.exitcode import exit_code
+from .folders import folders_of
+
+FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit found in all stores; `rules` are those that were asked."""
+
+    rules: tuple[Rule, ...]
+    outcome: Outcome
+    profile: str
+
+    @property
+    def findings(self) -> list[Finding]:
+        return sorted(found for totals in self.outcome.totals for found in totals.findings)
+
+    def count(self, id_: str) -> int:
+        """How many rows break a rule; not all of them need have a finding."""
+        return sum(totals.counts.get(id_, 0) for totals in self.outcome.totals)
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem for totals in self.outcome.totals for problem in totals.problems]
+
+    def broken(self, *severities: str) -> list[Rule]:
+        return [rule for rule in self.rules if rule.severity in severities and self.count(rule.id)]
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing broken but notes, 1 a rule is broken, 2 something cannot be read, 3 stopped before anything broken was seen."""
+        return exit_code(findings=self.broken("error", "warning"), undecided=self.outcome.stopped, unreadable=self.problems)
+
+    def data(self) -> dict[str, Any]:
+        """The summary: exact counts of each rule and store, records of each topic."""
+        return {
+            "schema": 1,
+            "profile": self.profile,
+            "stopped": self.outcome.stopped,
+            "rules": [
+                {"property": rule.id, "sentence": rule.claim.sentence, "severity": rule.severity, "count": self.count(rule.id)}
+                for rule in self.rules
+            ],
+            "stores": [
+                {
+                    "store": totals.store, "files": totals.files, "bytes": totals.bytes, "records": totals.records,
+                    "counts": dict(sorted(totals.counts.items())), "topics": dict(sorted(totals.topics.items())),
+                    "problems": totals.problems, "unread": totals.unread,
+                }
+                for totals in self.outcome.totals
+            ],
+        }  # fmt: skip
+
+
+def plan_of(
+    profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({}), *, every: bool = False
+) -> Plan:
+    """The plan of these properties, of all where none is asked for, for a broker of that profile and of the settings that are given.
+    Raises InputError for an unknown property."""
+    ids = [rule.id for rule in stored_rules()]
+    only: list[str] = []
+    for name in asked:
+        found = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
+        if not found:
+            raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
+        only += [id_ for id_ in found if id_ not in only]
+    chosen = tuple(sorted((settings(profile) | dict(given)).items()))
+    return Plan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
+
+
+def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
+    """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
+    folders = folders_of(stores)
+    with _writing(out):
+        if out is not None:
+            table(())  # Arrow loads pandas for its first table, which takes a second that there is not after an interrupt
+        kept = Kept(None, plan) if out is None else Kept(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
+        outcome = audit(plan, folders, spread, kept, report, **more)
+        interrupts.decide()
+        audited = Audited(plan.rules, outcome, profile)
+        if out is not None:
+            _write(out, audited)
+    return audited
+
+
+@contextmanager
+def _writing(out: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        remedy = "make room there, and give the same command again: it goes on" if error.errno == errno.ENOSPC else "give another folder"
+        raise InputError(f"--out {out}: cannot be written ({error.strerror or error}); {remedy}") from None
+
+
+def _write(out: Path, audited: Audited) -> None:
+    import pyarrow.parquet as pq
+
+    from ...reports import files as store
+
+    store.replace(out / FINDINGS, lambda part: pq.write_table(table(audited.findings), part))
+    store.write_json(out / SUMMARY, audited.data(), "--out")

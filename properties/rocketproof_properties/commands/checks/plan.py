@@ -1,0 +1,255 @@
+"""What is to be decided: tasks, chosen from the catalogue or from a model file by what the user asked for.
+
+A task is one property in one source (model, scope, profile, switches) by one engine, with the verdict that this engine is
+expected to give. Bounded checking and simulation only refute: where a claim is expected to hold, they are expected to end
+`unknown` at their bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rocketproof_model.result import LIVE
+
+from ...catalogue.modelfile import DEFAULT, load, settings
+from ...catalogue.source import UNPERFORMED, Source, specified
+from ...reports.choices import InputError, known, offer
+
+DEPTH = 8
+NAMED = 8  # ids in a line about what is left out
+ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
+ALL = "all"  # but for spark, which is the explicit engine on more machines
+INDUCTION, INVARIANTS, SPACER = "induction", "invariants", "spacer"
+PROOFS = {INDUCTION: ("always", "step"), INVARIANTS: ("always", "step"), SPACER: ("always", "reachable", "step", "deadlock_free")}
+"""Ways to a proof, and the kinds of property that each decides."""
+_SEARCHES = ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always", "until", "weak_until", "within")
+APPLICABLE = {
+    "explicit": _SEARCHES,
+    "symbolic": ("always", "reachable", "step", "deadlock_free", "until", "weak_until", "within", "lemma"),
+    "simulate": ("always", "reachable", "step", "deadlock_free", "until", "weak_until", "within"),
+    "stateful": ("always", "reachable", "step", "history"),
+    "spark": _SEARCHES,
+}
+
+
+PROVABLE = ("always", "step", "weak_until", "within")
+"""Kinds that induction proves."""
+_DECIDES = {"lemma": "symbolic", "history": "stateful"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; empty and None mean no wish."""
+
+    file: str | None = None
+    properties: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    scope: str | None = None
+    engine: str | None = None
+    condition: str | None = None
+    given: tuple[str, ...] = ()
+    proof: str | None = None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The scope and the sizes instead of the usual ones."""
+        return (*([] if self.scope is None else [self.scope]), *self.given)
+
+
+@dataclass(frozen=True)
+class Task:
+    """`property` is the printed id, `claim` the id of the formula (a property may have several).
+
+    `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `invariants`, `spacer`,
+    `lemma`); "" leaves it to the engine.
+    `widen`: variables with the upper end up to which a proof takes them; `lemmas`: claims that an induction proves along.
+    `chosen`: the scope and the sizes that the user gave instead of the usual ones.
+    """
+
+    source: Source
+    property: str
+    claim: str
+    kind: str
+    sentence: str
+    condition: str
+    engine: str
+    method: str
+    expected: str
+    why: str = ""
+    widen: tuple[tuple[str, int], ...] = ()
+    lemmas: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Tasks in the order of printing, and in words what was left out though it was asked for."""
+
+    tasks: tuple[Task, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def expectation(kind: str, engine: str, method: str, expected: str) -> str:
+    """The verdict this engine can give if the claim's verdict is `expected`."""
+    if engine == "spark" and (kind in LIVE or (kind == "until" and expected == "holds")):
+        return "unknown"  # cycles are looked for in one machine's memory, and without one `until` can only be refuted
+    refutes_only = engine in ("simulate", "stateful") or method.startswith("bounded")
+    unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
+    return "unknown" if refutes_only and expected == unreachable_by_refuting else expected
+
+
+def plan(request: Request) -> Plan:
+    """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
+    given = settings(request.given, request.file)
+    if request.engine is not None:
+        known("engine", request.engine, (*ENGINES, ALL))
+    if request.proof is not None:
+        known("proof", request.proof, PROOFS)
+        if request.engine not in (None, "symbolic", ALL):
+            raise InputError(
+                f"--proof {request.proof} with --engine {request.engine}: only the symbolic engine proves; leave out one of them"
+            )
+        request = replace(request, engine=request.engine or "symbolic")
+    return _from_catalogue(request) if request.file is None else _from_file(request, given)
+
+
+def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
+    assert request.file is not None
+    if request.profiles:
+        raise InputError(f"--profile {request.profiles[0]} with a model file; a file has scopes, not profiles: leave out --profile")
+    if request.condition is not None:
+        raise InputError("--condition with a model file; conditions belong to the specification: leave out --condition")
+    loaded = load(request.file, request.scope, given)
+    source = Source(loaded.scope or DEFAULT, given=tuple(sorted(given.items())), file=request.file)
+    subject = source.subject()
+    ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
+    tasks: list[Task] = []
+    questions: list[tuple[str, str, str]] = []
+    for claim in subject.properties:
+        if ids and claim.id not in ids:
+            continue
+        expected = loaded.expected.get(claim.id, "holds")
+        wanted = _engines(claim.kind, request.engine) if request.engine else (("symbolic",) if claim.kind == "lemma" else ("explicit",))
+        engines = tuple(e for e in wanted if e != "stateful")
+        questions.append((claim.kind, claim.declared, claim.id))
+        for engine in engines:
+            method = method_of(claim.kind, engine, "", request.proof)
+            verdict = expectation(claim.kind, engine, method, expected)
+            task = Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict)
+            tasks.append(replace(task, chosen=request.chosen))
+    return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
+
+
+def _from_catalogue(request: Request) -> Plan:
+    from rocketproof_profiles import PROFILES
+    from rocketproof_spec import NAMES, SCOPES
+
+    from ...catalogue.table import CASES
+
+    ids = [known("property", id_, [*(c.property for c in CASES), *(c.claim for c in CASES)]) for id_ in request.properties]
+    profiles = [known("profile", name, PROFILES) for name in request.profiles]
+    scope = None if request.scope is None else known("scope", request.scope, NAMES)
+    wished = bool(ids) or request.condition is not None or request.engine is not None
+    cases = [c for c in CASES if c.kind != "history" or (wished and scope is None)]  # the others need no implementation
+    chosen = [c for c in cases if (not ids or c.property in ids or c.claim in ids) and (not profiles or c.profile in profiles)]
+    if not chosen:
+        about = ", ".join(ids) or "any property"
+        having = ", ".join(sorted({c.profile for c in cases if not ids or c.property in ids or c.claim in ids}))
+        if not having:
+            raise InputError(f"{about} is about messages, and the specification has none; leave out --scope")
+        raise InputError(f"the catalogue has no verdict on {about} for {', '.join(profiles)}; use --profile {having}")
+    if request.condition is not None:
+        conditions = [c.condition for c in chosen]
+        asked = request.condition.strip()
+        exact = [c for c in chosen if c.condition.lower() == asked.lower()]
+        chosen = exact or [c for c in chosen if asked and asked.lower() in c.condition.lower()]
+        if not chosen:
+            raise InputError(f"unknown condition {asked!r}; {offer(asked, [repr(c) for c in conditions])}")
+    alike = SCOPES[scope].like if scope in SCOPES and SCOPES[scope].like else scope
+    if scope is not None and any(c.scope == alike for c in chosen):
+        chosen = [c for c in chosen if c.scope == alike]
+    tasks: list[Task] = []
+    questions: list[tuple[str, str, str]] = []
+    unstated: dict[str, None] = {}
+    unperformed: dict[str, None] = {}
+    stated = None if scope is None else {claim.id for claim in specified(scope)}
+    for case in chosen:
+        if stated is not None and case.claim not in stated:
+            unstated[case.property] = None
+            continue
+        source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
+        if scope is not None and not source.exists:
+            unstated[f"{case.property} ({case.condition})"] = None
+            continue
+        engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
+        if source.scope in UNPERFORMED:
+            engines = tuple(e for e in engines if e != "stateful")
+            if not engines:
+                unperformed[source.scope] = None
+                continue
+        if "explicit" not in case.engines and engines and "stateful" not in case.engines:
+            # A second engine of a case that the explicit one decides too, or a proof beyond the scope.
+            engines = tuple(e for e in engines if e != "stateful")
+            if not engines:
+                continue
+        questions.append((case.kind, case.kind, case.property))
+        for engine in engines:
+            method = method_of(case.kind, engine, case.method, request.proof)
+            expected = expectation(case.kind, engine, method, case.expected)
+            task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
+            tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas), chosen=request.chosen))
+    missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
+    nobody = [f"nothing performs scope {name} on the implementation; use --engine explicit" for name in unperformed if scope is not None]
+    return _plan(tasks, [*_not_by(request.engine, questions), *missing, *nobody])
+
+
+def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
+    if not tasks:
+        raise InputError(f"nothing to check: {left_out[0]}" if left_out else "nothing to check; leave out an option")
+    same: dict[tuple[object, ...], Task] = {}
+    for task in tasks:  # two cases of the catalogue may differ in nothing but the engine that it names
+        same.setdefault((task.source, task.claim, task.kind, task.condition, task.engine, task.method), task)
+    return Plan(tuple(same.values()), tuple(left_out))
+
+
+def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
+    return tuple(e for e in ENGINES if kind in APPLICABLE[e] and (asked == e or (asked == ALL and e != "spark")))
+
+
+def method_of(kind: str, engine: str, method: str, proof: str | None = None) -> str:
+    """What the symbolic engine does: a proof of the wished form where there is one for this kind of property; else what the catalogue says;
+    else bounded checking, and for `PROVABLE` kinds then induction."""
+    if engine != "symbolic":
+        return ""
+    if proof is not None and kind in PROOFS[proof]:
+        return f"{INDUCTION}:1" if proof == INDUCTION else proof
+    if kind == "lemma":
+        return "lemma"
+    return method if method or kind in PROVABLE else f"bounded:{DEPTH}"
+
+
+def _not_by(engine: str | None, questions: list[tuple[str, str, str]], never: str = "") -> list[str]:
+    """What the engine that was asked for does not decide, or some of all: a line for each kind of property.
+
+    A question is a kind, the name under which the property is declared, and its id. `never` is an engine that decides none.
+    """
+    by_kind: dict[tuple[str, str], dict[str, None]] = {}
+    for kind, name, id_ in questions:
+        by_kind.setdefault((kind, name), {})[id_] = None
+    engines = () if engine is None else (engine,) if engine != ALL else tuple(e for e in ENGINES if e not in ("spark", never))
+    lines = []
+    for (kind, name), ids in by_kind.items():
+        silent = [e for e in engines if kind not in APPLICABLE[e] or e == never]
+        if silent:
+            use = f"; use --engine {_DECIDES.get(kind, 'explicit')}" if engine != ALL else ""
+            verb = "do" if len(silent) > 1 else "does"
+            lines.append(f"{_listed(silent, len(silent))} {verb} not decide {_listed(list(ids), NAMED)} ({name}){use}")
+    return lines
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    """`a, b and c`, or `a, b and 7 more`."""
+    *first, last = names if len(names) <= most else (*names[: most - 1], f"{len(names) - most + 1} more")
+    return f"{', '.join(first)} and {last}" if first else last

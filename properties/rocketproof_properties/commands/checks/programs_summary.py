@@ -1,0 +1,84 @@
+"""What programs and replays of witnesses came to, for people.
+
+Hundreds of verdicts as expected are counted; one that is not stands in its row of the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...reports.output import Page
+from . import show
+from .matrix import Report
+from .rows import Row
+
+_EXPECTED = {
+    "violated": "known violations, each shown by a program",
+    "holds": "states that can be reached, each reached",
+    "unknown": "properties that should hold, none broken",
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run: `each` programs in each of so many instances of the specification and conditions of messages."""
+
+    profile: str
+    each: int
+    instances: int
+    conditions: int
+    seed: int
+    stopped: bool
+
+
+def render(report: Report, ran: Ran, *, every: bool) -> None:
+    """Print what came out: with `every` the whole matrix, else what differs, and how much is as expected."""
+    page = Page()
+    if every:
+        show.print_report(report, page=page)
+    else:
+        print_summary(report, ran.profile, page)
+        page.line(show.closing(report), "bold")
+        page.line("every verdict: --all, or as data --json FILE", "dim")
+    up_to = "up to " if ran.stopped else ""
+    parts = f"{ran.instances} instances and {ran.conditions} conditions of messages"
+    where = f"{up_to}{ran.each} programs with seed {ran.seed} in each of {parts}"
+    steps = "see above what the specification does not allow" if report.problems else "every step was one that the specification allows"
+    page.line(f"{where}: {steps}")
+
+
+def print_summary(report: Report, profile: str, page: Page) -> None:
+    """The rows that differ, counts of the others, what was not decided, what no program did, and problems."""
+    differ = [row for row in report.rows if show.mark(row) == "!"]
+    if differ:
+        show.print_matrix(differ, page)
+        show.print_witnesses(differ, page)
+        page.line()
+    page.line(f"{profile}, as expected:")
+    for verdict, said in _EXPECTED.items():
+        alike = [row for row in report.rows if row.agrees and row.expected == verdict]
+        if alike:
+            page.line(f"  {len(alike):4} {said}{_longest(alike)}", "green")
+    _print_undecided([row for row in report.rows if row.agrees is None], page)
+    show.print_coverage(report, page, guards=False)
+    show.print_unseen(report.coverage, page)
+    show.print_problems(report, (), page)
+
+
+def _longest(rows: Sequence[Row]) -> str:
+    lengths = [row.length for row in rows if row.length is not None]
+    return f" ({min(lengths)} to {max(lengths)} steps)" if lengths else ""
+
+
+def _print_undecided(rows: Sequence[Row], page: Page) -> None:
+    """For each reason how many properties were not broken so far, and the ids of what was not shown so far (and in how many cases)."""
+    for reason in dict.fromkeys(row.reason for row in rows):
+        stopped = show.STOPPED.get(reason, reason)
+        safe = sum(row.expected == "unknown" for row in rows if row.reason == reason)
+        ids = [row.id for row in rows if row.reason == reason and row.expected != "unknown"]
+        listed = ", ".join(f"{id_} ({count})" if (count := ids.count(id_)) > 1 else id_ for id_ in dict.fromkeys(ids))
+        if safe:
+            page.line(f"? {safe:4} {_EXPECTED['unknown']} so far: {stopped}", "bold yellow")
+        if ids:
+            page.wrapped(f"? {len(ids):4} not shown so far, {stopped}: {listed}", "bold yellow", indent=7)

@@ -1,0 +1,124 @@
+"""A check, or a test by programs, as a run that reports are written from; and the run whose `--json` was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from rocketproof_protocol.numbers import is_digits, whole_number
+
+from ...catalogue.source import Source
+from ...reports.choices import MESSAGES
+from ...reports.results import ActionCovered, Covered, GuardSides, Outcome, Place, Result, Run, begun, first_line, lines, tool
+from . import show, witnessfiles
+from .matrix import Report
+from .rows import FIELDS, LATER, Row, settle
+
+SUBJECT = "the specification"
+IMPLEMENTATION = "the reference implementation"
+_CACHED = "cached: an earlier run of the same model and engine decided it"
+_ERROR = "the run goes to its end without an error of its own"
+
+
+def run(
+    report: Report,
+    command: str,
+    subject: str = SUBJECT,
+    profile: str = "",
+    left_out: Sequence[str] = (),
+    places: Mapping[str, Place] = MappingProxyType({}),
+) -> Run:
+    """The rows as results, with the coverage; an error of an engine is a result too. `places` says by id where properties are stated."""
+    results = [result(row, places.get(row.id)) for row in report.rows]
+    results += [
+        Result("run", _ERROR, "error", "error", about=first_line(one), message=first_line(one), details=one)
+        for one in [*report.problems, *report.faults]
+    ]
+    return Run(
+        command,
+        subject,
+        tuple(results),
+        report.exit_code,
+        profile,
+        begun(report.seconds),
+        report.seconds,
+        tool(),
+        tuple(f"not asked: {text}" for text in left_out),
+        "Ctrl-C" if report.interrupted else "",
+        () if show.is_cut(report) else tuple(_covered(report, label) for label in report.coverage),
+    )
+
+
+def stated(sources: Mapping[str, Source]) -> dict[str, Place]:
+    """Where the properties of model files are stated: file and line by id."""
+    found = {}
+    for id_, source in sources.items():
+        file, _, line = source.subject().property(id_).place.rpartition(":")
+        if is_digits(line):
+            found[id_] = Place(file, whole_number(line))
+    return found
+
+
+def result(row: Row, place: Place | None = None) -> Result:
+    """A verdict of the matrix."""
+    outcome: Outcome = "differs" if row.vacuous or row.agrees is False else "undecided" if row.agrees is None else "ok"
+    said = show.remark(row) or (f"expected because {row.why}" if row.why and row.verdict == row.expected else "")
+    counted = {"states": row.states, "transitions": row.transitions, "depth": row.depth, "steps": row.length, "cached": row.cached or None}
+    return Result(
+        row.id,
+        row.sentence,
+        outcome,
+        row.verdict,
+        row.expected,
+        row.profile,
+        row.condition,
+        row.engine,
+        row.scope,
+        message=said,
+        details=lines(
+            [
+                f"explored or proved: {row.proof}" if row.proof else "",
+                _CACHED * row.cached,
+                f"expected because {row.why}" if row.why else "",
+                *_stands_on(row),
+            ]
+        ),
+        witness=row.witness or "",
+        commands=(witnessfiles.show_command(row.witness),) if row.witness else (),
+        place=place,
+        seconds=row.seconds,
+        properties={name: str(value) for name, value in counted.items() if value is not None},
+    )
+
+
+def _stands_on(row: Row) -> list[str]:
+    return [f"it stands on: {one}" for one in row.invariants]
+
+
+def _covered(report: Report, label: str) -> Covered:
+    coverage = report.coverage[label]
+    never = {gap.action for gap in report.gaps if gap.profile == label and gap.missing == "action"}
+    guards: dict[str, list[GuardSides]] = {}
+    for (action, name), (passed, refused) in coverage.guards.items():
+        guard = report.guards[action, name]
+        guards.setdefault(action, []).append(GuardSides(name, guard.sentence, passed, refused, guard.bound))
+    actions = [
+        ActionCovered(name, times, tuple(guards.get(name, ())), not times and name not in never, report.actions[name])
+        for name, times in coverage.taken.items()
+    ]
+    return Covered(label, tuple(actions))
+
+
+def read(data: Any) -> Run | None:
+    """The run of which `check --json` or `test --json` wrote this, None if it is none. What the file lacks (the kind of a property,
+    whether it was vacuous) is taken for the usual."""
+    if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) - LATER <= row.keys() for row in data):
+        return None
+    rows = settle([_row(row) for row in data])
+    return Run("check", SUBJECT, tuple(map(result, rows)), Report(rows).exit_code)
+
+
+def _row(record: Mapping[str, Any]) -> Row:
+    given = {name: record[name] for name in FIELDS if name != "property" and name not in LATER}
+    return Row(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)

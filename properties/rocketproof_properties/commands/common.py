@@ -1,0 +1,93 @@
+"""What the commands share: exit codes, and the types of options that several have.
+
+A type refuses what is wrong while the command line is read, before a command begins. A ValueError becomes a line that begins with the
+option's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter, Token
+
+from rocketproof_model import interrupts
+
+from ..reports.choices import InputError, known
+
+INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
+"""The command line that is being run."""
+
+Many = Parameter(negative=(), consume_multiple=False, show_default=False)
+
+
+def _positive(_: Any, value: float | None) -> None:
+    if value is not None and not 0 < value < float("inf"):
+        raise ValueError(f"{value:g} is not a positive number; give more than 0")
+
+
+def _level(_: Any, value: int | None) -> None:
+    from ..validation.ladder import LEVELS
+
+    if value is not None and not 1 <= value <= len(LEVELS):
+        names = ", ".join(f"{number} {one.name}" for number, one in enumerate(LEVELS, 1))
+        raise ValueError(f"{value} is no level; there are {names}")
+
+
+def _not_negative(_: Any, value: float | None) -> None:
+    if value is not None and value < 0:
+        raise ValueError(f"{value:g} is negative; give 0 or more")
+
+
+def _known_profile(_: Any, tokens: Sequence[Token]) -> str:
+    from rocketproof_profiles import PROFILES
+
+    return known("profile", tokens[0].value, PROFILES)
+
+
+def _writable(_: Any, path: Path | None) -> None:
+    from ..reports.files import check_writable
+
+    if path is not None:
+        check_writable(path)
+
+
+def _pages(_: Any, path: Path | None) -> None:
+    if path is not None and path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file; give a folder for the pages")
+
+
+Count = Annotated[int, Parameter(validator=_positive)]
+Level = Annotated[int, Parameter(validator=_level)]
+"""A level of the ladder of brokers."""
+Seconds = Annotated[float, Parameter(validator=_positive)]
+Gibibytes = Annotated[float, Parameter(validator=_positive)]
+Natural = Annotated[int, Parameter(validator=_not_negative)]
+NotNegative = Annotated[float, Parameter(validator=_not_negative)]
+Profile = Annotated[str, Parameter(converter=_known_profile)]
+Json = Annotated[Path | None, Parameter(validator=_writable)]
+"""A file for the results; what comes of a long run can be written there at its end."""
+Pages = Annotated[Path | None, Parameter(name="--html", validator=_pages)]
+"""A folder for pages of the explorer."""
+Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
+Flag = Annotated[bool, Parameter(negative=())]
+All = Annotated[bool, Parameter(name="--all", negative=())]
+
+
+def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+    """Write the results to the file of --json, if one was given. A signal no longer ends the command before they are written. Raises
+    InputError if the file cannot be written."""
+    interrupts.decide()
+    if json is not None:
+        from ..reports.files import write_json
+
+        write_json(json, data)
+
+
+def needs_pytest(command: str) -> None:
+    """Raise InputError where pytest is not installed: it is not a dependency, as only commands that run the project's tests need it."""
+    if find_spec("pytest") is None:
+        raise InputError(f"{command} runs tests and needs pytest; `pip install pytest` (in a clone `uv run --group test rocketproof ...`)")

@@ -1,0 +1,39 @@
+"""The command that opens the documentation."""
+
+from __future__ import annotations
+
+from ..reports.exitcode import OK
+from .common import Flag
+
+
+def docs(name: str | None = None, /, *, path: Flag = False) -> int:
+    """Read the documentation, which is installed with rocketproof: without a name the list of pages.
+
+    Parameters
+    ----------
+    name
+        A page, such as porting or ci.
+    path
+        Print where the page's file is, instead of the page; without a name, where the site's first page or else the folder of the pages is.
+    """
+    from ..reports.output import Output, Page, TableRow
+    from . import pages as documents
+
+    if name is not None:
+        file = documents.page(name)
+        if path:
+            Page().line(str(file))
+            return OK
+        from rich.markdown import Markdown
+
+        Output().print(Markdown(file.read_text("utf-8"), hyperlinks=False))
+        return OK
+    if path:
+        Page().line(str(documents.site() or documents.folder()))
+        return OK
+    page, names = Page(), {file: key for key, file in documents.pages().items()}
+    for section, paths in documents.SECTIONS.items():
+        page.line(section, "bold")
+        files = [documents.folder() / one for one in paths]
+        page.table(TableRow((f"rocketproof docs {names[file]}",), documents.title(file)) for file in files)
+    return OK

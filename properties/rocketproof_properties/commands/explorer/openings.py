@@ -1,0 +1,97 @@
+"""What a running explorer can open: the catalogue's properties in their cases, or those of a model file; scopes; and what lies in a folder:
+witnesses, histories, findings of a validation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_traces.explorer.opened import Opened, Progress
+from rocketproof_traces.history import is_history
+
+from ...reports.choices import InputError
+from ...validation.results import REPORT
+from ..checks import witnessfiles
+from . import findings, traces
+from .catalogue import hazards, properties, scopes
+from .traces import Wish
+
+WITNESS: Final = ".itf.json"
+HISTORIES: Final = ("*.ndjson", "*.ndjson.*", "*.jsonl", "*.jsonl.*")
+_WISHES: Final = ("property", "profile", "scope", "condition")
+
+
+@dataclass
+class Openings:
+    """`opened` is what the page begins with; `file` is a model file, None for the specification; `folder` holds witnesses, histories or a
+    validation's report. Histories are judged by `profile`, if there is one; those of a report by its own."""
+
+    opened: Opened | None = None
+    file: str | None = None
+    folder: Path = witnessfiles.DEFAULT_FOLDER
+    profile: str | None = None
+    _rows: Mapping[str, Any] | None = field(default=None, init=False)
+
+    def start(self) -> Opened | None:
+        return self.opened
+
+    def catalogue(self) -> Mapping[str, Any]:
+        """Known hazards, properties with their cases, witness files and scopes, by what `open` takes."""
+        if self._rows is None:
+            offered = properties(self.file)
+            self._rows = {"hazards": [] if self.file else hazards(offered), "properties": offered, "scopes": scopes(self.file)}
+        kept = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
+        return {**self._rows, "witnesses": kept}
+
+    def files(self) -> dict[str, str]:
+        """What lies in the folder by its path, with what it is called; of a validation's report its findings."""
+        if (self.folder / REPORT).is_file():
+            return {str(one.history): one.title for one in findings.of_report(self.folder)}
+        paths = [path for pattern in (f"*{WITNESS}", *HISTORIES) for path in self.folder.glob(pattern)]
+        return {str(path): _title(path.name.removesuffix(WITNESS)) for path in sorted(paths)}
+
+    def _profile(self, path: str) -> str | None:
+        """The profile that a history of the folder is judged by."""
+        if (self.folder / REPORT).is_file():
+            return next((one.profile for one in findings.of_report(self.folder) if str(one.history) == path), self.profile)
+        return self.profile
+
+    def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
+        """What a page wishes for. Raises RocketproofError."""
+        for name, value in wish.items():
+            if name not in (*_WISHES, "witness") or not (value is None or isinstance(value, str)):
+                raise InputError(f"{name} is nothing that can be opened; send witness, or {', '.join(_WISHES)}, as text")
+        if wish.get("witness"):
+            if wish["witness"] not in self.files():
+                raise InputError(f"{wish['witness']} is not in {self.folder}; choose one of the catalogue")
+            return of_path(wish["witness"], self._profile(wish["witness"]), report)
+        return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
+
+
+def _title(stem: str) -> str:
+    """`LIV-03 · P49 · endless sends` of a witness of the specification; another file is called by its name."""
+    found = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
+    return " · ".join(part for part in (found[1], found[2], (found[3] or "").replace("-", " ")) if part) if found else stem
+
+
+def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:
+    """A witness file, a history, a recording, or the program of a validation's finding; of a long history what lies `around` an event.
+    Raises RocketproofError."""
+    file = Path(path)
+    if file.suffix == ".py":
+        return findings.opened(findings.of_program(file), report, around)
+    if not (is_history(file) or any(file.match(pattern) for pattern in HISTORIES)):
+        if around is not None:
+            raise InputError(f"--around with {path}, which is no history; leave it out")
+        return traces.of_file(path)
+    if profile is None:
+        raise InputError(f"{path} is a history, which is judged by a profile; give --profile, such as P494")
+    from ...judging import documents as histories
+
+    return histories.of_file(file, profile, report, around=around)
+
+
+__all__ = ["WITNESS", "Openings", "of_path"]

@@ -1,0 +1,160 @@
+"""Traces to explore: a witness file, the counterexample of a property, which is found first, or a walk from the initial state.
+
+A property without a counterexample opens as a walk that says so.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rocketproof_traces.explorer.document import CommandLine, Subject
+from rocketproof_traces.explorer.opened import Progress, Trace, walk
+
+from ...catalogue.source import Source, choose
+from ...reports.choices import InputError
+from ...reports.output import counted
+from ..checks import witnessfiles
+from ..checks.plan import Request, Task, plan
+from ..checks.rows import Row
+
+ENGINE = "explicit"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which trace a user wants: a property with what narrows its cases, or without a property a walk in a scope. `file` is a model file,
+    None for the specification."""
+
+    property: str | None = None
+    profile: str | None = None
+    scope: str | None = None
+    condition: str | None = None
+    file: str | None = None
+
+
+def of_file(path: str) -> Trace:
+    """The trace of a witness file. Raises RocketproofError in one line."""
+    source, witness = witnessfiles.load_with_source(path)
+    claim = witness.property
+    return Trace(witness, _subject(source, _condition(source, claim.id, claim.kind), ""), _of_path(path, len(witness.moves)))
+
+
+def of_wish(wish: Wish, report: Progress) -> Trace:
+    """The trace that was wished for. Raises RocketproofError in one line."""
+    if wish.property is None:
+        if wish.condition is not None:
+            raise InputError("--condition without --property; a condition belongs to a property's case")
+        source = choose(wish.file, wish.scope, wish.profile)
+        return walk(source.subject().instance, _subject(source, "", ""))
+    tasks = _tasks(wish)
+    told: list[str] = []
+    for task in tasks:
+        row, found = _decided(task, report)
+        if found is not None:
+            return found
+        told.append(f"{task.source.profile} {task.condition}".strip() + f": {_outcome(row)}")
+    source = tasks[0].source
+    subject = source.subject()
+    claim = subject.property(tasks[0].claim, tasks[0].kind)
+    note = f"There is no trace to show ({'; '.join(told)}): this is a walk from the initial state."
+    return walk(subject.instance, _subject(source, tasks[0].condition, ENGINE), claim, note, _of_task(tasks[0]))
+
+
+def _tasks(wish: Wish) -> list[Task]:
+    """The cases of a property that a search decides: those in which there should be something to see, else the first."""
+    assert wish.property is not None
+    profiles = () if wish.profile is None else (wish.profile,)
+    chosen = plan(Request(wish.file, (wish.property,), profiles, wish.scope, None, wish.condition))
+    tasks = [task for task in chosen.tasks if task.engine == ENGINE]
+    if not tasks:
+        kinds = ", ".join(sorted({task.kind for task in chosen.tasks}))
+        raise InputError(
+            f"{wish.property} ({kinds}) says nothing of paths of a model, so there is none to explore; check it by `rocketproof check`"
+        )
+    if wish.profile is None and wish.file is None:
+        tasks = [task for task in tasks if task.source.profile == "P49"] or tasks
+    seen = [task for task in tasks if task.expected == ("holds" if task.kind == "reachable" else "violated")]
+    return seen or tasks[:1]
+
+
+def _decided(task: Task, report: Progress) -> tuple[Row, Trace | None]:
+    """Decide one case; what came out, and its trace if there is one. Raises RocketproofError."""
+    from rocketproof_model.result import Limits
+    from rocketproof_model.result import Progress as At
+    from rocketproof_traces.common import pools
+
+    from ..checks import matrix
+    from ..checks.decide import decide
+    from ..checks.units import Budget
+
+    with TemporaryDirectory(prefix="rocketproof-explore-") as folder:
+        (unit,) = matrix.units([task], Path(folder))
+        report(str(unit))
+
+        def progress(at: At) -> None:
+            report(f"{unit}, depth {at.depth}" + (f", {at.states:,} states" if at.states else ""))
+
+        answer = decide(unit, Budget(Limits(memory=matrix.default_memory()), pools.cores()), progress)
+        if answer.interrupted:
+            raise KeyboardInterrupt
+        if answer.problems:
+            raise InputError(f"{task.property} cannot be decided: {answer.problems[0]}")
+        row = answer.rows[task]
+        if row.witness is None:
+            return row, None
+        witness = witnessfiles.load(row.witness)
+    return row, Trace(witness, _subject(task.source, task.condition, ENGINE), _of_task(task))
+
+
+def _outcome(row: Row) -> str:
+    return ", ".join(part for part in (row.verdict, row.reason, counted(row.states, "state") if row.states else "") if part)
+
+
+def _subject(source: Source, condition: str, engine: str) -> Subject:
+    return Subject(source.file or "the specification", source.scope, source.profile, condition, engine)
+
+
+def _condition(source: Source, id_: str, kind: str) -> str:
+    """The words of the catalogue for what a witness was made under."""
+    from ...catalogue.table import CASES
+
+    if source.file is not None:
+        return ""
+    same = (c for c in CASES if (c.claim, c.kind, c.scope, c.profile) == (id_, kind, source.scope, source.profile))
+    return next((c.condition for c in same if tuple(sorted(c.given.items())) == source.given), "")
+
+
+def _of_path(path: str, steps: int) -> tuple[CommandLine, ...]:
+    file = shlex.quote(path)
+    found = [CommandLine("show it as text", f"rocketproof show {file}")]
+    if steps:
+        found.append(CommandLine("explain a step", f"rocketproof explain {file} --step 1"))
+    return (
+        *found,
+        CommandLine("perform it on the implementation", f"rocketproof replay {file}"),
+        CommandLine("write it as a test", f"rocketproof to-test {file} > test_it.py"),
+        CommandLine("open it again", f"rocketproof explore {file}"),
+    )
+
+
+def _of_task(task: Task) -> tuple[CommandLine, ...]:
+    wished = _options(task)
+    return (CommandLine("check it again", f"rocketproof check {wished}"), CommandLine("open it again", f"rocketproof explore {wished}"))
+
+
+def _options(task: Task) -> str:
+    parts: Sequence[str | None] = (
+        task.source.file and shlex.quote(task.source.file),
+        f"--property {shlex.quote(task.claim)}",
+        f"--profile {task.source.profile}" if task.source.profile else None,
+        f"--scope {task.source.scope}" if task.source.file else None,
+        f"--condition {shlex.quote(task.condition)}" if task.condition else None,
+    )
+    return " ".join(part for part in parts if part)
+
+
+__all__ = ["Wish", "of_file", "of_wish"]

@@ -1,0 +1,85 @@
+"""`explore`: a model, a counterexample or a witness of a program's own, opened in a browser or written as a page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model import Property
+from rocketproof_model.result import Limits, Outcome, Witness
+from rocketproof_traces.explorer.document import Subject
+from rocketproof_traces.explorer.opened import Trace, walk
+
+from ...reports.choices import InputError
+from ...reports.files import STREAM, check_writable
+from ..explorer import commands, traces
+from .checking import check
+from .subjects import Chosen, ModelLike, chosen
+
+WITNESS = ".json"
+
+
+def explore(
+    model: ModelLike | Witness = None,
+    property: str | Property | None = None,
+    *,
+    html: str | os.PathLike[str] | None = None,
+    port: int = 0,
+    browser: bool = True,
+    scope: str | None = None,
+    profile: str | None = None,
+    limits: Limits = Limits(),
+    **values: Any,
+) -> None:
+    """Open a counterexample, or a walk, in a browser; the page is served on this machine only, until Ctrl-C.
+
+    `model` is a Witness, the path of a witness file, or what `check` takes. With `property` it is decided, and its witness is opened; one
+    that has none, and a model without `property`, open as a walk from the initial state. With `html` the page is written to that file,
+    which needs nothing else, and nothing is served. `port` 0 is any free one; `browser=False` only prints the address.
+
+    Raises RocketproofError, in one line, for what is no model, witness or property, a port in use, and a file that cannot be written.
+    """
+    if not 0 <= port < 1 << 16:
+        raise InputError(f"port={port} is no port; give 0 to 65535")
+    file = None if html is None else Path(html)
+    if file == STREAM:
+        raise InputError("html='-' is standard output, which a test's other output goes to; give a file")
+    if file is not None:
+        check_writable(file, "html")
+    commands.present(_opened(model, property, scope, profile, limits, values), file, port, browser=browser)
+
+
+def _opened(
+    model: ModelLike | Witness,
+    property: str | Property | None,
+    scope: str | None,
+    profile: str | None,
+    limits: Limits,
+    values: dict[str, Any],
+) -> Trace:
+    def as_it_is() -> None:
+        if values or any(one is not None for one in (property, scope, profile)):
+            raise InputError("a witness with a property, a scope, a profile or values; a witness is opened as it is: leave them out")
+
+    if isinstance(model, Witness):
+        as_it_is()
+        return Trace(model, Subject(model.instance.model.name))
+    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(WITNESS):
+        as_it_is()
+        return traces.of_file(os.fspath(model))
+    if property is None:
+        made = chosen(model, values, scope=scope, profile=profile)
+        return walk(made.subject.instance, _subject(made))
+    found = check(model, property=property, scope=scope, profile=profile, limits=limits, **values)
+    subject = _subject(found.chosen)
+    shown = next((one for one in found if one.witness is not None), None)
+    if shown is not None and shown.witness is not None:
+        return Trace(shown.witness, subject)
+    outcome: Outcome = found[0]
+    said = f"{outcome.property.id}: {outcome.verdict}{f' ({outcome.reason})' if outcome.reason else ''}"
+    return walk(found.instance, subject, outcome.property, f"There is no trace to show ({said}): this is a walk from the initial state.")
+
+
+def _subject(made: Chosen) -> Subject:
+    return Subject(made.name) if made.source is None else Subject(made.name, made.source.scope, made.source.profile)

@@ -1,0 +1,176 @@
+"""What a caller may give as a model: one that is built, a function that builds it, a Python file, or nothing for the specification.
+
+A witness is kept with where its model can be found again, so that the commands show it: the file, and the name of the model or of the
+function that builds it. A model that lives inside a function has no such place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rocketproof_model import Instance, Model, Property
+from rocketproof_model.language import Type
+
+from ...catalogue.modelfile import DEFAULT, NAMED, parameters_of, with_constants
+from ...catalogue.source import Source, Subject, choose
+from ...reports.choices import InputError, offer
+
+ModelLike: TypeAlias = Model | Instance | Callable[..., Model] | str | os.PathLike[str] | None
+"""A model, one with its constants, a function that builds one, the path of a model file; None is the built-in specification."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """An instance with what is stated of it; `source` is where another process finds it, None where none can. `sizes` is what was given."""
+
+    subject: Subject
+    source: Source | None
+    sizes: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The model in words, with what was given."""
+        given = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+        return f"{self.subject.instance.model.name}{f' with {given}' if given else ''}"
+
+    def claims(self, wanted: str | Property | Iterable[str | Property] | None) -> tuple[Property, ...]:
+        """The properties that are meant: by id, by sentence, or a Property; all for None. Raises InputError for one that there is not."""
+        __tracebackhide__ = True
+        if wanted is None:
+            if not self.subject.properties:
+                raise InputError(f"model {self.name} has no properties; state some with m.always(...), m.reachable(...) or the like")
+            return self.subject.properties
+        several = [wanted] if isinstance(wanted, str | Property) else list(wanted)
+        if not several:
+            raise InputError("no property; name one, or leave `property` out for all")
+        meant: dict[Property, None] = {}
+        for one in several:
+            meant |= dict.fromkeys(self._claims(one))
+        return tuple(meant)
+
+    def _claims(self, wanted: str | Property) -> list[Property]:
+        __tracebackhide__ = True
+        if isinstance(wanted, Property):
+            return [wanted]
+        stated = self.subject.properties
+        said = _words(wanted)
+        for same in (
+            [one for one in stated if one.id == wanted],
+            [one for one in stated if said in (_words(one.id), _words(one.sentence))],
+            [one for one in stated if one.id.startswith(f"{wanted}.")],
+        ):
+            if same:
+                return same
+        raise InputError(f"unknown property {wanted!r}; {offer(wanted, [one.id for one in stated])}")
+
+
+def chosen(
+    model: ModelLike,
+    values: Mapping[str, Any],
+    *,
+    scope: str | None = None,
+    profile: str | None = None,
+) -> Chosen:
+    """Build what the caller gave. `values` are sizes for a function that builds a model, and constants of it.
+
+    Raises InputError, in one line, for values that fit neither, and for a scope or profile where there is none.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test that called
+    if model is None or isinstance(model, str | os.PathLike):
+        file = None if model is None else os.fspath(model)
+        source = choose(file, scope, profile) if file is None or NAMED not in file else Source(DEFAULT, file=file)
+        source = Source(source.scope, source.profile, _given(values), source.file)
+        return Chosen(source.subject(), source, values)
+    if scope is not None or profile is not None:
+        option, value = ("scope", scope) if scope is not None else ("profile", profile)
+        raise InputError(
+            f"{option}={value!r} with a model of your own; scopes and profiles are the specification's: give sizes or constants"
+        )
+    instance = _instance(model, values)
+    _check(instance)
+    return Chosen(Subject(instance, tuple(instance.model.properties)), _source(model, instance, values), values)
+
+
+def _instance(model: Model | Instance | Callable[..., Model], values: Mapping[str, Any]) -> Instance:
+    __tracebackhide__ = True
+    if isinstance(model, Instance):
+        given = with_constants(model.model, values)
+        return Instance(model.model, model.constants | {name: given.constants[name] for name in values})
+    if isinstance(model, Model):
+        return with_constants(model, values)
+    if not callable(model):
+        raise InputError(f"{type(model).__name__} is no model; give a Model, a function that builds one, or the path of a model file")
+    sizes = parameters_of(model, values)
+    try:
+        inspect.signature(model).bind(**sizes)
+    except TypeError as error:
+        raise InputError(f"{_called(model)}() cannot be called so: {error}; give its sizes by name, such as B=2") from None
+    made = model(**sizes)
+    if not isinstance(made, Model):
+        raise InputError(f"{_called(model)}() returned {type(made).__name__}; end it with `return m`, the Model")
+    left = {name: value for name, value in values.items() if name not in sizes}
+    return with_constants(made, left, list(inspect.signature(model).parameters))
+
+
+def _check(instance: Instance) -> None:
+    __tracebackhide__ = True
+    model = instance.model
+    if not model.variables or not model.actions:
+        what = "actions; declare what can happen with @m.action()" if model.variables else "variables; declare its state with m.var(...)"
+        raise InputError(f"model {model.name} has no {what}")
+
+
+def _source(model: Model | Instance | Callable[..., Model], instance: Instance, values: Mapping[str, Any]) -> Source | None:
+    """Where the model can be built again; None if it is not a name of a file's, or was given what no file can hold."""
+    found = _place(model.model if isinstance(model, Instance) else model)
+    if isinstance(model, Instance):
+        differ = {name for name, (_, default) in model.model.constants.items() if instance.constants[name] != default}
+        values = {name: _plain(model.model.constants[name][0], instance.constants[name]) for name in sorted(differ)}
+    if found is None or not all(_is_plain(value) for value in values.values()):
+        return None
+    return Source(DEFAULT, given=_given(values), file=found)
+
+
+def _place(model: Model | Callable[..., Model]) -> str | None:
+    """`FILE::NAME` of a function or Model that is a name of its module."""
+    if isinstance(model, Model):
+        file = model.actions[0].place.rpartition(":")[0]
+        modules = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == file]
+        name = next((name for one in modules for name, value in vars(one).items() if value is model), None)
+    else:
+        name = getattr(model, "__name__", None)
+        module = sys.modules.get(getattr(model, "__module__", "") or "")
+        file = getattr(module, "__file__", None) or ""
+        if getattr(module, str(name), None) is not model:
+            return None
+    if name is None or not Path(file).is_file():
+        return None
+    relative = os.path.relpath(file)
+    return f"{file if relative.startswith(os.pardir) else relative}{NAMED}{name}"
+
+
+def _given(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(values.items()))
+
+
+def _plain(type_: Type, code: int) -> Any:
+    value = type_.decode(code)
+    return tuple(sorted(value)) if isinstance(value, frozenset | set) else value
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | str) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+
+
+def _called(model: Any) -> str:
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _words(text: str) -> str:
+    return " ".join(text.lower().split())

@@ -1,0 +1,114 @@
+"""`Target`: a broker for a program of one's own, whose answers are recorded and judged."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rocketproof_model import RocketproofError
+from rocketproof_profiles import PROFILES
+
+from ...reports.choices import InputError, known
+
+if TYPE_CHECKING:
+    from ...judging.judging import Judged
+    from ...validation.ownprograms import Suite, SuiteClient
+
+
+class Target:
+    """A broker, or one that is started for this: a context manager that gives clients of it and judges what they have seen.
+
+    `where` is an address such as `127.0.0.1:10911`, or `apache:4.9.4` (a release, started), `served` (the implementation, over TCP),
+    `inprocess` (the same without), or the TOML file of a target of one's own. `profile` is what it is judged by; `P49` for an address
+    unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, next to those that are there,
+    else only while it is open.
+    `needs` is a configuration that `validate` has programs for, such as `no write permission` or `regionId=eu, traceOn=false`: the brokers
+    get its settings.
+
+        with rocketproof.Target("127.0.0.1:10911", profile="P494") as target:
+            client = target.client()
+            client.send(topic="orders", body="one")
+            target.judge(client)
+    """
+
+    def __init__(
+        self,
+        where: str,
+        *,
+        profile: str | None = None,
+        nameserver: str | None = None,
+        histories: str | os.PathLike[str] | None = None,
+        needs: str = "",
+    ) -> None:
+        self.where = where
+        self.profile = None if profile is None else known("profile", profile, PROFILES)
+        self._nameserver = nameserver
+        self._histories = None if histories is None else Path(histories)
+        self._needs = needs
+        self._stack = ExitStack()
+        self._suite: Suite | None = None
+
+    def __enter__(self) -> Target:
+        """Reach the broker, or start it. Raises RocketproofError if that fails."""
+        from ...brokers.choose import choose_named
+        from ...brokers.deployment import Setup
+        from ...brokers.runs.configured import configured
+        from ...programs.settings import CONFIGURED, STARTED, at_start, is_known, while_running
+        from ...validation.ownprograms import Suite
+
+        needs = self._needs if is_known(self._needs) else known("configuration", self._needs, (*CONFIGURED, *STARTED))
+        target = choose_named(self.where, self.profile)
+        with ExitStack() as stack:
+            running = stack.enter_context(target.open(Setup(settings=at_start(needs))))
+            stack.enter_context(configured(running, while_running(needs)))
+            folder = self._histories or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof")))
+            folder.mkdir(parents=True, exist_ok=True)
+            self._suite = Suite(running, target.profile, folder, self._nameserver, needs)
+            stack.callback(self._suite.close)
+            self._stack = stack.pop_all()
+        self.profile = target.profile
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._suite = None
+        self._stack.close()
+
+    def client(self) -> SuiteClient:
+        """A client with names of topics and groups that no other one has; what it sends and gets is recorded."""
+        made = self._open.client()
+        self._stack.callback(_finish, made)
+        return made
+
+    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
+        """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described, and Undecided where the
+        judge reached its bound.
+
+        `accept` are ids of properties whose findings are no failure; what the catalogue expects of the profile needs none.
+        """
+        __tracebackhide__ = True
+        return self._open.judge(client, accept)
+
+    def perform(self, steps: Sequence[tuple[str, Mapping[str, Any]]], accept: Collection[str] = ()) -> Judged:
+        """Perform a program, such as `[("send", {"topic": "orders"}), ("back", {})]`, under names of its own, and judge it as `judge` does.
+
+        Steps of several clients have `"client": n`; they are performed at the same time.
+        """
+        __tracebackhide__ = True
+        return self._open.perform([(name, dict(args)) for name, args in steps], accept)
+
+    @property
+    def _open(self) -> Suite:
+        if self._suite is None:
+            raise InputError(f"target {self.where} is not open; use it in a with statement")
+        return self._suite
+
+
+def _finish(client: SuiteClient) -> None:
+    """Close a client that was not judged; a broker that is gone by then has been heard of before."""
+    with suppress(RocketproofError):
+        client.finish()

@@ -1,0 +1,162 @@
+"""`assert_shows`: given steps are taken on the model, or on the implementation, and show what a property's witness has to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from rocketproof_model import Action, EvaluationError, Instance, Property
+from rocketproof_model.interpreter import State, effect, initial, refusing, successors
+from rocketproof_model.language import LASTING
+from rocketproof_model.result import Move, Outcome, Witness
+from rocketproof_traces.common.refusal import refusal_of
+from rocketproof_traces.witness.choices import scope_of
+from rocketproof_traces.witness.explain import parse
+from rocketproof_traces.witness.show import SHOWN
+from rocketproof_traces.witness.truth import NOT_YET, WAITING, truths
+
+from ...catalogue.source import Source
+from ...reports.choices import InputError
+from .asserting import Refuted, shown
+from .subjects import Chosen, ModelLike, chosen
+
+IMPLEMENTATION = "implementation"
+
+
+def assert_shows(
+    model: ModelLike,
+    property: str | Property,
+    steps: Sequence[str],
+    *,
+    loop: int | None = None,
+    on: str | None = None,
+    scope: str | None = None,
+    profile: str | None = None,
+    **values: Any,
+) -> Witness:
+    """Assert that steps such as `"look(p=0)"` can be taken from the initial state and show that the property is violated.
+
+    A property `reachable` is shown by its state, any other one by its violation; what only an endless path violates needs `loop`, the
+    number of the state that the last one returns to. `model`, `scope`, `profile` and `values` are those of `check`; for the specification
+    (`None`) the same may be done `on="implementation"`, or on brokers that are started: `on="apache:4.9.4"`, `"served"`, a TOML file.
+
+    Returns the witness. Raises Refuted, an AssertionError, for a step that a guard refuses (with its sentence and values), for steps that
+    do not show it, and for an implementation that does otherwise; RocketproofError for what is no step, property or model.
+    """
+    __tracebackhide__ = True
+    made = chosen(model, values, scope=scope, profile=profile)
+    claim = next((one for one in made.claims(property) if one.kind != "lemma"), None)
+    if claim is None:
+        raise InputError(f"{property} is a lemma, which no steps show; assert_violated decides it")
+    witness = _walked(made, claim, steps, loop)
+    missing = unshown(witness)
+    if missing:
+        raise Refuted(f"the steps do not show {claim.id!r} of {made.name}: {missing}\n\n{shown(witness)}", _outcome(witness))
+    if on is not None:
+        _perform(made, witness, on)
+    return witness
+
+
+def _walked(made: Chosen, claim: Property, steps: Sequence[str], loop: int | None) -> Witness:
+    __tracebackhide__ = True
+    instance = made.subject.instance
+    if loop is not None and not 0 <= loop <= len(steps):
+        raise InputError(f"loop={loop} is the number of no state; give 0 to {len(steps)}")
+    walked = Witness(instance, claim, (), (initial(instance),))
+    for number, label in enumerate(steps, 1):
+        action, args = parse(label, instance.model)
+        state = walked.states[-1]
+        try:
+            guard = refusing(instance, state, action, args)
+            after = state if guard is not None else effect(instance, state, action, args)
+        except EvaluationError as error:
+            raise Refuted(f"step {number} of {made.name}, {action.label(args)}, has no meaning: {error}", _outcome(walked)) from None
+        if guard is not None:
+            why = refusal_of(guard, instance, scope_of(instance, state, action, args), action.label(args))
+            have = ", ".join(f"{name} = {value}" for name, value in why.values.items())
+            said = f"step {number} of {made.name}, {action.label(args)}, is refused by guard {guard.name!r} ({guard.sentence})"
+            raise Refuted(f"{said}{f' with {have}' if have else ''}", _outcome(walked))
+        walked = replace(walked, moves=(*walked.moves, Move(action.name, tuple(args))), states=(*walked.states, after))
+    return replace(walked, loop=loop)
+
+
+def unshown(witness: Witness) -> str:
+    """Why a path from the initial state is no witness of its property; "" for one that is."""
+    claim, words = witness.property, [said.word for said in truths(witness)]
+    if claim.kind not in LASTING or (claim.kind == "until" and witness.loop is None):
+        return "" if words[-1] == SHOWN[claim.kind] else f"at the end it {words[-1] or 'is not asked'}"
+    if witness.loop is None:
+        return "a loop is missing in which it is waited for ever; give loop=, the number of the state that the last one returns to"
+    if claim.kind == "eventually_always":
+        if NOT_YET not in words[witness.loop :]:
+            return "it holds all along the loop"
+    elif any(word != WAITING for word in words[witness.loop :]):
+        return "in the loop it is not always waited for"
+    taken = _taken(witness, witness.loop)
+    if taken is None:
+        return f"no step leads from the last state back to state {witness.loop}"
+    return _forbidden(witness.instance, witness.states[witness.loop :], taken)
+
+
+def _taken(witness: Witness, loop: int) -> set[Move] | None:
+    """The steps of the loop that change the state, with any that closes it; None if none does."""
+    path = witness.states[loop:]
+    taken = {move for move, (before, after) in zip(witness.moves[loop:], pairwise(path), strict=True) if before != after}
+    last, first = path[-1], path[0]
+    if last == first:
+        return taken
+    closing = {Move(step.action.name, tuple(step.args)) for step in successors(witness.instance, last) if step.state == first}
+    return taken | closing if closing else None
+
+
+def _forbidden(instance: Instance, cycle: Sequence[State], taken: set[Move]) -> str:
+    """The fairness that rules the loop out; "" where none does. A step that changes nothing counts for no fairness, as in TLA+."""
+    for action in instance.model.actions:
+        if action.fair is None:
+            continue
+        for args in action.instances:
+            if Move(action.name, tuple(args)) in taken:
+                continue
+            demanded = (_changes(instance, state, action, args) for state in cycle)
+            if all(demanded) if action.fair == "weak" else any(demanded):
+                return f"{action.label(args)} is {action.fair}ly fair, and never happens in the loop"
+    return ""
+
+
+def _changes(instance: Instance, state: State, action: Action, args: Sequence[int]) -> bool:
+    """Whether the instance is enabled and leads to another state."""
+    return refusing(instance, state, action, args) is None and effect(instance, state, action, args) != state
+
+
+def _perform(made: Chosen, witness: Witness, on: str) -> None:
+    __tracebackhide__ = True
+    source = made.source
+    if source is None or source.file is not None:
+        raise InputError(f"on={on!r} with a model of your own; only the specification has an implementation: leave it out")
+    if on == IMPLEMENTATION:
+        problem = _implementation(source, witness)
+    else:
+        from ...brokers.choose import choose
+        from ...conformance.witnesses.outside import perform_file
+        from ...validation.validate import mark
+
+        problem = perform_file(choose(None, on, source.profile, configure=False), source, witness, mark()).problem
+    if problem:
+        raise Refuted(f"{on} does otherwise than the specification: {problem}", _outcome(witness))
+
+
+def _implementation(source: Source, witness: Witness) -> str:
+    """What the implementation does otherwise on the simulated cluster; "" if nothing."""
+    from ...conformance.stateful.replay import replay_witness
+
+    done = replay_witness(source, witness)
+    if done.finding is not None:
+        return f"step {done.done + 1}: {done.finding.text}"
+    return "" if done.shown else f"its states do not show {witness.property.id}"
+
+
+def _outcome(witness: Witness) -> Outcome:
+    """The path so far, with no verdict of its own."""
+    return Outcome(witness.property, "explicit", "unknown", "", witness, depth=len(witness))

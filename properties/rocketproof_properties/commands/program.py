@@ -1,0 +1,161 @@
+"""The command line. Exit codes: 0 all as expected; 1 a verdict differs; 2 bad usage or input; 3 stopped before a decision.
+
+The modules beside this one only declare commands, a group each. What a command needs is imported when it runs, so that `--help` and
+mistakes in the options are answered at once.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Annotated, Final
+
+from cyclopts import App, CycloptsError, Parameter, ValidationError
+
+from rocketproof_model import RocketproofError, interrupts
+
+from ..reports import output
+from ..reports.choices import InputError
+from ..reports.exitcode import OK, STOPPED, USAGE
+from ..reports.files import STREAM, remedy
+from . import audit as audits
+from . import brokers, checking, data, documents, exploring, implementation, releases, witnesses, zoo
+from .common import INVOKED
+
+COMMANDS: tuple[Callable[..., int], ...] = (
+    *(checking.check, checking.certificate, checking.show, checking.explain, checking.picture, checking.graph, checking.export),
+    *(witnesses.diff, witnesses.to_test),
+    exploring.explore,
+    *(implementation.replay, implementation.hazard),
+    *(brokers.serve, brokers.validate, releases.profile, zoo.zoo),
+    *(data.judge, data.campaign, audits.audit),
+    documents.docs,
+)
+
+LAB: Final[Mapping[str, tuple[str, str]]] = {
+    "mutate": ("commands:mutate", "Change the implementation or the specification in small ways and see what notices each change."),
+    "requirements": ("commands:requirements", "Show for every rule where it is implemented and which tests passed for it."),
+    "bench": ("bench.commands:app", "Measure the engines."),
+}
+"""The commands of a clone, each with its place in `rocketproof_lab` and its help."""
+STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
+"""Options besides --json whose file may be standard output."""
+EXTRAS: Final[Mapping[str, str]] = {"pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
+"""Packages that some options need, each with the extra of rocketproof that brings it."""
+_FOLDERS = ("out", "parquet", "report")
+"""Options that name a folder, some of them as text since it may be elsewhere."""
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("rocketproof")
+
+
+app = App(
+    name="rocketproof",
+    help="Check what RocketMQ's topic creation, routing and append do: a model by search and by z3, an implementation by programs and "
+    "recordings; or check a model of your own.",
+    help_epilogue="Exit codes: 0 all as expected; 1 a verdict differs or something was found; 2 wrong usage or input; 3 stopped before a "
+    "decision. More about each command: rocketproof COMMAND --help",
+    version=_version,
+    version_flags=["--version"],
+    suppress_keyboard_interrupt=False,
+    console=output.Output(),
+)
+for _command in COMMANDS:
+    app.command(_command)
+app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for one of theirs
+
+
+def _only_in_a_clone(name: str) -> Callable[..., int]:
+    """Return a command that says where `name` works."""
+
+    def refuse(*tokens: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
+        raise InputError(f"{name} works in a clone of the project only: it is not installed with rocketproof")
+
+    return refuse
+
+
+for _name, (_place, _help) in LAB.items():
+    if find_spec("rocketproof_lab") is not None:
+        app.command(f"rocketproof_lab.{_place}", name=_name, help=_help)  # imported when it runs
+    else:
+        app.command(_only_in_a_clone(_name), name=_name, help=f"{_help} (In a clone of the project.)")
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run one command and return its exit code; every mistake of the user's is one line on stderr."""
+    tokens = _joined(tokens)
+    INVOKED.set(shlex.join(["rocketproof", *tokens]))
+    output.release_stdout()
+    interrupts.undecided()
+    try:
+        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        _refuse_streams(command.__name__, bound.arguments)
+        code = command(*bound.args, **bound.kwargs)
+        output.write("")
+        return code if isinstance(code, int) else OK
+    except ValidationError as error:
+        return _refuse(f"{error.argument.name if error.argument else ''} {error.exception_message}".strip())
+    except CycloptsError as error:
+        return _refuse(f"{' '.join(str(error).split())} See: {_help_for(tokens)}")
+    except RocketproofError as error:
+        return _refuse(" ".join(str(error).split()))
+    except BrokenPipeError:
+        # Somebody has closed our output (`| head`) who wanted text of us, as of `graph`.
+        output.nobody_listens()
+        return OK
+    except OSError as error:
+        return _refuse(_unwritten(error))
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        install = f"`pip install 'rocketproof[{EXTRAS[package]}]'` (in a clone `uv run --extra {EXTRAS[package]} rocketproof ...`)"
+        return _refuse(f"{package} is not installed, which this needs: {install}")
+    except (KeyboardInterrupt, Exception) as error:
+        if not interrupts.caused(error):
+            raise
+        interrupts.heard()
+        output.tell("rocketproof: stopped by Ctrl-C before anything was decided")
+        return STOPPED
+    finally:
+        output.release_stdout()
+
+
+def _joined(tokens: Sequence[str]) -> list[str]:
+    """The words of a command line, `-` behind an option as its value, which would pass for an option otherwise."""
+    joined: list[str] = []
+    for token in tokens:
+        if token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += "=-"
+        else:
+            joined.append(token)
+    return joined
+
+
+def _refuse_streams(command: str, arguments: Mapping[str, object]) -> None:
+    """Refuse `-` for a file or folder that cannot be standard output, before a file of that name is written."""
+    for name, value in arguments.items():
+        values = value if isinstance(value, tuple) else (value,)
+        if (STREAM in values or (name in _FOLDERS and str(STREAM) in values)) and name != "json" and (command, name) not in STREAMS:
+            option = {"pages": "html"}.get(name, name.replace("_", "-"))
+            raise InputError(f"--{option} -: takes a file or folder and not standard input or output; give its name")
+
+
+def _unwritten(error: OSError) -> str:
+    """What to say of an error of the system that no command has an answer to, most often a full disk."""
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}; {remedy(error, 'files')}"
+
+
+def _refuse(message: str) -> int:
+    output.tell(f"rocketproof: {message}")
+    return USAGE
+
+
+def _help_for(tokens: Sequence[str]) -> str:
+    names = [t for t in tokens[:1] if t in {name for name in app if not name.startswith("-")}]
+    return " ".join(["rocketproof", *names, "--help"])

@@ -1,0 +1,158 @@
+"""`--report`, `--html` and `--since` of the commands that judge: refused before a run begins, written when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ..reports.choices import InputError
+from ..reports.output import counted, tell
+from .common import INVOKED, Many
+
+if TYPE_CHECKING:
+    from ..reports.options import Wanted
+    from ..reports.results import Place, Result, Run
+    from .explorer.pages import Entry
+
+PAGES = 20
+"""Of witnesses, that the folder of --html gets; each takes a second or so."""
+_VERDICTS = {"test": "check"}
+"""Both have verdicts on the catalogue's properties, and the same --json."""
+KINDS = (
+    "of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), badge:FILE.svg or "
+    "badge:FILE.json, or github alone (annotations in the log and the summary of a job); may be repeated."
+)
+"""What --report takes, as its help says it."""
+_SINCE = "A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports."
+Reports = Annotated[tuple[str, ...], Parameter(name="--report", help=f"A report {KINDS}"), Many]
+Since = Annotated[Path | None, Parameter(help=_SINCE)]
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """The reports that are wanted, and the earlier run to compare with, with what it is called."""
+
+    wanted: tuple[Wanted, ...] = ()
+    before: Run | None = None
+    name: str = ""
+
+    @contextmanager
+    def printing(self) -> Iterator[None]:
+        """While the command prints what it found: with GitHub's commands switched off, if they are wanted afterwards."""
+        if not any(one.kind == "github" for one in self.wanted):
+            yield
+            return
+        from ..reports.github import commands_off
+
+        with commands_off():
+            yield
+
+    def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[Entry]] | None = None, *, source: str = "") -> None:
+        """Write the reports of the run, which is made only if a report or a comparison is wanted.
+
+        `pages` makes the explorer's pages of what is no witness file. `source` is the file that the command was given, "" if there is none.
+        Raises RocketproofError.
+        """
+        if not self.wanted and self.before is None:
+            return
+        from ..reports import show, writing
+        from ..reports.since import compare
+
+        run = replace(make().placed(_Places()), line=INVOKED.get(), source=source)
+        changes = None if self.before is None else compare(self.before, run, self.name)
+        if changes is not None:
+            with self.printing():
+                show.print_changes(changes)
+        folders = [one for one in self.wanted if one.kind == "html"]
+        listed = {}
+        if folders:
+            from ..reports.page import WITNESSES
+            from .explorer.pages import of_run
+            from .explorer.pages import write as write_pages
+
+            entries = of_run(run, PAGES) if pages is None else pages()
+            listed = {one: write_pages(one.place / WITNESSES, entries) for one in folders}
+        writing.write(run, self.wanted, changes, listed)
+        for one in folders:
+            more = f", with {counted(len(listed[one]), 'page')} to walk in" if listed[one] else ""
+            tell(f"{one.place / 'index.html'} is the page of the run{more}: open it in a browser")
+
+
+class _Places:
+    """Where the catalogue states the property of a result that needs attention."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Place] | None = None
+
+    def __call__(self, one: Result) -> Place | None:
+        if one.outcome in ("ok", "skipped"):
+            return None
+        if self._known is None:
+            from ..catalogue.places import stated
+
+            self._known = stated()
+        return self._known.get(one.id) or self._known.get(one.id.partition(".")[0])
+
+
+def asked(command: str, report: Sequence[str], since: Path | None, html: Path | None = None) -> Reporting:
+    """What the options of a command ask for; --html DIR is --report html:DIR. Raises InputError for a report that could not be written,
+    and for a file that is no run of this command."""
+    if not report and since is None and html is None:
+        return Reporting()
+    from ..reports.options import wanted
+
+    reports = wanted((*report, *([f"html:{html}"] if html is not None else [])))
+    if since is None:
+        _load(reports)
+        return Reporting(reports)
+    before = read(since)
+    if _VERDICTS.get(before.command, before.command) != _VERDICTS.get(command, command):
+        raise InputError(f"--since {since}: it is a run of {before.command}, and this is one of {command}; give a run of {command}")
+    _load(reports)
+    return Reporting(reports, before, str(since))
+
+
+def _load(reports: Sequence[Wanted]) -> None:
+    """Load what writes reports. After an interrupt this would take seconds, beside threads that still compile."""
+    from ..catalogue import places
+    from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)
+
+    if any(one.kind == "html" for one in reports):
+        from ..reports import page  # noqa: F401  (imported for `Reporting.write`)
+        from .explorer import pages  # noqa: F401  (imported for `Reporting.write`)
+    places.stated()  # what it has found is cached
+
+
+def read(path: Path, option: str = "--since") -> Run:
+    """A saved run: a file of --report run:FILE, or what --json wrote. Raises InputError."""
+    from ..reports import saved
+
+    data = saved.load(path, option)
+    try:
+        ours = isinstance(data, dict) and data.get("schema") == saved.SCHEMA
+        found = saved.read(data, f"{option} {path}") if ours else _of_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        found = None
+    if found is None or not found.is_sound:
+        raise InputError(f"{option} {path}: is no saved run; give a file that --report run:FILE or --json has written")
+    return found
+
+
+def _of_json(data: Any) -> Run | None:
+    """The run whose --json this is; None for anything else. Raises KeyError and the like where rows lack what they should have."""
+    from ..judging import results as judging
+    from ..judging.reference import results as replay
+    from ..validation import results as validation
+    from .audits import results as audits
+    from .checks import results as checks
+
+    for read in (checks.read, validation.read, audits.read, replay.read, judging.read):
+        run = read(data)
+        if run is not None:
+            return run
+    return None

@@ -1,0 +1,75 @@
+"""A program or a witness of the model, performed on the implementation step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketproof_model.result import LIVE, Witness
+from rocketproof_traces.witness.explain import parse
+
+from ...catalogue.source import Source
+from .engine import target_of
+from .follow import Finding, Run
+from .machine import Campaign
+
+
+def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, Any] | None = None) -> Run:
+    """Perform labels such as "request(p=0, b=0, t=2, d=0, numbers=2, queue=0)". Raises Finding where the implementation deviates
+    from the specification, RocketproofError if a label is not a step of the scope, or one that the implementation never takes there."""
+    source = Source(scope, profile, tuple(sorted((given or {}).items())))
+    subject = source.subject()
+    followed = Campaign(subject.instance, target_of(source, subject)).begin()
+    for label in steps:
+        followed.step(*parse(label, subject.instance.model))
+    return followed
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """How far a witness went on the implementation: the steps done, and the finding that ended it."""
+
+    source: Source
+    witness: Witness
+    done: int
+    finding: Finding | None
+    shown: bool
+
+    @property
+    def agrees(self) -> bool:
+        """Every step was done, and what the witness shows of the model the implementation shows too."""
+        return self.finding is None and self.shown
+
+    def data(self) -> dict[str, Any]:
+        """The JSON object of `replay --json`."""
+        return {
+            "property": self.witness.property.id,
+            "profile": self.source.profile,
+            "scope": self.source.scope,
+            "steps": len(self.witness),
+            "done": self.done,
+            "shown": self.shown,
+            "finding": None if self.finding is None else self.finding.text,
+        }
+
+
+def replay_witness(source: Source, witness: Witness, each: Callable[[int, str], None] | None = None) -> Replayed:
+    """Perform a witness; `each` hears the number and the label of every step that agreed. Raises InputError for a model file."""
+    subject = source.subject()
+    made = Campaign(subject.instance, target_of(source, subject))
+    followed = Run(made.instance, made.target(), made.offers)
+    claim = witness.property
+    shown = 0
+    try:
+        followed.begin()
+        shown += claim.kind in ("always", "reachable") and followed.satisfied(claim) == (claim.kind == "reachable")
+        for number, (move, label) in enumerate(zip(witness.moves, witness.labels(), strict=True), 1):
+            followed.step(subject.instance.model.named(move.action), move.args)
+            if claim.kind in ("always", "reachable", "step"):
+                shown += followed.satisfied(claim) == (claim.kind == "reachable")
+            if each is not None:
+                each(number, label)
+    except Finding as finding:
+        return Replayed(source, witness, len(followed.states) - 1, finding, False)
+    return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in (*LIVE, "deadlock_free"))

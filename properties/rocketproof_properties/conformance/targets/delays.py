@@ -1,0 +1,234 @@
+"""A simulated broker as a target of the specification of delayed messages: the last level's queue, and the service that reads it.
+
+Messages are sent with that level or one above it. A scan stands still before each entry that is due. Time passes up to the moment at
+which the next entry is due and no further, so that entries are stored some time apart. What the device has of the log is what an
+action has flushed: a loss of power wipes the rest, and the broker's own recovery reads the files.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
+from rocketproof_impl.message import Message
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
+from rocketproof_impl.simulator.content import MappedContent
+from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.store.delay import DELIVERS, LEVELS, MAX_LEVEL
+from rocketproof_impl.store.service import DISK_FULL, MessageStore
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_model import Instance
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
+from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TRAN_MSG
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_spec.delays import HALF, NOWHERE, Delays
+
+from ...programs.vocabulary import plain
+from .base import Deviation, ModelTarget, Seen
+
+TOPIC = "topic"
+QUEUE = MAX_LEVEL - 1
+APART = 1000  # milliseconds between two entries
+LONG_AGO = 10 * 86_400_000
+LOG = "commitlog/00000000000000000000"
+
+
+def stand(profile: Profile, **settings: object) -> tuple[Cluster, Node]:
+    """A cluster of one broker whose packets arrive at once, and whose scans of delayed messages stand still before each delivery."""
+    cluster = Cluster(0, profile=profile)
+    chosen = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,), mapped_file_size_commit_log=1 << 16)
+    chosen.file_reserved_time = 24 * 10_000  # hours: messages of programs were born in 2020
+    for name, value in settings.items():
+        setattr(chosen, name, value)
+    cluster.network.plan = lambda packet: [0]
+    cluster.scheduler.stops = lambda task, pause: pause is DELIVERS
+    return cluster, cluster.add(chosen)
+
+
+class DelaysTarget(ModelTarget):
+    """The queue of the last delay level. `node` may be one that another target acts on, too."""
+
+    def __init__(self, specification: Delays, instance: Instance, profile: Profile, on: tuple[Cluster, Node] | None = None) -> None:
+        super().__init__(instance)
+        self.s = specification
+        self.sync = self.constants["sync"]
+        self.cluster, self.node = on or stand(profile, flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH")
+        if on is None:
+            self.node.running.topics.update(TopicConfig(TOPIC, 2, 2))
+        self.scan: Task[int] | None = None
+        self.made: list[tuple[int, int]] = []  # where each delivery's record is, and of which entry it is
+        self.left: tuple[list[tuple[int, int]], dict[int, Message]] = [], {}  # entries and records, when the process had ended
+        self.flushed = self.come = self.ended = 0
+
+    # Actions
+
+    def _do_send(self, level: int, asked: int, e: int) -> None:
+        store = self.node.running.store
+        entries = self._entries()
+        if e != len(entries):
+            raise Deviation(f"the queue has {len(entries)} entries: the specification puts number {e}")
+        if entries and self._stored_at(entries[-1]) >= self.cluster.clock.now():
+            self.cluster.scheduler.advance(APART)
+        properties = {DELAY: str(MAX_LEVEL - self.s.levels + level)} | ({TRAN_MSG: "true"} if asked == HALF else {})
+        answer = self.cluster.call(plain("send", topic=TOPIC, queue=max(asked, 0), properties=properties))
+        if answer.code != codes.SUCCESS:
+            raise Deviation(f"a delayed message is answered {answer.code}: the specification stores it")
+        self.note_put()
+        if self.sync and store.flushed_where < store.max_phy_offset:
+            raise Deviation("a put is answered before its record is on the device")
+
+    def note_put(self) -> None:
+        """Something was put: the dispatcher follows, and with synchronous flush all of the log is on the device."""
+        self.cluster.dispatch()
+        if self.sync:
+            self.flushed = self.node.running.store.max_phy_offset
+
+    def _do_deliver(self, e: int) -> None:
+        store, before = self._due(e), self.node.running.store.max_phy_offset
+        flushed = store.flushed_where
+        self._resume()
+        if store.max_phy_offset > before:
+            self.made.append((before, e))
+        if store.flushed_where != flushed:
+            raise Deviation("a delivery has waited for the device: the specification says that it waits for none")
+
+    def _do_fail(self, e: int) -> None:
+        store = self._due(e)
+        store.flags.bits |= DISK_FULL
+        self._resume()
+        store.flags.bits &= ~DISK_FULL
+
+    def _due(self, e: int) -> MessageStore:
+        """A scan stands at the entry."""
+        store = self.node.running.store
+        if self.scan is None:
+            self.scan = self.cluster.scheduler.spawn(store.deliver_delayed(), "scan")
+            self.cluster.scheduler.settle()
+        if self.scan.at is not DELIVERS or self._next() != e:
+            raise Deviation(f"no scan is about to deliver entry {e}: the specification says that it is due")
+        return store
+
+    def _resume(self) -> None:
+        if self.scan is not None:
+            self.cluster.scheduler.resume(self.scan)
+            self.scan = None if self.scan.done.done else self.scan
+        self.cluster.dispatch()
+
+    def _do_persist(self) -> None:
+        self.node.running.store.schedule.persist()
+
+    def _do_flush(self) -> None:
+        store = self.node.running.store
+        store.flush_now()
+        self.flushed = store.flushed_where
+
+    def _do_elapse(self) -> None:
+        """Up to the time of the next entry; one for which the clock was set back is due by now."""
+        wait = self._entries()[self.come][1] - self.cluster.clock.now()
+        if 0 < wait <= LEVELS[QUEUE]:
+            self.cluster.scheduler.advance(wait)
+        self.come += 1
+
+    def _do_set_clock_back(self) -> None:
+        self.cluster.clock.jump(-LONG_AGO)
+
+    def _do_end(self, power: bool) -> None:
+        end = self.flushed if power else self.node.running.store.max_phy_offset
+        entries = [entry for entry in self._entries() if entry[0] < end]
+        self.left = entries, {place: message for place, message in self._records().items() if place < end}
+        if self.scan is not None:
+            self.cluster.scheduler.kill([self.scan])
+            self.scan = None
+        self.cluster.crash(silent=True)
+        self.ended += 1
+        self.come = min(self.come, len(entries))
+        self.made = [(place, e) for place, e in self.made if place < end]
+        content = self.node.disk.files.get(f"{self.node.settings.store_path_root_dir}/{LOG}")
+        if power and isinstance(content, MappedContent) and len(content) > end:
+            content.write(end, bytes(len(content) - end))
+            content.force()
+
+    def _do_start(self) -> None:
+        if not self.cluster.start(self.node):
+            raise Deviation("the broker refuses to start: the specification starts it")
+
+    # What is seen
+
+    def _records(self) -> dict[int, Message]:
+        """What the log has, by its places."""
+        if self.node.broker is None:
+            return self.left[1]
+        return {message.physical_offset: message for message in self.node.broker.store.records()}
+
+    def _entries(self) -> list[tuple[int, int]]:
+        """Of each entry of the queue its record's place and the time at which it is due; but for a half message that was given up, which
+        the specification follows no further."""
+        if self.node.broker is None:
+            return self.left[0]
+        store = self.node.broker.store
+        queue = store.queues.find(SCHEDULE, QUEUE)
+        found = [queue.entry(number) for number in range(queue.max_offset)] if queue else []
+        pairs = [(entry, store.look_message_by_offset(entry.physical_offset)) for entry in found if entry is not None]
+        return [(entry.physical_offset, entry.tags_code) for entry, message in pairs if message and goes_to(message) != MAX_TIME_TOPIC]
+
+    def _stored_at(self, entry: tuple[int, int]) -> int:
+        return entry[1] - LEVELS[QUEUE]
+
+    def _next(self) -> int:
+        schedule = self.node.running.store.schedule
+        return schedule.next_of(MAX_LEVEL)
+
+    def _stored(self) -> int:
+        """What delayOffset.json says of the level."""
+        text = self.node.disk.read(f"{self.node.settings.store_path_root_dir}/config/delayOffset.json") or b""
+        found = re.search(rf"\b{MAX_LEVEL}:([0-9]+)", text.decode())
+        return whole_number(found[1]) if found else 0
+
+    def _is_due(self, time: int) -> bool:
+        now = self.cluster.clock.now()
+        return time <= now or time > now + LEVELS[QUEUE]
+
+    def seen(self) -> Seen:
+        entries, records, broker = self._entries(), self._records(), self.node.broker
+        found: Seen = {
+            "up": broker is not None,
+            "scanning": self.scan is not None,
+            "halves": sum(message.topic == HALF_TOPIC for message in records.values()),
+            "ended": self.ended,
+            "queue.length": len(entries),
+            "queue.flushed": sum(place < self.flushed for place, _ in entries),
+            "queue.come": self.come,
+            "queue.due": next((number for number, (_, time) in enumerate(entries) if not self._is_due(time)), len(entries)),
+            "queue.next": self._next() if broker else 0,
+            "queue.offset": broker.store.schedule.offsets.get(MAX_LEVEL, 0) if broker else 0,
+            "queue.stored": self._stored(),
+        }
+        for e in self.s.Entry.codes():
+            row = self._row(records, records[entries[e][0]], e) if e < len(entries) else self._empty()
+            found |= {(f"entry.{name}", e): value for name, value in row.items()}
+        return found
+
+    def _row(self, records: dict[int, Message], delayed: Message, e: int) -> Seen:
+        made = [place for place, of in self.made if of == e]
+        last = records[made[-1]] if made else None
+        half = delayed.properties[REAL_TOPIC] == HALF_TOPIC
+        return {
+            "level": whole_number(delayed.properties[DELAY]) - MAX_LEVEL + self.s.levels,
+            "asked": HALF if half else whole_number(delayed.properties[REAL_QID]),
+            "place": last.queue_id if last is not None and last.topic != HALF_TOPIC else NOWHERE,
+            "out": len(made),
+            "kept": sum(place < self.flushed for place in made),
+        }
+
+    def _empty(self) -> Seen:
+        """What the specification has for an entry that there is not."""
+        sends, levels = self.s.sends, self.s.levels
+        return {"level": 0 if sends else levels, "asked": 0 if sends else HALF, "place": NOWHERE, "out": 0, "kept": 0}
+
+
+def goes_to(message: Message) -> str:
+    """Its topic, or the one to which it is delivered."""
+    return message.properties[REAL_TOPIC] if message.topic == SCHEDULE else message.topic

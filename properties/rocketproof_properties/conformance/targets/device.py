@@ -1,0 +1,277 @@
+"""A simulated broker as a target of the specification of its device: puts, the pool's buffers, the services' rounds, a force that fails.
+
+Puts go to the store and wait for a flush that an action does; its service's next round is that flush. What the device has kept of what was
+not forced is the action's choice, so it is wiped here as that says; then the broker's own recovery reads the files. Records have one size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.message import Message
+from rocketproof_impl.service import Service
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_impl.simulator.content import MappedContent
+from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.store.flushing import CommitRealTimeService, FlushRealTimeService, GroupCommitService
+from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_impl.store.service import DISK_FULL, MessageStore
+from rocketproof_impl.store.threads import StoreThreads
+from rocketproof_impl.tasks import Future
+from rocketproof_model import Instance
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec.device import Device
+
+from ...programs.vocabulary import plain
+from .abstraction import BLANK
+from .base import Deviation, ModelTarget, Seen
+
+TOPIC = "T"
+RECORD = 200
+EMPTY = 91 + len(TOPIC)  # bytes of a record without a body
+LIMIT = 300  # of a message
+PATIENCE = 5000
+THOROUGH = 10_000  # milliseconds after which every service takes what there is
+ROUNDS = 10
+
+
+class _Asked:
+    """What a put waits for, or wakes: the services hear of it only in what they find to do."""
+
+    def __init__(self) -> None:
+        self.next_offset = 0
+        self.flushed: Future[bool] = Future()
+
+    def wakeup(self) -> None:
+        """The next round is an action."""
+
+    def request(self, next_offset: int) -> Future[bool]:
+        self.next_offset, self.flushed = next_offset, Future()
+        return self.flushed
+
+
+class _Woken(FlushRealTimeService):
+    """A flush that tells whether somebody woke it."""
+
+    woken = False
+
+    def wakeup(self) -> None:
+        self.woken = True
+        super().wakeup()
+
+
+class DeviceTarget(ModelTarget):
+    """A broker whose store's services are stepped."""
+
+    def __init__(self, specification: Device, instance: Instance, profile: Profile) -> None:
+        super().__init__(instance)
+        self.s = specification
+        constants = self.constants
+        chosen = replace(profile, **{name: constants[name] for name in specification.switches})
+        self.cluster = Cluster(0, profile=chosen)
+        self.scheduler = self.cluster.scheduler
+        self.size = RECORD * (specification.units - 1) + BLANK
+        settings = BrokerSettings(
+            broker_name="broker-a",
+            name_servers=(NAME_SERVER,),
+            mapped_file_size_commit_log=self.size,
+            max_message_size=LIMIT,
+            flush_disk_type="SYNC_FLUSH" if constants["sync"] else "ASYNC_FLUSH",
+            broker_role="SYNC_MASTER" if constants["slave_missing"] else "ASYNC_MASTER",
+            transient_store_pool_enable=constants["buffers"] > 0,
+            transient_store_pool_size=constants["buffers"],
+        )
+        self.node = self.cluster.add(settings)
+        self.folder = f"{settings.store_path_root_dir}/commitlog"
+        self.acknowledged, self.place = 0, -1  # where the last acknowledged record ends, in units, and begins, in bytes
+        self.faults = 0
+        self._ready()
+
+    def _ready(self) -> None:
+        """The process has begun."""
+        services = self.store.services()
+        threads = self.store.flush
+        assert isinstance(threads, StoreThreads)
+        kind = GroupCommitService if self.constants["sync"] else FlushRealTimeService
+        if type(threads.flush) is not kind:
+            raise Deviation(f"{threads.flush.name} flushes: by the settings it is {kind.__name__}")
+        self.woken: _Woken | None = None
+        if isinstance(threads.flush, FlushRealTimeService):
+            files, store = self.store.commit_log.files, self.store
+            self.woken = threads.flush = _Woken(files, self.node.settings, self.cluster.clock, store.log_flushed)
+        self.asked = self.store.flush = _Asked()
+        self.flushing = self._spawn(threads.flush)
+        self.committing = next((self._spawn(each) for each in services if isinstance(each, CommitRealTimeService)), None)
+        self.put: Task[PutResult] | None = None
+        self.answer = "none"
+        self.scheduler.settle()
+
+    def _spawn(self, service: Service) -> Task[None]:
+        return self.scheduler.spawn(service.run(), service.name)
+
+    @property
+    def store(self) -> MessageStore:
+        return self.node.running.store
+
+    # Requests
+
+    def _do_put(self) -> None:
+        message = Message(TOPIC, 0, b"x" * (RECORD - EMPTY))
+        self.put = self.scheduler.spawn(self.store.put_message(message), "put")
+        self.answer = "none"
+        self.scheduler.settle()
+        self._note()
+
+    _do_refuse = _do_put
+
+    def _note(self) -> None:
+        """Whether the put has its answer."""
+        if self.put is None or not self.put.done.done:
+            return
+        result, self.put = self.put.result(), None
+        self.answer = result.status.name
+        if result.status is PutMessageStatus.PUT_OK and result.append is not None:
+            end = result.append.wrote_offset + result.append.wrote_bytes
+            self.acknowledged, self.place = max(self.acknowledged, self._units(end)), result.append.wrote_offset
+
+    def _do_reject(self) -> None:
+        """Over the wire: who rejects does so before the store is asked."""
+        code = self.cluster.call(plain("send", topic=TOPIC, body="x" * (LIMIT + 1))).code
+        self.answer = codes.ANSWERS.get(code, str(code))
+
+    _do_put_too_large = _do_reject
+
+    def _do_look(self) -> None:
+        found = self.cluster.call(plain("view", place=self.place)).code == codes.SUCCESS
+        self.answer = "found" if found else "not found"
+
+    def _do_confirm(self) -> None:
+        self.asked.flushed.complete(self.store.flushed_where >= self.asked.next_offset)
+        self.scheduler.settle()
+        self._note()
+
+    def _do_time_out(self) -> None:
+        waits = self.put.waiting if self.put is not None else None
+        if self.put is None or waits is None or waits.millis != PATIENCE:
+            raise Deviation(f"a put waits {waits.millis if waits else 0} ms for its flush: the specification says {PATIENCE}")
+        self.scheduler.time_out(self.put)
+        self._note()
+
+    # Services
+
+    def _round(self, task: Task[None] | None, done: Callable[[], bool]) -> None:
+        """Let a service go on until it has done what the action says."""
+        for _ in range(ROUNDS):
+            if task is None or done():
+                break
+            self.cluster.clock.jump(THOROUGH)
+            self.scheduler.time_out(task)
+        if not done():
+            raise Deviation("the service finds nothing to do: the specification has something for it")
+
+    def _do_commit(self) -> None:
+        before = self._committed()
+        if self.woken is not None:
+            self.woken.woken = False
+        self._round(self.committing, lambda: self._committed() != before)
+        if self.woken is None or not self.woken.woken:
+            raise Deviation("data was committed, and the flush was not woken")
+
+    def _do_flush(self) -> None:
+        before = self.store.flushed_where
+        self._round(self.flushing, lambda: self.store.flushed_where != before)
+
+    def _do_flush_fails(self) -> None:
+        tried: list[str] = []
+
+        def fails(operation: str, path: str) -> None:
+            if operation == "force" and path.startswith(self.folder):
+                tried.append(path)
+                raise OSError(f"{operation} {path} fails")
+
+        self.node.disk.failing = fails
+        self._round(self.flushing, lambda: bool(tried))
+        self.node.disk.failing = None
+
+    # Faults
+
+    def _do_set_flag(self, full: bool) -> None:
+        self.store.flags.bits = DISK_FULL if full else 0
+
+    def _do_crash(self) -> None:
+        self.faults += 1
+        self.scheduler.kill(task for task in (self.put, self.flushing, self.committing) if task is not None)
+        self.cluster.crash(silent=True)
+        if not self.cluster.start(self.node):
+            raise Deviation("the broker refuses to start: the specification starts it")
+        self._ready()
+
+    def _do_power_loss(self, kept: int) -> None:
+        file, units = divmod(kept, self.s.units)
+        for path, content in self._files():
+            start = whole_number(path.rsplit("/", 1)[1]) // self.size
+            left = self.size if start < file else 0 if start > file else units * RECORD
+            content.write(left, bytes(self.size - left))
+            content.force()
+        self._do_crash()
+
+    # What is seen
+
+    def _files(self) -> list[tuple[str, MappedContent]]:
+        files = sorted(self.node.disk.files.items())
+        return [(path, content) for path, content in files if path.startswith(self.folder) and isinstance(content, MappedContent)]
+
+    def _units(self, offset: int) -> int:
+        file, position = divmod(offset, self.size)
+        records, more = divmod(position, RECORD)
+        if more:
+            raise Deviation(f"{offset} lies inside a record: they have {RECORD} bytes each")
+        return file * self.s.units + records
+
+    def _committed(self) -> int:
+        """Up to where nothing lies in a buffer alone."""
+        log = self.store.commit_log.files
+        buffered = next((mapped for mapped in log.files if mapped.write_buffer is not None), None)
+        return self._units(self._written() if buffered is None else buffered.file_from_offset + buffered.committed_position)
+
+    def _written(self) -> int:
+        last = self.store.commit_log.files.last()
+        return 0 if last is None else last.file_from_offset + last.wrote_position
+
+    def _forced(self) -> int:
+        """How many units from the start the device has as they were written, of those in the files."""
+        found, most = 0, self._committed()
+        for _, content in self._files():
+            for at in range(0, self.size, RECORD):
+                end = min(at + RECORD, self.size)
+                if found == most or not _is_forced(content, at, end):
+                    return found
+                found += 1
+        return found
+
+    def seen(self) -> Seen:
+        store = self.store
+        pool = store.commit_log.files.pool
+        return {
+            "written": self._units(self._written()),
+            "committed": self._committed(),
+            "flushed": self._units(store.flushed_where),
+            "forced": self._forced(),
+            "free": self.constants["buffers"] if pool is None else pool.available,
+            "writable": store.flags.writable,
+            "waits": self.put is not None,
+            "answer": self.answer,
+            "acknowledged": self.acknowledged,
+            "failed": store.statistics.put_failed,
+            "faults": self.faults,
+        }
+
+
+def _is_forced(content: MappedContent, start: int, end: int) -> bool:
+    """Whether the device has these bytes of a file's first page as they are."""
+    device = content.unforced.get(0)
+    return device is None or (device or bytes(end))[start:end] == content.read(start, end - start)

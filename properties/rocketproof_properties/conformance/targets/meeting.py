@@ -1,0 +1,66 @@
+"""A simulated broker as a target of the specification of delays and transactions together: the two targets of these act on one broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rocketproof_impl.message import Message
+from rocketproof_model import Action, Instance
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.properties import CHECK_TIMES, DELAY, TRAN_MSG
+from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_spec.meeting import SHARED, Meeting
+
+from ...programs.vocabulary import plain
+from .base import Deviation, ModelTarget, Seen
+from .delays import DelaysTarget, stand
+from .transactions import LEVEL, TransactionsTarget
+
+RETRY = f"{RETRY_PREFIX}consumers"
+
+
+class MeetingTarget(ModelTarget):
+    """A broker. What one of the two targets has put the other one sees in the log."""
+
+    def __init__(self, specification: Meeting, instance: Instance, profile: Profile) -> None:
+        super().__init__(instance)
+        on = self.cluster, self.node = stand(profile)
+        self.delay = DelaysTarget(specification.delays, instance, profile, on)
+        self.half = TransactionsTarget(specification.transactions, instance, profile, on)
+
+    def perform(self, action: Action, args: Sequence[int]) -> None:
+        part, _, name = action.name.partition("_")
+        target = {"delay": self.delay, "half": self.half}.get(part)
+        if target is None:
+            super().perform(action, args)
+        else:
+            target.perform(replace(action, name=name), args)
+
+    def _do_retry(self, e: int) -> None:
+        """A consumer of before 4.6.1 sends the message as it has it, where giving it back has failed."""
+        del e
+        store = self.node.running.store
+        committed: Message = next(m for m in store.records() if m.transaction == COMMIT and CHECK_TIMES not in m.properties)
+        if committed.properties.get(TRAN_MSG) != "true":
+            raise Deviation("the committed message has no TRAN_MSG any more: the specification keeps it")
+        properties = {**committed.properties, DELAY: str(LEVEL)}
+        answer = self.cluster.call(plain("send", topic=RETRY, body="message", properties=properties, times=1))
+        self.cluster.dispatch()
+        if answer.code != codes.SUCCESS:
+            raise Deviation(f"the retry is answered {answer.code}: the specification stores it")
+        self.half.sent["delayed"] = True
+        self.half.asked = 0
+
+    def seen(self) -> Seen:
+        delay, half = self.delay.seen(), self.half.seen()
+        found = {_named("delay", key): value for key, value in delay.items()}
+        found |= {_named("half", key): value for key, value in half.items() if key not in SHARED}
+        return found
+
+
+def _named(part: str, key: object) -> object:
+    """A variable's key as it is called in the model that has both."""
+    return (f"{part}_{key[0]}", *key[1:]) if isinstance(key, tuple) else f"{part}_{key}"

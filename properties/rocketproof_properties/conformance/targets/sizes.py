@@ -1,0 +1,252 @@
+"""A simulated broker as a target of the specification of sizes: its checks, its log, its dispatcher, and a start on what it stored.
+
+All records have one size, so that places in the log count as the specification's: a body fills its record up, and maxMessageSize is set
+so that it is within it, as large, or larger. The messages that are given up lie before the first place, and so does one in the queue of
+the others: a queue that begins behind a record which cannot be read is HAZ-52. What the broker adds to properties is measured on a broker
+of its own. A request waits on the wire until a limit refuses it, or none does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.message import properties_text
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
+from rocketproof_impl.simulator.network import HOLD, Packet
+from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.store import record
+from rocketproof_impl.store.consumequeue import ENTRY_SIZE
+from rocketproof_model import Instance
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import BORN_IPV6
+from rocketproof_protocol.properties import CLUSTER
+from rocketproof_protocol.topics import DLQ_PREFIX
+from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_spec.sizes import OWN, Sizes
+
+from ...programs.vocabulary import plain
+from .base import Deviation, ModelTarget, Seen
+
+RECORD = 36_000
+FILE = 1 << 19
+_SMALL = 10  # bytes of a body that is measured
+_NAMES = {
+    "fits": "n" * NAME_LIMIT,
+    "more bytes": "é" + "n" * (NAME_LIMIT - 1),
+    "more characters": "n" * (NAME_LIMIT + 1),
+}
+_WHERE = {record.Shape.UNREADABLE: "unreadable", record.Shape.UNEQUAL: "unequal"}
+_ANSWERS = {
+    codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
+    codes.SYSTEM_ERROR: "SYSTEM_ERROR",
+    codes.SUBSCRIPTION_GROUP_NOT_EXIST: "illegal group",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of the specification in its words; `sizes` are the bytes of bodies: of a message, or of a batch's two items."""
+
+    kind: str
+    topic: str
+    text: str
+    longer: bool
+    sizes: tuple[int, int] = (_SMALL, _SMALL)
+
+    @property
+    def name(self) -> str:
+        """The topic, or of a send-back the group, whose dead-letter topic is as long."""
+        name = _NAMES[self.topic]
+        return name[: -len(DLQ_PREFIX)] if self.kind == "send-back" else name
+
+    def command(self, own: int, offset: int) -> Command:
+        """On the wire, to a broker that adds so many bytes to properties; `offset` is that of the message which is given up."""
+        flag = BORN_IPV6 if self.longer else 0
+        if self.kind == "send-back":
+            return plain("back", offset=offset, group=self.name, level=-1)
+        properties, (first, second) = self.properties(own), self.sizes
+        if self.kind == "message":
+            return plain("send", topic=self.name, body="b", size=first, properties=properties, sys_flag=flag)
+        items: list[tuple[str, dict[str, str]]] = [("b" * first, {}), ("b" * second, properties)]
+        return plain("send", topic=self.name, items=items, sys_flag=flag)
+
+    def properties(self, own: int) -> dict[str, str]:
+        """What the sender writes: on its side of the limit, in characters and in bytes."""
+        room = TEXT_LIMIT - own - len(properties_text({"k": ""}, trailing=False))
+        match self.text:
+            case "odd":
+                return {"k": "v" * (room - 100), CLUSTER: "mine", "none": ""}
+            case "near":
+                return {"k": "v" * (min(room, room + own - OWN) + 1)}
+            case "more bytes":
+                return {"k": "é" * (own + 1) + "v" * (room - own - 1)}
+            case "more characters":
+                return {"k": "v" * TEXT_LIMIT}
+            case _:
+                return {"k": "v" * room}
+
+
+def _node(cluster: Cluster) -> Node:
+    return cluster.add(BrokerSettings(name_servers=(NAME_SERVER,), mapped_file_size_commit_log=FILE, max_message_size=FILE))
+
+
+@cache
+def own_bytes(profile: str, kind: str) -> int:
+    """Bytes that a broker of the profile adds to the properties of a message, or of a batch's item."""
+    cluster = Cluster(0, profile=profile)
+    node = _node(cluster)
+    sent = {"k": "v"}
+    cluster.call(plain("send", items=[("a", sent)]) if kind == "batch" else plain("send", properties=sent))
+    (stored,) = node.running.store.records()
+    return len(stored.properties_text or "") - len(properties_text(sent, trailing=False))
+
+
+@cache
+def _filled(profile: str, asked: Asked) -> Asked:
+    """The request with bodies that fill its records up; as it is, where nothing of it is stored."""
+    cluster = Cluster(0, profile=profile)
+    node = _node(cluster)
+    cluster.call(plain("send", body="b" * _SMALL))
+    store = node.running.store
+    places = [store.max_phy_offset]
+    cluster.call(asked.command(own_bytes(profile, asked.kind), 0))
+    while places[-1] < store.max_phy_offset:
+        size, _ = record.size_and_magic(store.commit_log.data_from(places[-1], record.BLANK_SIZE) or b"")
+        places.append(places[-1] + size)
+    sizes = [_SMALL + RECORD - (end - begin) for begin, end in itertools.pairwise(places)]
+    return Asked(asked.kind, asked.topic, asked.text, asked.longer, (sizes[0], sizes[-1])) if sizes else asked
+
+
+class SizesTarget(ModelTarget):
+    """A broker without threads: what is put is on the device, and dispatched when an action says so."""
+
+    def __init__(self, specification: Sizes, instance: Instance, profile: Profile) -> None:
+        super().__init__(instance)
+        self.s = specification
+        self.profile = profile
+        self.cluster = Cluster(0, profile=profile)
+        self.node = _node(self.cluster)
+        self.given_up: dict[str, int] = {}
+        for topic in _NAMES:
+            asked = _filled(profile.name, Asked("send-back", topic, "fits", longer=False))
+            self.given_up[topic] = self.node.running.store.max_phy_offset
+            self.cluster.call(plain("send", body="b" * asked.sizes[0]))
+        self.cluster.call(plain("send", topic=_NAMES["fits"]))
+        self.base = self.node.running.store.max_phy_offset
+        self.node.running.store.dispatch()
+        self.asked = Asked("message", "fits", "fits", longer=False)
+        self.body = "fits"
+        self.call: Task[Command] | None = None
+        self.answer = "none"
+        self.log: list[str] = []
+        self.written = 0
+        self.cluster.network.plan = self._plan
+
+    def _plan(self, packet: Packet) -> list[int] | str:
+        """A request waits."""
+        return HOLD if packet.target == self.node.settings.address and not packet.answer else [0]
+
+    # Actions
+
+    def _do_request(self, kind: str, topic: str, text: str, body: str, *, longer: bool) -> None:
+        self.asked, self.body = _filled(self.profile.name, Asked(kind, topic, text, longer)), body
+        command = self.asked.command(own_bytes(self.profile.name, kind), self.given_up[topic])
+        sent = len(command.body or b"") or RECORD
+        self.node.settings.max_message_size = {"fits": 2 * RECORD, "limit": sent, "more": sent - 1}[body]
+        self.call = self.cluster.calling(command)
+        self.answer = "none"
+
+    def _other(self, **values: object) -> None:
+        """What the broker answers, whatever the specification's reason is."""
+        if values or self.call is None:
+            super()._other(**values)
+            return
+        (packet,) = self.cluster.network.held
+        before = self.node.running.store.max_phy_offset
+        self.cluster.network.deliver(packet)
+        self.cluster.scheduler.settle()
+        self.answer = self._read(self.call.result(), before)
+        self.call, self.asked, self.body = None, Asked("message", "fits", "fits", longer=False), "fits"
+
+    def _read(self, answer: Command, before: int) -> str:
+        if answer.code == codes.SUCCESS:
+            data = self.node.running.store.commit_log.select(before) or b""
+            sent = properties_text(self.asked.properties(own_bytes(self.profile.name, self.asked.kind)), trailing=False)
+            plainly = self.asked.text != "odd" or all(item.encode() in data for item in sent.split("\x02"))
+            return "stored" if plainly else "stored otherwise"
+        if answer.code == self.profile.illegal_code and (answer.remark or "").startswith("The specified topic"):
+            return "illegal name"
+        if answer.code not in _ANSWERS:
+            raise Deviation(f"the request is answered {answer.code} {answer.remark}: the specification has no such answer")
+        return _ANSWERS[answer.code]
+
+    def _do_dispatch(self) -> None:
+        if self.node.running.store.dispatch(1) != 1:
+            raise Deviation("the dispatcher finds no record: the specification has one for it")
+
+    def _do_skip(self) -> None:
+        if self.node.running.store.dispatch(1) != 0:
+            raise Deviation("the dispatcher reads a record: in the specification it cannot")
+
+    _do_overshoot = _do_skip
+
+    def _do_end(self, *, clean: bool) -> None:
+        self.seen()
+        if clean:
+            self.cluster.scheduler.complete(self.node.running.stop())
+        self.cluster.crash(silent=True)
+
+    def _do_start(self) -> None:
+        if not self.cluster.start(self.node):
+            raise Deviation("the broker refuses to start: the specification starts it")
+
+    # What is seen
+
+    def _places(self) -> list[str]:
+        """What is at each place of a running broker's log, and behind its end."""
+        store = self.node.running.store
+        entries = {
+            entry.physical_offset
+            for queue in store.queues.queues.values()
+            for index in range(queue.files.max_offset // ENTRY_SIZE)
+            if (entry := queue.entry(index)) is not None
+        }
+        found = []
+        for offset in range(self.base, self.base + RECORD * self.s.places, RECORD):
+            data = store.commit_log.files.files[0].region.read(offset, RECORD)
+            shape = record.shape(data, hosts_by_flag=self.profile.hosts_by_flag)
+            found.append(_WHERE.get(shape, "built" if offset in entries else "new") if any(data) else "none")
+        return found
+
+    def _place(self, offset: int) -> int:
+        places, more = divmod(offset - self.base, RECORD)
+        if more or places < 0:
+            raise Deviation(f"{offset} is inside a record: they have {RECORD} bytes each, from {self.base} on")
+        return places
+
+    def seen(self) -> Seen:
+        store = self.node.broker.store if self.node.broker else None
+        if store is not None:
+            self.written = self._place(store.max_phy_offset)
+            self.log = self._places()
+        asked = self.asked
+        found: Seen = {
+            "job.arrived": self.call is not None,
+            "job.kind": asked.kind,
+            "job.topic": asked.topic,
+            "job.text": asked.text,
+            "job.body": self.body,
+            "job.longer": asked.longer,
+            "job.answer": self.answer,
+            "up": store is not None,
+            "written": self.written,
+            "dispatched": self._place(store.dispatched_to) if store is not None else 0,
+        }
+        for place in self.s.Place.codes():
+            found["log", place] = self.log[place]
+        return found

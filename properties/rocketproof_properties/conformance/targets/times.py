@@ -1,0 +1,76 @@
+"""A simulated broker and a consumer as a target of the specification of offsets by time: messages, batches and request 29 on the wire.
+
+A moment of the specification begins with a tick, a second after the last one. Outside a message is stored somewhat later than its moment
+begins: what is asked for is the time of the moment's first message.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+from typing import Any
+
+from rocketproof_impl.message import Message
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_model import Instance
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec.times import Times
+
+from ...programs.vocabulary import plain
+from .base import Deviation, ModelTarget, Seen
+from .delays import TOPIC, stand
+
+MOMENT = 1000
+"""Milliseconds."""
+
+
+class TimesTarget(ModelTarget):
+    """A broker with one queue, and what a consumer was told of it last. `on`: a broker that runs elsewhere (`outside.Outside`)."""
+
+    def __init__(self, specification: Times, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
+        super().__init__(instance)
+        self.most = specification.most
+        self.cluster: Any
+        self.node: Any
+        self.cluster, self.node = on or stand(replace(profile, bounds_by_time=self.constants["bounds_by_time"]))
+        self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
+        self.begun = [self.cluster.clock.now()]
+        """When each moment began (ms)."""
+        self.last: Seen = {"asked": "nothing", "time": 0, "told": 0}
+
+    def _do_append(self, messages: int) -> None:
+        items = [[f"message {n}", {}] for n in range(messages)]
+        answer = self.cluster.call(plain("send", topic=TOPIC, items=items if messages > 1 else None))
+        if answer.code != codes.SUCCESS:
+            raise Deviation(f"{messages} messages are answered {answer.code}: the specification has them stored")
+        self.cluster.dispatch()
+
+    def _do_tick(self) -> None:
+        self.cluster.scheduler.advance(MOMENT)
+        self.begun.append(self.cluster.clock.now())
+
+    def _do_look_up(self, time: int, above: bool) -> None:
+        asked = next((message.store_timestamp for message in self._records() if self._moment(message) == time), self._begins(time))
+        answer = self.cluster.call(plain("search", topic=TOPIC, time=asked, upper=above))
+        if answer.code != codes.SUCCESS:
+            raise Deviation(f"the offset of a time is answered {answer.code}: the specification has one told")
+        self.last = {"asked": "upper" if above else "lower", "time": time, "told": whole_number((answer.ext_fields or {})["offset"])}
+
+    def _begins(self, moment: int) -> int:
+        """When a moment began, or is to begin (ms)."""
+        now = len(self.begun) - 1
+        begun: int = self.begun[min(moment, now)]
+        return begun + max(moment - now, 0) * MOMENT
+
+    def _moment(self, message: Message) -> int:
+        return bisect_right(self.begun, message.store_timestamp) - 1
+
+    def _records(self) -> list[Message]:
+        return [message for message in self.node.running.store.records() if message.topic == TOPIC]
+
+    def seen(self) -> Seen:
+        moments = dict(enumerate(map(self._moment, self._records())))
+        stored = {("stored", offset): moments.get(offset, 0) for offset in range(self.most)}
+        return {"now": len(self.begun) - 1, "records": self.node.running.store.max_offset(TOPIC, 0), **stored, **self.last}

@@ -1,0 +1,193 @@
+"""A simulated broker as a target of the specification of transactions: one message, its half message's copies, and the check.
+
+A round of the check looks at one copy, since the copy that it puts is too young for it. The producer is a connection that keeps what
+it is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
+from rocketproof_impl.message import Message
+from rocketproof_impl.remoting.command import Command
+from rocketproof_model import Instance
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT, PREPARED
+from rocketproof_protocol.groups import CHECK_GROUP
+from rocketproof_protocol.numbers import whole_number
+from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+from rocketproof_spec.transactions import Transactions
+
+from ...programs.vocabulary import plain
+from .base import Deviation, ModelTarget, Seen
+from .delays import TOPIC, goes_to, stand
+
+GROUP_OF_PRODUCERS = "producers"
+OLD = 10_000  # milliseconds after which a half message may be asked for
+LEVEL = 18
+
+
+class _Producer:
+    """A connection that keeps what is written on it."""
+
+    closing = False
+
+    def __init__(self) -> None:
+        self.remote = ("127.0.0.1", 50001)
+        self.written: list[Command] = []
+
+    def write(self, command: Command) -> None:
+        self.written.append(command)
+
+
+class TransactionsTarget(ModelTarget):
+    """The half queue and the topic of one message. `on` may be what another target acts on, too, or a broker that runs elsewhere
+    (`outside.Outside`)."""
+
+    def __init__(self, specification: Transactions, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
+        super().__init__(instance)
+        self.s = specification
+        self.profile = profile
+        self.cluster: Any
+        self.node: Any
+        self.cluster, self.node = on or stand(profile)
+        self.node.settings.transaction_check_max = specification.checks
+        self.node.settings.reject_transaction_message = self.constants["rejects"]
+        self.producer = _Producer()
+        if self.constants["connected"]:
+            self.node.running.receive(self.producer, plain("heartbeat", group=GROUP_OF_PRODUCERS))
+            self.cluster.scheduler.settle()
+        self.sent: Seen = {"place": "none", "tran": "absent", "delayed": False, "answered": -1}
+        self.decided = "none"
+        self.noted: set[int] = set()  # copies that the producer has ended
+        self.asked = 0
+
+    # Actions
+
+    def _send(self, body: str, sys_flag: int = 0, **properties: str) -> Command:
+        answer: Command = self.cluster.call(plain("send", topic=TOPIC, body=body, sys_flag=sys_flag, properties=properties))
+        self.cluster.dispatch()
+        return answer
+
+    def _do_put_other(self) -> None:
+        self._send("other")
+
+    def _message(self, tran: str, *, prepared: bool, delayed: bool = False) -> None:
+        """Send the message, and keep where it went and what was answered."""
+        before = len(list(self.node.running.store.records()))
+        properties = (
+            {PGROUP: GROUP_OF_PRODUCERS} | ({} if tran == "absent" else {TRAN_MSG: tran}) | ({DELAY: str(LEVEL)} if delayed else {})
+        )
+        answer = self._send("message", PREPARED if prepared else 0, **properties)
+        stored = list(self.node.running.store.records())[before:]
+        place = _place(stored[0]) if stored else "refused" if answer.code == codes.NO_PERMISSION else "none"
+        offset = whole_number((answer.ext_fields or {})["queueOffset"]) if stored else -1
+        self.sent = {"place": place, "tran": tran, "delayed": delayed, "answered": offset}
+
+    def _do_refuse(self, tran: str) -> None:
+        self._message(tran, prepared=True)
+
+    def _do_put_half(self, tran: str, delayed: bool) -> None:
+        self._message(tran, prepared=True, delayed=delayed)
+
+    def _do_put_own(self, tran: str) -> None:
+        self._message(tran, prepared=False)
+
+    def _do_put_prepared(self, tran: str) -> None:
+        self._message(tran, prepared=True)
+
+    def _do_commit(self, c: int) -> None:
+        self._end(c, "commit")
+
+    def _do_roll_back(self, c: int) -> None:
+        self._end(c, "rollback")
+
+    def _end(self, c: int, outcome: str) -> None:
+        half = self._copies()[c]
+        place = {"offset": half.physical_offset, "queue_offset": half.queue_offset}
+        answer = self.cluster.call(plain("end", commit=outcome == "commit", **place))
+        self.cluster.dispatch()
+        if answer.code != codes.SUCCESS:
+            raise Deviation(f"the end of a transaction is answered {answer.code}: the specification ends it")
+        self.decided = outcome
+        self.noted.add(c)
+
+    def _round(self, c: int) -> list[Command]:
+        """One round, once the copy is old enough; what the producer is asked in it."""
+        broker = self.node.running
+        if self._looked() != c:
+            raise Deviation(f"the check is at copy {self._looked()}: the specification looks at {c}")
+        self.cluster.scheduler.advance(OLD)
+        self.producer.written.clear()
+        self.cluster.scheduler.complete(broker.transaction_check.check(), "check")
+        self.cluster.dispatch()
+        return self.producer.written
+
+    def _do_ask(self, c: int) -> None:
+        questions = self._round(c)
+        self.asked += 1
+        if len(questions) != whole_number(self.constants["connected"]):
+            raise Deviation(f"the producer is asked {len(questions)} times: the specification asks it once, if it is there")
+        for question in questions:
+            self._is_about_a_copy(question)
+
+    def _is_about_a_copy(self, question: Command) -> None:
+        """The question names the place of the copy that was put."""
+        place = whole_number((question.ext_fields or {})["commitLogOffset"])
+        newest = [message for message in self.node.running.store.records() if message.topic in (HALF_TOPIC, SCHEDULE)][-1]
+        if place != newest.physical_offset:
+            raise Deviation(f"the producer is asked about {place}: the new copy is at {newest.physical_offset}")
+
+    def _do_pass_over(self, c: int) -> None:
+        if self._round(c):
+            raise Deviation("the producer is asked about a copy that has ended")
+
+    _do_give_up = _do_pass_over
+
+    def _do_write_operations(self) -> None:
+        self.cluster.scheduler.complete(self.node.running.operations.write(), "operations")
+        self.cluster.dispatch()
+
+    # What is seen
+
+    def _copies(self) -> list[Message]:
+        store = self.node.running.store
+        found = [store.get_message(HALF_TOPIC, 0, offset) for offset in range(store.max_offset(HALF_TOPIC, 0))]
+        return [message for message in found if message is not None]
+
+    def _looked(self) -> int:
+        return self.node.running.offsets.query(CHECK_GROUP, HALF_TOPIC, 0) or 0
+
+    def _ended(self) -> set[int]:
+        """The copies that operation records name."""
+        bodies = [message.body or b"" for message in self.node.running.store.records() if message.topic == OP_HALF_TOPIC]
+        return {whole_number(number) for body in bodies for number in body.decode().split(",") if number}
+
+    def seen(self) -> Seen:
+        store, ended = self.node.running.store, self._ended()
+        found: Seen = {f"message.{name}": value for name, value in self.sent.items()}
+        records = list(store.records())
+        found |= {
+            "message.topic": self.node.running.topics.select(TOPIC) is not None,
+            "message.decided": self.decided,
+            "message.given_up": any(goes_to(message) == MAX_TIME_TOPIC for message in records),
+            "log.counted": store.topic_queue_table.get(f"{TOPIC}-0", 0),
+            "log.stored": sum(message.topic == TOPIC and message.transaction == COMMIT for message in records),
+            "log.written": len(self._copies()),
+            "log.scheduled": store.max_offset(SCHEDULE, LEVEL - 1),
+            "log.looked": self._looked(),
+            "log.asked": self.asked,
+        }
+        for c in self.s.Copy.codes():
+            found["half", c] = "ended" if c in ended else "noted" if c in self.noted else "open"
+        return found
+
+
+def _place(message: Message) -> str:
+    """Where a message went that was just stored."""
+    if goes_to(message) == HALF_TOPIC:
+        return "half"
+    return "prepared" if message.transaction == PREPARED else "own"

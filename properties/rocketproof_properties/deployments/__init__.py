@@ -1,1 +1,0 @@
-"""Deployments: brokers and name servers that can be set up, driven and looked at, each with what it can do."""

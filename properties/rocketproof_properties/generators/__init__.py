@@ -1,1 +1,0 @@
-"""Generators: programs of steps, drawn from a seed by what a condition is about."""

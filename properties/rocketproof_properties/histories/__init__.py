@@ -1,1 +1,0 @@
-"""Histories of brokers as plain data, and what rules can say of them."""

@@ -1,0 +1,242 @@
+"""The cases of a recording, with their requests made whole again.
+
+A recording keeps every field of a request but shortens long values, and of a body it keeps the length. What is left out
+follows from the rest: a long value repeats its last character, and a body's content has no effect unless it is a batch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.message import Host
+from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
+from rocketproof_protocol.codes import (
+    CONSUMER_SEND_MSG_BACK,
+    GET_MAX_OFFSET,
+    SEND_BATCH_MESSAGE,
+    SEND_MESSAGE,
+    SEND_MESSAGE_V2,
+    UPDATE_BROKER_CONFIG,
+)
+from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
+from rocketproof_protocol.numbers import java_boolean, java_long, whole_number
+from rocketproof_protocol.properties import NAME_END, PROPERTY_END
+from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.history.cases import expanded, is_heading, no_case, rows
+
+from ...brokers.runs.client import MESSAGE_ID, places
+
+ABSENT: Final = "absent"
+SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
+_CUT = re.compile(r"(.{60})\.\.\.\(([0-9]+)\)", re.DOTALL)
+_LIMIT = 300
+_MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A recorded answer; without a code if none came."""
+
+    code: int | None
+    remark: str | None
+    fields: Mapping[str, str]
+
+    @property
+    def host(self) -> Host | None:
+        """The broker's address, as the id of an answered message has it."""
+        return read_host(bytes.fromhex(self.fields["msgId"][:16])) if places(self.fields) else None
+
+
+def here(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
+    """A request's fields with the places that the same messages have in another log, as far as those are known."""
+    found = dict(fields)
+    for name in ("offset", "commitLogOffset"):
+        place = java_long(found.get(name, ""))
+        if place is not None:
+            found[name] = str(known.get(place, found[name]))
+    return found
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recorded request and what was seen of its effect.
+
+    `fields` are the request's extFields by their full names. `stored` are the records read back, None if none was.
+    `config` is the topic's entry after the case: None if the topic did not exist, ABSENT if it was not asked for. `body` is
+    the answer's, where it is JSON. `millis` is how long the caller waited.
+    """
+
+    number: int
+    cfg: str
+    name: str
+    version: str
+    to_name_server: bool
+    code: int
+    fields: Mapping[str, str]
+    body_length: int
+    text: str | None
+    answer: Answer
+    millis: float
+    stored: tuple[Mapping[str, Any], ...] | None
+    config: Mapping[str, Any] | str | None
+    body: Any = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.cfg}-{self.number} {self.name!r}"
+
+    @property
+    def is_send(self) -> bool:
+        return self.code in SENDS
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the body is read as a batch: by its header, not the request's code."""
+        return self.is_send and java_boolean(self.fields.get("batch"))
+
+    @property
+    def topic(self) -> str:
+        """The topic that the case is about."""
+        if self.code == CONSUMER_SEND_MSG_BACK:
+            return RETRY_PREFIX + self.fields.get("group", "")
+        return self.fields.get("topic", "")
+
+    @cached_property
+    def positions(self) -> tuple[int, ...]:
+        """Where in the log the answered messages are, in bytes."""
+        return tuple(places(self.answer.fields))
+
+    @cached_property
+    def records(self) -> tuple[Mapping[str, Any], ...]:
+        """The records that were read back and are records: an answered message may have been lost, with a blank in its place."""
+        return tuple(entry for entry in self.stored or () if entry.get("magic") == _MAGIC)
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes of the log the answered messages take, None if they were not all read back."""
+        return sum(whole_number(entry["size"]) for entry in self.records) if len(self.records) == len(self.positions) else None
+
+    @property
+    def random_queue(self) -> int | None:
+        """The queue that the broker chose by chance."""
+        chosen = self.fields.get("queueId", "").startswith("-") and "queueId" in self.answer.fields
+        return whole_number(self.answer.fields["queueId"]) if chosen and self.is_send else None
+
+    @property
+    def queue(self) -> tuple[str, int, int] | None:
+        """A topic, a queue and how many messages it held when the case came, if the case shows that of any."""
+        if self.code == GET_MAX_OFFSET and "offset" in self.answer.fields:
+            return self.topic, whole_number(self.fields["queueId"]), whole_number(self.answer.fields["offset"])
+        for entry in self.records:
+            if whole_number(entry["sysFlag"]) & TRANSACTION_BITS in (NOT, COMMIT):
+                return str(entry["topic"]), whole_number(entry["queueId"]), whole_number(entry["queueOffset"])
+        return None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All cases in order, and the settings that the recording itself gives the broker of a `cfg`."""
+
+    cases: tuple[Recorded, ...]
+    settings: Mapping[str, Mapping[str, str]]
+
+
+def read(path: Path) -> Recording:
+    """A recording. Raises RocketproofError naming the line that is not a case."""
+    cases, settings = [], {}
+    for number, row in rows(path):
+        try:
+            if is_heading(row):
+                settings[str(row["cfg"])] = {name: wire(value) for name, value in row["settings"].items()}
+            else:
+                cases.append(_case(row))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise no_case(path, number, error) from None
+    return Recording(tuple(cases), settings)
+
+
+def _case(row: dict[str, Any]) -> Recorded:
+    request, response = row["request"], row["response"]
+    code, answered, remark = whole_number(request["code"]), response["code"], response.get("remark")
+    stored = row.get("stored")
+    found = Recorded(
+        number=whole_number(row["n"]),
+        cfg=str(row["cfg"]),
+        name=str(row["case"]),
+        version=str(row.get("version", "")),
+        to_name_server=row.get("to") == "ns",
+        code=code,
+        fields=_whole(expanded(code, request.get("extFields") or {}), stored or ()),
+        body_length=whole_number(request.get("body_len") or 0),
+        text=_text(code, request.get("body", request.get("body_text"))),
+        answer=Answer(None if answered is None else whole_number(answered), remark, _texts(response.get("extFields") or {})),
+        millis=float(row.get("ms") or 0),
+        stored=None if stored is None else tuple(dict(entry) for entry in stored),
+        config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
+        body=row.get("body"),
+    )
+    _ = found.answer.host, found.size, found.random_queue, found.queue  # an answer that is not one is found now, with its line
+    for one in found.answer.fields.get("msgId", "").split(","):
+        if len(one) == 32 and not MESSAGE_ID.fullmatch(one):
+            raise ValueError(f"{one!r} is not the id of a message")
+    return found
+
+
+def wire(value: Any) -> str:
+    """A value as an extField has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _texts(fields: Mapping[str, Any]) -> dict[str, str]:
+    return {name: wire(value) for name, value in fields.items() if value is not None}
+
+
+def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
+    """The fields with shortened values at their length again."""
+    whole = {}
+    for name, text in _texts(fields).items():
+        cut = _CUT.fullmatch(text)
+        if cut is None:
+            whole[name] = text
+        elif name == "properties":
+            whole[name] = _properties(cut[1], whole_number(cut[2]), stored)
+        else:
+            whole[name] = cut[1].ljust(whole_number(cut[2]), cut[1][-1])
+    return whole
+
+
+def _properties(start: str, length: int, stored: Any) -> str:
+    """A shortened text of properties: its last property is closed, unless a stored value shows that it was not."""
+    whole = start.ljust(length, start[-1])
+    name, _, value = whole.rpartition(PROPERTY_END)[2].partition(NAME_END)
+    recorded = [entry["props"][name] for entry in stored if name in entry.get("props", {})]
+    if any(len(text) == len(value) for text in recorded):
+        return whole
+    return whole[:-1] + PROPERTY_END
+
+
+def shorten(text: str) -> str:
+    """A text as a recording keeps it if it shortens long ones."""
+    return text if len(text) <= _LIMIT else f"{text[:60]}...({len(text)})"
+
+
+def is_short(text: object) -> bool:
+    """Whether a recorded value was shortened."""
+    return isinstance(text, str) and _CUT.fullmatch(text) is not None
+
+
+def _text(code: int, body: Any) -> str | None:
+    """A body that the recording keeps: settings as lines of name=value, anything else as it is or as JSON."""
+    if body is None or isinstance(body, str):
+        return body
+    if code == UPDATE_BROKER_CONFIG:
+        return "".join(f"{name}={wire(value)}\n" for name, value in body.items())
+    return json.dumps(body)

@@ -1,0 +1,271 @@
+"""Where an answer, a record, a topic's entry or a body is not the recorded one: the one comparison of all replays.
+
+Fields are compared one by one. What no two runs share is masked (`masks.py`); what lies further along in the log here is moved, or, where
+places are each side's own, only counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from rocketproof_impl.message import Message
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.store import record
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
+from rocketproof_protocol import fastjson
+from rocketproof_protocol.numbers import hexadecimal
+from rocketproof_protocol.properties import PROPERTY_END
+
+from ...brokers.runs.client import MESSAGE_ID
+from . import masks
+from .cases import Answer, is_short, shorten
+from .compared import How, how
+
+NO_ANSWER = "no answer"
+ENTRY: Final = "the broker's entry"
+TIMESTAMP: Final = "timestamp"
+_WITHIN: Final = re.compile(r"^(extFields|group|route|topicConfig|)\.")
+_NO_JSON = "no JSON"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field, what was recorded and what the replay found. A field inside another is written with a dot.
+
+    Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end; `beside` says
+    in words where it is otherwise. `by_chance`: what the program has not asked for can have made it so (`registered.py`).
+    """
+
+    field: str
+    recorded: Any
+    found: Any
+    where: str = ""
+    seq: int = -1
+    beside: str = "the reference implementation has"
+    by_chance: bool = False
+
+    def data(self) -> dict[str, Any]:
+        """The JSON object of a recorded case's difference."""
+        return {"field": self.field, "recorded": self.recorded, "found": self.found}
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.field} is {_cut(self.recorded)}, and {self.beside} {_cut(self.found)}"
+
+
+def _cut(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs have to share. `version`: that of the recorded broker.
+
+    `drift`: how many bytes further the log is than the recorded one; None if places in the logs are each side's own. `apart`: how many
+    ms apart the two brokers' clocks may be when the same happens; None if they show different days.
+    """
+
+    version: str
+    drift: int | None = 0
+    apart: int | None = None
+
+    def answer(self, recorded: Answer, found: Command | None, counted: Collection[str] = ()) -> Iterator[Difference]:
+        """Code, remark and extFields. Of the fields `counted` only the number of values is compared."""
+        if found is None or recorded.code is None:
+            if (found is None) != (recorded.code is None):
+                yield Difference("code", NO_ANSWER if recorded.code is None else recorded.code, NO_ANSWER if found is None else found.code)
+            return
+        if recorded.code != found.code:
+            yield Difference("code", recorded.code, found.code)
+        if not masks.same_remark(recorded.remark, found.remark):
+            yield Difference("remark", recorded.remark, found.remark)
+        fields = found.ext_fields or {}
+        for name in dict.fromkeys((*recorded.fields, *fields)):
+            before, after = recorded.fields.get(name), fields.get(name)
+            if not (_shape(before) == _shape(after) if self._counts(name, counted) else self._same(name, before, after)):
+                yield Difference(f"extFields.{name}", before, after)
+
+    def _counts(self, name: str, counted: Collection[str]) -> bool:
+        return name in counted or (name == "msgId" and self.drift is None)
+
+    def _same(self, name: str, before: str | None, after: str | None) -> bool:
+        if (masks.varies(name, self.version) and masks.made_up(before, after)) or masks.same_time(name, before, after, self.apart):
+            return True
+        return (before if name != "msgId" or before is None else self._moved(before)) == after
+
+    def _moved(self, ids: str) -> str:
+        """Message ids whose places in the log lie so many bytes further."""
+        drift = self.drift or 0
+        return ",".join(f"{one[:16]}{hexadecimal(one[16:]) + drift:016X}" if MESSAGE_ID.fullmatch(one) else one for one in ids.split(","))
+
+    def records(self, recorded: Sequence[Mapping[str, Any]], found: Sequence[bytes | None]) -> Iterator[Difference]:
+        """Every field of every record that was read back."""
+        if len(recorded) != len(found):
+            yield Difference("stored", len(recorded), len(found))
+            return
+        for number, (before, data) in enumerate(zip(recorded, found, strict=True)):
+            where = f"stored[{number}]" if len(recorded) > 1 else "stored"
+            after = None if data is None else record_data(data)
+            if "topic" in before and after is not None:
+                yield from self.record(f"{where}.", before, after)
+            elif "topic" in before or after is not None:
+                yield Difference(where, dict(before), after)
+
+    def record(self, where: str, recorded: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Difference]:
+        """The fields that were recorded of a record; places only if they are not each side's own."""
+        for name, before in recorded.items():
+            after = found.get(name)
+            if name == "props":
+                yield from self._properties(f"{where}props.", before, after or {})
+                continue
+            if name == "propertiesText":
+                if self._text(before) != self._text(after):
+                    yield Difference(f"{where}{name}", before, after)
+                continue
+            place = name == "physOffset" or (name == "preparedTxOffset" and before and self.drift is not None)
+            if not (name == "physOffset" and self.drift is None) and (before + self.drift if place else before) != after:
+                yield Difference(f"{where}{name}", before, after)
+
+    def _text(self, properties: str | None) -> Any:
+        """A text of properties without what a broker makes up; from 5.x on in any order, since its maps have more slots."""
+        text = masks.without_own(properties)
+        return text if text is None or not self.version.startswith("5.") else sorted(text.split(PROPERTY_END))
+
+    def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
+        for name in dict.fromkeys((*recorded, *found)):
+            before, after = recorded.get(name), found.get(name)
+            elsewhere = self.drift is None and how(name) is How.PLACE
+            if (masks.varies(name, self.version) or elsewhere) and masks.made_up(before, after):
+                continue
+            if masks.same_time(name, before, after, self.apart):
+                continue
+            if is_short(before) and after is not None:
+                after = shorten(after)
+            if before != after:
+                yield Difference(f"{where}{name}", before, after)
+
+
+def _shape(text: str | None) -> list[str] | None:
+    """How many values a field has; of the ids of messages what is before their places."""
+    return None if text is None else [one[:16] if MESSAGE_ID.fullmatch(one) else "" for one in text.split(",") if one]
+
+
+def record_data(data: bytes) -> dict[str, Any] | None:
+    """A record by the names of a recording; None if the bytes are not a record."""
+    message = record.decode(data, exact=False)
+    if message is None:
+        return None
+    size, magic = record.size_and_magic(data)
+    return {"size": size, "magic": f"{magic & 0xFFFFFFFF:08x}", **message_data(message)}
+
+
+def message_data(message: Message) -> dict[str, Any]:
+    """A record's message by the names of a recording, and what recordings leave out but the body."""
+    return {
+        "queueId": message.queue_id,
+        "flag": message.flag,
+        "queueOffset": message.queue_offset,
+        "physOffset": message.physical_offset,
+        "sysFlag": message.sys_flag,
+        "reconsumeTimes": message.reconsume_times,
+        "preparedTxOffset": message.prepared_transaction_offset,
+        "bodyLen": len(message.body or b""),
+        "bodyCRC": message.body_crc,
+        "bornTimestamp": message.born_timestamp,
+        "storeHost": message.store_host,
+        "topic": message.topic,
+        "props": message.properties,
+        "propertiesText": message.properties_text,
+    }
+
+
+def topic(recorded: Mapping[str, Any] | None, found: TopicConfig | None) -> Iterator[Difference]:
+    """The fields that were recorded of a broker's entry for a topic; None if it has none."""
+    data = None if found is None else table_to_data({found.topic_name: found}, DataVersion(0))["topicConfigTable"][found.topic_name]
+    if recorded is None or data is None:
+        if recorded is not data:
+            yield Difference("topicConfig", recorded, data)
+        return
+    for name, before in recorded.items():
+        if before != data.get(name):
+            yield Difference(f"topicConfig.{name}", before, data.get(name))
+
+
+def body(recorded: Any, found: bytes | None) -> Iterator[Difference]:
+    """A body that is JSON, such as a route."""
+    try:
+        after = fastjson.loads(found or b"null")
+    except ValueError:
+        after = None
+    yield from values("body", recorded, after)
+
+
+def values(where: str, recorded: Any, found: Any) -> Iterator[Difference]:
+    """Two JSON values, objects by their names."""
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        for name in dict.fromkeys((*recorded, *found)):
+            if recorded.get(name) != found.get(name):
+                yield Difference(f"{where}.{name}", recorded.get(name), found.get(name))
+    elif recorded != found:
+        yield Difference(where, recorded, found)
+
+
+_QUEUE = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFlag")
+
+
+def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
+    """What two name servers' routes have to share: queues, and the addresses of those brokers whose names are `mine`."""
+    try:
+        found = fastjson.loads(data or b"{}")
+        queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in found.get("queueDatas", [])]
+        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(found.get("brokerDatas", []), mine)}
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return _NO_JSON
+
+
+def address(data: bytes | None, broker: str) -> str | None:
+    """Where a route says that a broker's master is; None where it does not say."""
+    try:
+        rows = fastjson.loads(data or b"{}").get("brokerDatas", [])
+        return next((str(row["brokerAddrs"]["0"]) for row in rows if row["brokerName"] == broker), None)
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return None
+
+
+def clusters(data: bytes | None, mine: Callable[[str], bool]) -> Any:
+    """What two name servers' tables of clusters have to share: the brokers and the clusters whose names are `mine`."""
+    try:
+        found = fastjson.loads(data or b"{}")
+        named = {name: sorted(brokers) for name, brokers in found["clusterAddrTable"].items() if mine(name)}
+        return {"clusterAddrTable": named, "brokerAddrTable": _brokers(found["brokerAddrTable"].values(), mine)}
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return _NO_JSON
+
+
+def fields(data: bytes | None, names: Iterable[str]) -> Any:
+    """The values that an object of JSON has under these names, None for one that it lacks."""
+    try:
+        found = fastjson.loads(data or b"{}")
+        return {name: found.get(name) for name in names}
+    except (ValueError, AttributeError):
+        return _NO_JSON
+
+
+def _brokers(rows: Iterable[Any], mine: Callable[[str], bool]) -> list[Any]:
+    return sorted(
+        [str(row["brokerName"]), row.get("cluster"), str(row.get("enableActingMaster", "")), sorted(row["brokerAddrs"].items())]
+        for row in rows
+        if mine(str(row["brokerName"]))
+    )
+
+
+def within(differences: Iterable[Difference], where: str, seq: int = -1) -> Iterator[Difference]:
+    """The differences of one request, topic or record, by the names that a report's findings have."""
+    for one in differences:
+        name = _WITHIN.sub("", one.field)
+        name = f"property {name.removeprefix('props.')}" if name.startswith("props.") else name
+        yield replace(one, field=ENTRY if name == "topicConfig" else name, where=where, seq=seq)

@@ -1,0 +1,48 @@
+"""The simulated deployment on which recordings and programs are replayed: one broker with its name server and an empty store.
+
+It draws the queues that the recorded broker drew.
+"""
+
+from __future__ import annotations
+
+from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.simulator.chance import SimulatedRandomness
+from rocketproof_impl.simulator.cluster import Cluster
+from rocketproof_impl.simulator.scheduler import START
+from rocketproof_profiles import Profile
+
+from ...brokers.simulated import SimulatedDeployment
+
+
+class RecordedDraw(SimulatedRandomness):
+    """Randomness that draws the queue which a recorded broker drew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = 0
+
+    def below(self, limit: int) -> int:
+        return self.queue % limit
+
+    def int32(self) -> int:
+        return self.queue
+
+
+class ReplayDeployment(SimulatedDeployment):
+    """A broker of its own. `part` is its name among the parts; `draw` has the queue that it draws next, where it draws one. `began`: what
+    its clock shows at first (ms)."""
+
+    def __init__(self, profile: Profile, settings: BrokerSettings, began: int = START) -> None:
+        cluster = Cluster(0, profile=profile)
+        cluster.clock.time = began
+        node = cluster.add(settings, start=False)
+        node.random = self.draw = RecordedDraw()
+        cluster.start(node)
+        super().__init__(cluster)
+        (self.part,) = self.brokers
+
+    @property
+    def broker(self) -> Broker:
+        """The broker's process that runs now."""
+        return self.node(self.part).running

@@ -1,0 +1,58 @@
+"""Which faults a validation lets happen, and all of them behind each other (`--faults kill:20,power,disk`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from ...brokers import strace
+from ...brokers.deployment import Target
+from ...programs.parts import Capability
+from ...reports.choices import InputError
+from . import disk, kills, power, slaves, threads
+from .found import FaultTests
+from .kinds import DISK, KILL, POWER, SLAVE, THREADS, TRACED
+
+NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
+"""What a target has to offer."""
+
+
+class _Run(Protocol):
+    def __call__(self, target: Target, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
+
+
+_RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run, THREADS: threads.run, SLAVE: slaves.run}
+
+
+def refuse(target: Target, kinds: Mapping[str, int]) -> None:
+    """Raises InputError for kinds of faults that cannot happen to a target, which says what is missing."""
+    lacks = sorted(one.value for one in NEEDED - target.offers)
+    if kinds and lacks:
+        raise InputError(f"--faults {','.join(kinds)} with {target.name}, which does not offer {', '.join(lacks)}; leave it out")
+    traced = [kind for kind in kinds if kind in TRACED]
+    if traced and not strace.there():
+        raise InputError(f"--faults {','.join(traced)}: {strace.MISSING}")
+
+
+def run(
+    target: Target,
+    found: FaultTests,
+    rounds: int,
+    *,
+    seed: int = 0,
+    until: Callable[[FaultTests], bool] = lambda found: False,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> None:
+    """Faults of one kind, up to so many, on brokers that are started for it; `until` ends it early. Raises TargetError, NotOffered."""
+    began = time.monotonic() - found.seconds
+
+    def over() -> bool:
+        progress(found.rounds, rounds)
+        return until(found)
+
+    try:
+        _RUNS[found.kind](target, found, rounds, seed=seed, over=over)
+    finally:
+        found.seconds = time.monotonic() - began
+    progress(found.rounds, rounds)

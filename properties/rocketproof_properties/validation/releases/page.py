@@ -1,0 +1,147 @@
+"""The page that tells what changed from release to release: `python -m rocketproof_properties.validation.releases.page FOLDER > PAGE`.
+
+It is made of the profiles, each switch with its sentence and its values, and of the histories in the folder: of a profile's switch the one
+that `PROFILE-switch.ndjson.gz` has, recorded of a release. Such a history is asked of the reference implementation twice: under the profile
+nothing differs, and with the value of the profile before it there is the difference that the page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_profiles import PROFILES, Profile, switches
+from rocketproof_profiles.differing import Change, shown
+from rocketproof_profiles.releases import LINES
+
+from ...programs.names import Names
+from .switching import Recorded
+
+SUFFIX: Final = ".ndjson.gz"
+_PLACE: Final = re.compile(r", \w+\(\w+\.py:[0-9]+\)")
+"""Where the implementation has thrown."""
+_LONGEST, _BEFORE = 200, 40
+"""Characters of a value, and of what two long values begin with alike."""
+_HEAD: Final = """# What changed from release to release
+
+What a client of Apache RocketMQ sees of a broker and a name server, where two releases do otherwise. Each entry is a rule of the model
+and of the reference implementation; many have a request that was sent to the release, with what it answered or stored, and what the
+release before it would have. This page is made of that data:
+`python -m rocketproof_properties.validation.releases.page tests/data/releases`.
+
+Releases without a line of their own are as the ones before them, as far as generated programs show
+([which ran](validated/other-releases.md)). What is found between any two others, a command says:
+`rocketproof validate --against apache:5.3.3 --target apache:5.4.0`.
+"""
+
+
+def page(folder: Path) -> str:
+    """The page, of the histories in a folder. Raises ValueError for a history that does not tell its switch."""
+    parts = [_HEAD]
+    for name, profile in PROFILES.items():
+        if not profile.base:
+            continue
+        parts.append(f"\n## {_title(name)}\n\n{profile.about}; compared with {profile.base}.\n")
+        parts += [_entry(profile, change, folder) for change in differing(profile)]
+    return "".join(parts)
+
+
+def differing(profile: Profile) -> Iterator[Change]:
+    """The switches that a profile has otherwise than the one which it refines."""
+    base = PROFILES[profile.base]
+    for name in sentences():
+        if getattr(profile, name) != getattr(base, name):
+            yield Change(name, getattr(profile, name))
+
+
+@cache
+def sentences() -> dict[str, str]:
+    """What each switch decides, as the profile's source says below it."""
+    (made,) = (one for one in ast.parse(inspect.getsource(switches)).body if isinstance(one, ast.ClassDef) and one.name == "Profile")
+    found: dict[str, str] = {}
+    for field, text in zip(made.body, made.body[1:], strict=False):
+        said = text.value if isinstance(text, ast.Expr) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(said, ast.Constant):
+            if field.target.id in switches.SWITCHES:
+                found[field.target.id] = " ".join(str(said.value).split())
+    return found
+
+
+def _title(name: str) -> str:
+    first = [line.name for line in LINES if line.profile == name]
+    return f"{name}, from {' and '.join(reversed(first))} on" if first else name
+
+
+def _entry(profile: Profile, change: Change, folder: Path) -> str:
+    before = shown(getattr(PROFILES[profile.base], change.switch))
+    text = f"\n**{change.switch}**: {_value(shown(change.value))}, before {_value(before)}. {sentences()[change.switch]}\n"
+    path = folder / f"{profile.name}-{change.switch}{SUFFIX}"
+    if path.exists():
+        return text + _shown(profile, change, path)
+    reason = profile.reasons.get(change.switch, "")
+    return text + (f"\nSeen by: {reason}.\n" if reason else "")
+
+
+def _value(text: str) -> str:
+    return f"`{textwrap.shorten(text, 100, placeholder='…')}`"
+
+
+def _shown(profile: Profile, change: Change, path: Path) -> str:
+    one = Recorded.read(path)
+    old = Change(change.switch, getattr(PROFILES[profile.base], change.switch))
+    differences = one.differences(profile, (old,))
+    if one.differences(profile) or not differences:
+        raise ValueError(f"{path}: it is not as {profile.name} says, or does not tell {change.switch}")
+    first = differences[0]
+    names = one.history.names
+    release = (one.history.origin.get("target") or {}).get("version", "")
+    steps = "\n".join(f"    {name}({', '.join(f'{key}={_cut(value)}' for key, value in args.items())})" for name, args in one.program.steps)
+    needs = f", on a broker with {one.program.needs}" if one.program.needs else ""
+    where = names.bare(first.where)
+    told = f"{first.field} of {where.partition(' (')[0]}" if first.seq >= 0 else f"{first.field} ({where})"
+    lines = [
+        f"\nRecorded of {release}{needs}:\n\n{steps}\n",
+        f"\n| {told} | |\n| --- | --- |",
+        *(f"| {who} | `{text}` |" for who, text in zip((release, "as before"), _cells(first.recorded, first.found, names), strict=True)),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cut(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _cells(recorded: Any, found: Any, names: Names) -> list[str]:
+    """Two values as the page has them; of those that have no words what they begin with alike is left out, but for its end."""
+    texts = [_text(one, names) for one in (recorded, found)]
+    short = [textwrap.shorten(one, _LONGEST, placeholder="…") for one in texts]
+    if "…" not in short:
+        return short
+    other = (at for at, (one, two) in enumerate(zip(*texts, strict=False)) if one != two)
+    alike = max(0, next(other, min(map(len, texts))) - _BEFORE)
+    return [f"…{one[alike : alike + _LONGEST]}" for one in texts]
+
+
+def _text(value: Any, names: Names) -> str:
+    text = _PLACE.sub("", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return names.bare(text).replace("|", "¦").replace("`", "'")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    print(page(parser.parse_args().folder), end="")  # noqa: T201 - it is what the module is for
+
+
+if __name__ == "__main__":
+    main()

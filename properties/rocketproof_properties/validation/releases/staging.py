@@ -1,0 +1,136 @@
+"""Programs on a target, and nothing but their histories: each configuration on brokers that have it, one target at a time.
+
+Programs whose sizes are at the limits come last, one after the other: a release may stop to serve others what it stores behind such a
+message, and is started anew then.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_protocol.numbers import java_int
+
+from ...brokers.deployment import Deployment, Setup, Target
+from ...brokers.runs.configured import configured
+from ...brokers.runs.parsed import load
+from ...brokers.runs.runner import Bounds, Runner
+from ...brokers.staging import in_turn
+from ...programs.program import Program
+from ...programs.settings import ALONE, at_start, stages, while_running
+from ...reports.results import tool
+from ..stages import looks
+from ..validate import mark as new_mark
+from .edges import EDGES
+from .switching import Recorded
+
+Progress = Callable[[str, int, int], None]
+_CANARY: Final = Program(0, "canary", (("send", {"topic": "canary"}),))
+
+
+@dataclass(kw_only=True)
+class Ran:
+    """What a report about releases says of its run. `compared`: the programs that could be; `stopped`: what ended it early."""
+
+    seed: int
+    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    programs: int = 0
+    compared: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"tool": tool(), **{each.name: getattr(self, each.name) for each in fields(Ran)}, "seconds": round(self.seconds, 1)}
+
+    @property
+    def size(self) -> str:
+        """In words."""
+        return f"{self.programs} programs, {self.compared} of them compared, {self.requests:,} requests, {self.seconds:.0f} s"
+
+
+class Stage:
+    """A target of which nothing runs between two uses. `folder` gets the histories; names of programs begin with `mark`, and are the same
+    on two targets that have the same one and perform the same programs."""
+
+    def __init__(self, target: Target, folder: Path, seed: int, bounds: Bounds, mark: str | None = None) -> None:
+        self.target, self.folder, self.bounds = target, folder, bounds
+        self._mark = mark or new_mark()
+        self._seed = seed
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def record(self, programs: Sequence[Program], progress: Progress = lambda what, done, all_: None) -> dict[int, Recorded]:
+        """The history of each program by its number, which no other program may have; without those that no time was left for.
+
+        Raises TargetError.
+        """
+        found: dict[int, Recorded] = {}
+
+        def done(program: Program, path: Path) -> None:
+            found[program.number] = Recorded.read(path)
+            progress(f"{self.target.name}: program", len(found), len(programs))
+
+        for runner, group in self.runners([one for one in programs if one.source != EDGES]):
+            alone = [one for one in group if one.needs == ALONE or looks(one)]
+            runner.run([one for one in group if one not in alone], done)
+            runner.run(alone, done, workers=1)
+        edges = [one for one in programs if one.source == EDGES]
+        while edges and not self.bounds.over:
+            with self.target.open() as running, self._runner(running, "") as runner:
+                while edges and not self.bounds.over:
+                    program = edges.pop(0)
+                    done(program, runner.perform(program))
+                    if not serves(runner):
+                        break
+        return found
+
+    def runners(self, programs: Sequence[Program]) -> Iterator[tuple[Runner, list[Program]]]:
+        """A runner for the programs of each configuration, which ends when the next one is asked for."""
+        groups: dict[str, list[Program]] = {}
+        for program in programs:
+            groups.setdefault(program.needs, []).append(program)
+        staged = stages(groups)
+        setups = [Setup(settings=at_start(stage[0])) for stage in staged]
+        with closing(in_turn(self.target, setups)) as targets:
+            for stage, running in zip(staged, targets, strict=False):
+                for needs in stage:
+                    with self._runner(running, needs) as runner:
+                        yield runner, groups[needs]
+                    if self.bounds.over:
+                        return
+
+    @contextmanager
+    def _runner(self, running: Deployment, needs: str) -> Iterator[Runner]:
+        settings = while_running(needs)
+        origin = {
+            "target": {"name": self.target.name, "version": self.target.version},
+            "profile": self.target.profile,
+            "seed": self._seed,
+        }
+        with configured(running, settings):
+            runner = Runner(
+                running, self.folder, origin, self.bounds, self._mark, settings or None, itertools.count(self._next()), clean=True
+            )
+            try:
+                yield runner
+            finally:
+                runner.close()
+
+    def _next(self) -> int:
+        """The number of the next history."""
+        return 1 + max((java_int(path.stem) or 0 for path in self.folder.glob("*.ndjson")), default=0)
+
+
+def serves(runner: Runner) -> bool:
+    """Whether the broker still does for others what it answers: a message that is sent now can be read."""
+    with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
+        history = load(runner.perform(_CANARY, Path(folder)))
+    counted = history.states.get("queues", {}).get("queues", ())
+    return any(one.code == 0 for one in history.asked) and any(end for _, _, end, *_ in counted)

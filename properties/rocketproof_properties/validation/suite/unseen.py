@@ -1,0 +1,102 @@
+"""What the suite has no item for, and why: the rules and properties of the catalogue that no answer of a broker shows.
+
+The reason follows from where a thing is stated: a rule from the part of the implementation that keeps it, a property from its kind and the
+part of the specification that it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from rocketproof_protocol.numbers import whole_number
+from rocketproof_spec import Specification
+
+from ...catalogue.claim import Claim
+from ...catalogue.places import implemented
+from ...catalogue.rules import rules
+from ...catalogue.table import CASES, CLAIMS, HISTORY_CLAIMS
+from ...judging.reference.rules import TOGETHER
+from ...programs.parts import Capability
+from ..entries import entries
+
+_ROUTES: Final = "of the name server's tables, of which a client sees routes: `reference.route` compares those"
+_PLACES: Final[Mapping[str, str]] = {
+    "producer.": "kept by a producer, and the target is brokers and name servers",
+    "nameserver": _ROUTES,
+    "routeinfo": _ROUTES,
+    "persistence": "of files, and of what a crash leaves of them",
+    "store.record": "of a record's bytes: `reference.record` compares all of its fields",
+    "store.": "of the store's files, threads and memory",
+    "remoting.": "of frames, threads and connections",
+    "system.": "of frames, threads and connections",
+    "broker.hooks": "of hooks and statistics inside the process",
+    "broker.": "a step inside the broker: `specification` and `reference` compare what comes of it",
+}
+"""By the module of the implementation that keeps a rule, the first that fits."""
+_ELSEWHERE: Final = "of constants and data that others use"
+_TOGETHER: Final = "decides what is answered or stored together with other rules: a difference is one of `reference`"
+_KINDS: Final[Mapping[str, str]] = {
+    "leads_to": "of runs without an end, which no finite run contradicts",
+    "eventually_always": "of runs without an end, which no finite run contradicts",
+    "reachable": "of the model itself: that it says something",
+    "deadlock_free": "of the model itself: that it says something",
+    "lemma": "of numbers: proved, and not tried",
+}
+_HIDDEN: Final = "needs what no client sees: statistics, hooks, what producers know, hours"
+_OF_STATES: Final = "holds in every state of the specification, so what `specification` explains has it"
+_BROKEN: Final = "broken in the model by steps that nobody brings about from outside"
+_INSIDE: Final = "of moments inside a process, between one answer and the next"
+
+
+def unseen(profile: str) -> dict[str, list[str]]:
+    """The ids without an item, by reason, for a target that offers everything."""
+    seen = {one.id.partition("[")[0].partition(".")[0] for one in entries(profile, frozenset(Capability))}
+    found: dict[str, list[str]] = {}
+    for id_, reason in (*_rules(seen), *_properties(seen)):
+        found.setdefault(reason, []).append(id_)
+    return {reason: found[reason] for reason in sorted(found, key=lambda one: -len(found[one]))}
+
+
+def _rules(seen: Collection[str]) -> Iterator[tuple[str, str]]:
+    places = implemented()
+    for id_ in rules():
+        if id_ not in seen:
+            kept = " ".join(place.removeprefix("rocketproof_impl.") for place in places.get(id_, ()))
+            at = next((reason for module, reason in _PLACES.items() if re.search(rf"(^| ){re.escape(module)}", kept)), _ELSEWHERE)
+            yield id_, _TOGETHER if id_ in TOGETHER else at
+
+
+def _properties(seen: Collection[str]) -> Iterator[tuple[str, str]]:
+    ids = {one.partition(".")[0] for one in (*(claim.id for claim in CLAIMS), *(claim.id for claim in HISTORY_CLAIMS))}
+    of_histories = {claim.id for claim in HISTORY_CLAIMS}
+    of_states = {claim.id: claim for claim in reversed(CLAIMS)}
+    for id_ in sorted(ids - set(seen)):
+        claim = of_states.get(id_) or next((one for one in CLAIMS if one.id.startswith(f"{id_}.")), None)
+        yield id_, _HIDDEN if claim is None or id_ in of_histories else _reason(claim)
+
+
+def _reason(claim: Claim) -> str:
+    if any(case.property == claim.id.partition(".")[0] and case.expected == "violated" and case.kind != "history" for case in CASES):
+        return _BROKEN
+    return _KINDS.get(claim.kind) or (_OF_STATES if claim.part is Specification else _INSIDE)
+
+
+def table(profile: str) -> list[str]:
+    """The same as lines of Markdown."""
+    rows = [f"| {reason} | {_ranges(ids)} |" for reason, ids in unseen(profile).items()]
+    return ["| why | rules and properties |", "| --- | --- |", *rows]
+
+
+def _ranges(ids: Collection[str]) -> str:
+    """Ids in order, those with numbers behind each other as a range."""
+    runs: list[list[str]] = []
+    for id_ in ids:
+        name, _, number = id_.rpartition("-")
+        last, _, before = runs[-1][-1].rpartition("-") if runs else ("", "", "0")
+        if runs and last == name and whole_number(number) == whole_number(before) + 1:
+            runs[-1].append(id_)
+        else:
+            runs.append([id_])
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]}{' to ' if len(run) > 2 else ', '}{run[-1]}" for run in runs)

@@ -1,0 +1,183 @@
+"""The commit log as a table: a row for each record, and one for each stretch that is none.
+
+Only what is asked for is made: numbers come from the walk as they are, text and bodies are copied for the rows that pass. The
+CRC of a body is computed where `computedCRC` is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from ...stored.errors import StoredError
+from ...stored.kinds import Kind, Reason
+from ...stored.segments import Range, log_files, ranges
+from .clauses import Clauses, Mask, about, bounds, number_mask, text_passes
+from .maps import properties_map
+from .table import BYTES, INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, TEXTS, TIME, Table
+from .times import microseconds
+
+if TYPE_CHECKING:
+    from ...stored.chunk import Chunk
+    from ...stored.names import Names
+
+ROWS = 16384
+
+# Columns that are numbers of the walk; absent in a row that is no record, but for the first two.
+_NUMBERS: Mapping[str, pa.DataType] = {
+    "physicalOffset": LONG,
+    "size": LONG,
+    "queueId": INT,
+    "queueOffset": LONG,
+    "storeTimestamp": LONG,
+    "bornTimestamp": LONG,
+    "flag": INT,
+    "sysFlag": INT,
+    "reconsumeTimes": INT,
+    "preparedTransactionOffset": LONG,
+    "storedPhysicalOffset": LONG,
+    "bodyLength": INT,
+    "bodyCRC": INT,
+    "computedCRC": INT,
+}
+_OF_STRETCHES = ("physicalOffset", "size")
+_TIMES = {"storeTime": "storeTimestamp", "bornTime": "bornTimestamp"}
+_HOSTS = {"storeHost": "store", "bornHost": "born"}
+_FROM_PROPERTIES = frozenset({"tags", "keys", "properties"})
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """A range of a file of the log, read by itself."""
+
+    range: Range
+
+
+def _parts(folders: Sequence[str], clauses: Clauses, part_size: int) -> list[LogPart]:
+    """A part for each range, but for those outside of the physical offsets asked for. Each folder is a store. Raises StoredError."""
+    low, high = bounds(clauses, "physicalOffset")
+    every = [each for folder in folders for each in ranges(log_files([folder]), part_size)]
+    return [LogPart(each) for each in every if each.file.base + each.start <= high and each.file.base + each.end > low]
+
+
+def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:
+    path = part.range.file.path
+    if not text_passes(about(clauses, "file"), path):
+        return
+    from ...stored.alone import settled
+    from ...stored.names import Names
+    from ...stored.walk import Walk  # its kernels are for those who read
+
+    needed = {*columns, *(clause.column for clause in clauses)}
+    names = Names()
+    reached = part.range.start
+    try:
+        with_properties = not needed.isdisjoint(_FROM_PROPERTIES)
+        for chunk in Walk(settled(part.range), names, crc="computedCRC" in needed, properties=with_properties, rows=ROWS):
+            offsets = chunk["physicalOffset"]
+            if len(offsets):
+                reached = int(offsets[-1] + chunk["size"][-1]) - part.range.file.base
+            passed = _mask(chunk, names, clauses)
+            if passed.any():
+                yield _Rows(_narrowed(chunk, passed), path).batch(columns)
+    except StoredError as error:
+        row: dict[str, int | str] = {
+            "physicalOffset": part.range.file.base + reached,
+            "size": part.range.end - reached,
+            "file": path,
+            "error": str(error),
+        }
+        yield from TABLE.one(row, columns, clauses)
+
+
+def _mask(chunk: Chunk, names: Names, clauses: Clauses) -> Mask:
+    """The rows that pass; blanks never do."""
+    kind = chunk["kind"]
+    record = (kind == Kind.MESSAGE) | (kind == Kind.MESSAGE_V2)
+    passed: Mask = record | (kind == Kind.CORRUPT)
+    for column in dict.fromkeys(clause.column for clause in clauses):
+        asked = about(clauses, column)
+        if column in _NUMBERS:
+            passed &= number_mask(asked, chunk[column], None if column in _OF_STRETCHES else record)
+        elif column in _TIMES:
+            values, present = microseconds(chunk[_TIMES[column]])
+            passed &= number_mask(asked, values, present & record)
+        elif column == "topic":
+            passing = np.array([*(text_passes(asked, name) for name in names.texts()), text_passes(asked, None)], np.bool_)
+            passed &= passing[chunk["topic"]]  # -1, no topic, is the last one
+        elif column == "error":
+            passed &= number_mask(asked, kind, ~record)
+    return passed
+
+
+def _narrowed(chunk: Chunk, passed: Mask) -> Chunk:
+    """The chunk with some of its rows, so that texts are copied of those only."""
+    if passed.all():
+        return chunk
+    found = copy(chunk)
+    found.table = np.ascontiguousarray(chunk.table[:, passed])
+    return found
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a chunk, column by column."""
+
+    chunk: Chunk
+    path: str
+
+    def batch(self, columns: Sequence[str]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([self.column(name) for name in columns], schema=TABLE.schema(columns))
+
+    def column(self, name: str) -> pa.Array:
+        if name in _NUMBERS:
+            values = self.chunk[name].astype(_NUMBERS[name].to_pandas_dtype())
+            return pa.array(values, mask=None if name in _OF_STRETCHES else self.stretch)
+        if name in _TIMES:
+            values, present = microseconds(self.chunk[_TIMES[name]])
+            return pa.array(values, mask=~present | self.stretch).cast(TIME)
+        if name == "file":
+            return pa.repeat(pa.scalar(self.path, TEXT), self.chunk.rows)
+        if name == "error":
+            reasons = pa.array(self.chunk["reason"].astype(np.int32), mask=~self.stretch)
+            return pa.array([reason.sentence for reason in Reason], TEXT).take(reasons)
+        if name == "body":
+            return self.chunk.bodies()
+        if name in _HOSTS:
+            return self.chunk.hosts(_HOSTS[name])
+        text = self.chunk.text(name)
+        return properties_map(text) if name == "properties" else text
+
+    @property
+    def stretch(self) -> Mask:
+        found: Mask = self.chunk["kind"] == Kind.CORRUPT
+        return found
+
+
+TABLE = Table(
+    name="rocketmq-commitlog",
+    columns={
+        "topic": TEXT,
+        **_NUMBERS,
+        **dict.fromkeys(_TIMES, TIME),
+        "tags": TEXT,
+        "keys": TEXT,
+        **dict.fromkeys(_HOSTS, TEXT),
+        "properties": TEXTS,
+        "body": BYTES,
+        "file": TEXT,
+        "error": TEXT,
+    },
+    standard=(
+        *("topic", "queueId", "queueOffset", "physicalOffset", "size", "storeTimestamp", "storeTime", "bornTimestamp", "tags", "keys"),
+        *("sysFlag", "reconsumeTimes", "bodyLength", "file", "error"),
+    ),
+    pushed={**dict.fromkeys((*_NUMBERS, *_TIMES), OF_NUMBERS), "topic": OF_NAMES, "file": OF_NAMES, "error": PRESENCE},
+    parts=_parts,
+    read=_read,
+)

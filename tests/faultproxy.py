@@ -25,7 +25,7 @@ from typing import Final, Self
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.frame import decode, encode
-from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, ValidationTarget
 from rocketproof_properties.programs.parts import NAME_SERVER
 
 
@@ -325,12 +325,12 @@ def _frames(source: socket.socket) -> Iterator[bytes]:
             del buffer[:size]
 
 
-class FaultyTarget(Target):
+class FaultyTarget(ValidationTarget):
     """A target behind a proxy for each of its parts, whose seeds follow each other; otherwise what it is. `of` and `after` as there."""
 
     def __init__(
         self,
-        inner: Target,
+        inner: ValidationTarget,
         rates: Mapping[Fault, float] | None = None,
         *,
         of: Mapping[int, Fault] | None = None,

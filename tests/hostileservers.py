@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.system.node import BrokerNode, NameServerNode
-from rocketproof_impl.system.server import Limits, TcpServer
+from rocketproof_impl.system.server import ServerLimits, TcpServer
 
 TICK: Final = 0.05
-LIMITS: Final = Limits(idle=20.0)
+LIMITS: Final = ServerLimits(idle=20.0)
 FAULTS: Final = (" ended: ", "periodic task", "check of half messages failed")
 """What the log says of services that end, and of rounds that fail."""
 

@@ -73,7 +73,7 @@ def room_for_name(name: str, table: Collection[str]) -> None:
         limited(sum(map(len, table)) + len(name) + ENTRY * (len(table) + 1), MAX_TABLE)
 
 
-class Room:
+class TableBudget:
     """Counts the bytes that the entries of a table take: ENTRY and its texts each. `used` is set again where the table is read."""
 
     __slots__ = ("_most", "used")

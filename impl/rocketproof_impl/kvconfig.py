@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .bounds import ENTRY, MAX_FRAME, Room
+from .bounds import ENTRY, MAX_FRAME, TableBudget
 
 
 class KvConfig:
@@ -13,7 +13,7 @@ class KvConfig:
     __slots__ = ("_room", "_tables")
 
     def __init__(self) -> None:
-        self._room = Room(MAX_FRAME)
+        self._room = TableBudget(MAX_FRAME)
         self._tables: dict[str, dict[str, str]] = {}
 
     def put(self, namespace: str, key: str, value: str) -> None:

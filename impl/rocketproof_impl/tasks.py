@@ -133,7 +133,7 @@ def advance(
     return None
 
 
-class Interrupted(Exception):
+class TaskInterrupted(Exception):
     """The waiting thread was interrupted. A driver throws it into a coroutine."""
 
 

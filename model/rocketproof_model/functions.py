@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 from .errors import EvaluationError
-from .interpreter import Scope, State, beyond, nothing, slot_of
-from .language import BINARY, Action, Expr, Guard, Instance, Update, Variable, children, fold32, held, java_rem, show, walk
+from .interpreter import Environment, State, beyond, nothing, slot_of
+from .language import BINARY, Action, Assignment, Expr, Guard, Instance, Variable, children, fold32, held, java_rem, show, walk
 from .language.actions import TRUE
 
 _DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
@@ -75,7 +75,7 @@ class Function:
     def reads(self, state: State, args: Sequence[int]) -> set[int]:
         """The slots that guards and effect may look at in a state, bounds left out: all that they do look at, and perhaps more."""
         fixed, moving = self._looks
-        scope = Scope(state, dict(zip(self.action.parameters, args, strict=True)), self.instance.constants)
+        scope = Environment(state, dict(zip(self.action.parameters, args, strict=True)), self.instance.constants)
         found = set(fixed)
         for ref in moving:
             with suppress(EvaluationError):  # an index that has no value or no place means no slot
@@ -202,7 +202,7 @@ class _Writer:
             lines.append(f"    if {self._written(clash, lines).text}: twice({self._text(f'{action.name}: {show(clash)}')})")
         return "\n".join([*lines, f"    return [{', '.join(pairs)}]"])
 
-    def _assignment(self, action: Action, number: int, update: Update, lines: list[str]) -> str:
+    def _assignment(self, action: Action, number: int, update: Assignment, lines: list[str]) -> str:
         """The slot and the new code of an update, as items of a list, after the lines that they need."""
         variable: Variable = update.target.args[0]
         # Alone and in a place that exists, what is not written may as well be written as it was: that is quicker. The condition is not

@@ -15,10 +15,10 @@ from .language import (
     BINARY,
     DEEPEST,
     Action,
+    Assignment,
     Expr,
     Guard,
     Instance,
-    Update,
     Variable,
     element_name,
     fold32,
@@ -33,7 +33,7 @@ State = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
+class Environment:
     """What an expression can see: the state before, the action's arguments, the constants, and the state after.
 
     It stays as it is: what a term means there is worked out once, in `known`, however often the term stands in others.
@@ -56,7 +56,7 @@ def _rem(x: int, y: int) -> int:
 _BINARY: dict[str, Callable[[int, int], int]] = {**BINARY, "rem": _rem}
 
 
-def evaluate(e: Expr, scope: Scope) -> int:
+def evaluate(e: Expr, scope: Environment) -> int:
     """The code of a term. Raises EvaluationError where it has no value."""
     op, a = e.op, e.args
     if op == "const":
@@ -79,7 +79,7 @@ def evaluate(e: Expr, scope: Scope) -> int:
     return value
 
 
-def _work_out_parts(e: Expr, scope: Scope) -> None:
+def _work_out_parts(e: Expr, scope: Environment) -> None:
     """Evaluate parts of a deep term first, so that `evaluate` never calls itself through all its levels."""
     for part in in_reach(e, scope.known):
         if part is not e:
@@ -89,7 +89,7 @@ def _work_out_parts(e: Expr, scope: Scope) -> None:
                 scope.known[part] = error
 
 
-def _operation(e: Expr, scope: Scope) -> int:
+def _operation(e: Expr, scope: Environment) -> int:
     """The code of a term that is made of others."""
     op, a = e.op, e.args
     if op == "ref":
@@ -131,7 +131,7 @@ def nothing(maybe: Expr) -> str:
     return f"{show(maybe)} is None where its element is asked"
 
 
-def slot_of(ref: Expr, scope: Scope) -> int:
+def slot_of(ref: Expr, scope: Environment) -> int:
     """The slot that a reference means; raises EvaluationError if an index is out of range."""
     if ref.slot >= 0:
         return ref.slot
@@ -181,7 +181,7 @@ def initials(instance: Instance) -> Iterator[State]:
     found = 0
     state: list[int] = []
     trying: list[Iterator[int]] = []
-    fits = all(evaluate(condition, Scope(state, {}, instance.constants)) for condition in asked[0])
+    fits = all(evaluate(condition, Environment(state, {}, instance.constants)) for condition in asked[0])
     while True:
         if fits and len(state) == len(ways):
             found += 1
@@ -199,7 +199,7 @@ def initials(instance: Instance) -> Iterator[State]:
         if code is None:
             break
         state[-1] = code
-        seen = Scope(state, {}, instance.constants)
+        seen = Environment(state, {}, instance.constants)
         fits = all(evaluate(condition, seen) for condition in asked[len(state)])
     if not found:
         asked_for = " and ".join(map(show, model.starts))
@@ -213,7 +213,7 @@ def initials(instance: Instance) -> Iterator[State]:
 
 def first_codes(instance: Instance) -> list[list[int]]:
     """What each slot may start as, conditions on initial states aside. Raises EvaluationError for what is no value of its type."""
-    scope = Scope((), {}, instance.constants)
+    scope = Environment((), {}, instance.constants)
     return [
         list(dict.fromkeys(_fit(variable, evaluate(term, scope), "its initial value") for term in terms))
         for variable in instance.model.variables
@@ -223,7 +223,7 @@ def first_codes(instance: Instance) -> list[list[int]]:
 
 def starts_in(instance: Instance, state: State) -> bool:
     """Whether a state is an initial one."""
-    scope = Scope(state, {}, instance.constants)
+    scope = Environment(state, {}, instance.constants)
     possible = all(code in codes for codes, code in zip(first_codes(instance), state, strict=True))
     return possible and all(evaluate(condition, scope) for condition in instance.model.starts)
 
@@ -255,7 +255,7 @@ def _unfit(instance: Instance, variable: Variable, code: int, what: str) -> None
 
 def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Guard | None:
     """The first guard that refuses this action instance, or None if it is enabled."""
-    scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+    scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
     for guard in action.guards:
         if not evaluate(guard.condition, scope):
             return guard
@@ -264,8 +264,8 @@ def refusing(instance: Instance, state: State, action: Action, args: Sequence[in
 
 def effect(instance: Instance, state: State, action: Action, args: Sequence[int]) -> State:
     """The state after an enabled action. Raises EvaluationError if a value leaves its type, or an element gets two values."""
-    scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
-    after, written = list(state), dict[int, tuple[int, Update]]()
+    scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+    after, written = list(state), dict[int, tuple[int, Assignment]]()
     for update in action.updates:
         if not evaluate(update.when, scope):
             continue
@@ -283,7 +283,7 @@ def effect(instance: Instance, state: State, action: Action, args: Sequence[int]
     return tuple(after)
 
 
-def _write(update: Update, code: int) -> str:
+def _write(update: Assignment, code: int) -> str:
     """`2 by x[j] := 2 when go (model.py:12)`"""
     when = "" if update.when.op == "const" else f" when {show(update.when)}"
     value = update.target.args[0].type.text(code)
@@ -291,7 +291,7 @@ def _write(update: Update, code: int) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class ModelStep:
     """One transition: the action instance and the state it leads to."""
 
     action: Action
@@ -303,17 +303,17 @@ class Step:
         return self.action.label(self.args)
 
 
-def successors(instance: Instance, state: State) -> Iterator[Step]:
+def successors(instance: Instance, state: State) -> Iterator[ModelStep]:
     """All enabled action instances with their effects, in the order of the model."""
     for action in instance.model.actions:
         for args in action.instances:
             if refusing(instance, state, action, args) is None:
-                yield Step(action, args, effect(instance, state, action, args))
+                yield ModelStep(action, args, effect(instance, state, action, args))
 
 
 def holds(instance: Instance, formula: Expr, state: State, after: State | None = None) -> bool:
     """Whether a formula holds in a state, or over a step if `after` is given."""
-    return bool(evaluate(formula, Scope(state, {}, instance.constants, after)))
+    return bool(evaluate(formula, Environment(state, {}, instance.constants, after)))
 
 
 def labelled(instance: Instance, state: State) -> dict[str, str]:

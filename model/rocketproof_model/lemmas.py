@@ -12,7 +12,7 @@ from .formulas.relation import code_of
 from .formulas.solver import EnginesDisagree, solved
 from .formulas.terms import Elements, Translation, Unknowns
 from .formulas.values import negation
-from .interpreter import Scope
+from .interpreter import Environment
 from .language import Expr, Instance, Model, Property, Type, premises, show
 from .result import INTERRUPTED, Limits, Outcome, Watch
 
@@ -97,7 +97,7 @@ def _interpreted(model: Model, constants: Mapping[str, int], e: Expr, codes: dic
     slots = [(v.name_at(at), v.type.lo) for v in model.variables for at in v.elements()]
     before, after = named("ref"), named("after")
     states = [tuple(known.get(name, lo) for name, lo in slots) for known in (before, after)]
-    scope = Scope(states[0], named("par"), {**constants, **named("given")}, states[1], named("free"))
+    scope = Environment(states[0], named("par"), {**constants, **named("given")}, states[1], named("free"))
     try:
         return _Values(codes, bool(interpreter.evaluate(e, scope)), None)
     except EvaluationError as error:

@@ -25,7 +25,7 @@ from .errors import EvaluationError, LimitReached
 from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes, given
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
-from .explicit.lasso import Lasso, Parts, Waiting, components, fair_nodes, shortest, waiting
+from .explicit.lasso import FairComponents, Lasso, PendingStates, components, fair_nodes, shortest, waiting
 from .explicit.loops import ask_all
 from .explicit.table import physical_memory
 from .explicit.threads import in_pieces
@@ -224,19 +224,19 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
     )  # fmt: skip
 
 
-def _waiting(space: Space, claim: Property, formula: Bools, goal: Bools) -> tuple[Waiting, Parts]:
+def _waiting(space: Space, claim: Property, formula: Bools, goal: Bools) -> tuple[PendingStates, FairComponents]:
     """The states in which the claim has not come true yet, as paths to them and as the parts in which a lasso may go round."""
     graph, everywhere = space.graph, np.ones(space.graph.size, np.bool_)
     lasting = claim.kind == "eventually_always"
     paths = waiting(graph, everywhere if lasting else formula, goal)
-    return paths, Parts(components(graph, paths.reached), formula if lasting else everywhere, space.workers)
+    return paths, FairComponents(components(graph, paths.reached), formula if lasting else everywhere, space.workers)
 
 
-def _holds(graph: Edges, fair: Levels, parts: Parts) -> bool:
+def _holds(graph: Edges, fair: Levels, parts: FairComponents) -> bool:
     return not (fair_nodes(graph, fair, parts, all_of_them=False) >= 0).any()
 
 
-def _needs(graph: Edges, labels: Labels, parts: Parts, watch: Watch) -> tuple[list[str], list[str]]:
+def _needs(graph: Edges, labels: Labels, parts: FairComponents, watch: Watch) -> tuple[list[str], list[str]]:
     """The fair actions without which it would not hold, and a smallest set (none can be left out) that is enough."""
     fair = [k for k, action in enumerate(labels.actions) if action.fair is not None]
     needed = []
@@ -270,7 +270,7 @@ class _Remedy:
     cure: int
 
 
-def _remedies(graph: Edges, labels: Labels, parts: Parts, lasso: Lasso, watch: Watch) -> list[_Remedy]:
+def _remedies(graph: Edges, labels: Labels, parts: FairComponents, lasso: Lasso, watch: Watch) -> list[_Remedy]:
     loop = set(lasso.nodes[lasso.loop :])
     taken = set(lasso.labels[lasso.loop :])
     times = np.zeros(len(labels.moves), np.int64)

@@ -18,13 +18,13 @@ from . import interrupts
 from .errors import RocketproofError
 from .explicit import loops
 from .explicit.account import PIECE, Account, Packed
-from .explicit.checkpoint import Checkpoint, Record
+from .explicit.checkpoint import LevelRecord, SearchCheckpoint
 from .explicit.crew import Crew
 from .explicit.exploration import Exploration
 from .explicit.external import External
 from .explicit.marks import Marks
-from .explicit.table import Shape
-from .explicit.task import DECIDED, OVER, Enough, Found, Task, Tuning
+from .explicit.table import TableLayout
+from .explicit.task import DECIDED, OVER, Enough, SearchState, SearchTask, Tuning
 from .language import Instance, Property
 from .result import DISK, INTERRUPTED, MEMORY, MODEL_ERROR, Limits, Report, Watch
 
@@ -52,7 +52,7 @@ def explore(
     enough: Enough | None = None,
     tuning: Tuning = _USUAL,
     symmetry: bool = True,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: SearchCheckpoint | None = None,
 ) -> Exploration:
     """Search all reachable states and decide `always`, `reachable`, `step` and `deadlock_free` properties (others are left out).
 
@@ -73,7 +73,7 @@ def explore(
     asked = instance.model.properties if properties is None else properties
     account = Account(instance, asked, checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits, symmetry=symmetry)
     account.ready(alone=workers <= 1)
-    task = Task(account, limits, watch, report, enough, workers, tuning, checkpoint)
+    task = SearchTask(account, limits, watch, report, enough, workers, tuning, checkpoint)
     compile_seconds = time.process_time() - start
     record = None if checkpoint is None else checkpoint.open(account.question)
     try:
@@ -103,7 +103,7 @@ def question(instance: Instance, properties: Sequence[Property] | None = None, *
     return Account(instance, instance.model.properties if properties is None else properties, symmetry=symmetry).question
 
 
-def _ended(instance: Instance, task: Task, search: _Search | External, compile_seconds: float) -> Exploration:
+def _ended(instance: Instance, task: SearchTask, search: _Search | External, compile_seconds: float) -> Exploration:
     """What a search that has ended leaves; the checkpoint is kept or removed. Raises ModelFault."""
     account = task.account
     fault = account.fault(search.crew.seen())
@@ -136,7 +136,7 @@ def _ended(instance: Instance, task: Task, search: _Search | External, compile_s
 class _Search:
     """In memory: the levels are arrays, what was seen is a table."""
 
-    def __init__(self, task: Task, record: Record | None) -> None:
+    def __init__(self, task: SearchTask, record: LevelRecord | None) -> None:
         self.task, self.account, self.limits = task, task.account, task.limits
         self.words = self.account.words
         self.crew = Crew(self.account, task.tuning.homes, task.workers, task.tuning.block)
@@ -185,9 +185,9 @@ class _Search:
             self.crew.halt()
             self._merge(len(self.sizes))
 
-    def found(self) -> Found:
+    def found(self) -> SearchState:
         self._bytes()
-        return Found(self.crew.seen(), self.sizes, self.crew.count(), self.peak, 0, self.table)
+        return SearchState(self.crew.seen(), self.sizes, self.crew.count(), self.peak, 0, self.table)
 
     def _levels(self) -> None:
         frontier = self._resume()
@@ -247,7 +247,7 @@ class _Search:
         self.task.reason = MEMORY
         return False
 
-    def _fits(self, shape: Shape) -> bool:
+    def _fits(self, shape: TableLayout) -> bool:
         return self.limits.memory is None or self._bytes() + shape.bytes - self.table.bytes <= self.limits.memory
 
     def _bytes(self) -> int:

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ClaimTally:
     """What was counted for one claim: for `reachable` its formula, for the others their violation.
 
     `count` is the number of runs in which it was seen in some state (or step), `last` in the last state (None for
@@ -61,7 +61,7 @@ class Simulation:
     steps: int
     runs: int
     confidence: float
-    tallies: tuple[Tally, ...]
+    tallies: tuple[ClaimTally, ...]
     transitions: int
     longest: int
     deadlocks: int
@@ -70,7 +70,7 @@ class Simulation:
     reason: str
     seconds: float
 
-    def tally(self, id_: str) -> Tally:
+    def tally(self, id_: str) -> ClaimTally:
         for tally in self.tallies:
             if tally.property.id == id_:
                 return tally
@@ -114,7 +114,7 @@ def check(
     return [outcome(found, tally) for tally in found.tallies]
 
 
-def outcome(found: Simulation, tally: Tally) -> Outcome:
+def outcome(found: Simulation, tally: ClaimTally) -> Outcome:
     """The verdict that a tally allows, as `check` gives it."""
     good = tally.property.kind == "reachable"
     details = {"runs": found.runs, "count": tally.count, "interval": tally.interval, "seed": found.seed, "run": tally.run}
@@ -289,11 +289,11 @@ class _Walks:
 
     def tally(
         self, claim: Property, shown: NDArray[np.bool_], at_end: NDArray[np.bool_] | None, confidence: float, replays: _Allowance
-    ) -> Tally:
+    ) -> ClaimTally:
         count = int(shown.sum())
         run = int(np.argmax(shown)) if count else None
         last = None if at_end is None else int(at_end.sum())
-        return Tally(
+        return ClaimTally(
             claim, count, last, interval(count, self.done, confidence), None if last is None else interval(last, self.done, confidence),
             run, None if run is None else self.witness(claim, run, replays),
         )  # fmt: skip

@@ -18,6 +18,7 @@ from .language import (
     DEEPEST,
     JAVA_INT,
     Action,
+    Assignment,
     Container,
     Expr,
     Instance,
@@ -25,7 +26,6 @@ from .language import (
     Property,
     SetType,
     Type,
-    Update,
     Variable,
     children,
     const,
@@ -362,7 +362,7 @@ class _Writer:
         head = f"{_call(self.names[action], arguments)} =="
         lines = self._share(terms)
         body = [self.condition(guard.condition) for guard in action.guards]
-        written: dict[Variable | Container, list[Update]] = {}
+        written: dict[Variable | Container, list[Assignment]] = {}
         for update in action.updates:
             variable: Variable = update.target.args[0]
             written.setdefault(self.held.get(variable) or variable, []).append(update)
@@ -391,7 +391,7 @@ class _Writer:
                 size[e], levels[e] = 2, 0
         return lines
 
-    def _becomes(self, whole: Variable | Container, updates: Sequence[Update]) -> str:
+    def _becomes(self, whole: Variable | Container, updates: Sequence[Assignment]) -> str:
         name = self.names[whole]
         if isinstance(whole, Variable):
             if not whole.over:
@@ -413,7 +413,7 @@ class _Writer:
     def _where(self, when: Expr, text: str, otherwise: str) -> str:
         return text if when is TRUE else f"(IF {self.term(when)} THEN {text} ELSE {otherwise})"
 
-    def _indices(self, update: Update) -> list[str]:
+    def _indices(self, update: Assignment) -> list[str]:
         """The indices of what is written; where nothing is, those of the first element, because others may have no value there."""
         indices = []
         for index, axis in zip(update.target.args[1:], update.target.args[0].over, strict=True):
@@ -422,7 +422,7 @@ class _Writer:
             indices.append(text if known else self._where(update.when, text, self.value(axis, axis.lo)))
         return indices
 
-    def _content(self, container: Container, old: str, updates: Sequence[Update]) -> str:
+    def _content(self, container: Container, old: str, updates: Sequence[Assignment]) -> str:
         """What a set, a bag, a sequence or a Maybe becomes by updates that are made under one condition."""
         shape, outer, when = container.type.of, len(container.over), updates[0].when
         if isinstance(container.type, MaybeShape):
@@ -449,7 +449,7 @@ class _Writer:
                 text = f"(({text} \\ {changed}) \\cup {put})"
         return text
 
-    def _sequence(self, container: Container, most: int, updates: Sequence[Update]) -> str:
+    def _sequence(self, container: Container, most: int, updates: Sequence[Assignment]) -> str:
         long, *columns = container.variables
         new = {(u.target.args[0], u.target.args[-1].args[0] if u.target.args[0] is not long else -1): u.assigned for u in updates}
         length = new[long, -1]

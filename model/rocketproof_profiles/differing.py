@@ -11,7 +11,7 @@ from . import PROFILES, Profile
 from .switches import SWITCHES
 
 
-class Change(NamedTuple):
+class SwitchChange(NamedTuple):
     """A switch with another value."""
 
     switch: str
@@ -36,18 +36,18 @@ def values() -> dict[str, tuple[Any, ...]]:
     return found
 
 
-def changes(profile: Profile) -> list[Change]:
+def changes(profile: Profile) -> list[SwitchChange]:
     """All switches with all values that the profile does not have."""
-    return [Change(name, value) for name, all_ in values().items() for value in all_ if value != getattr(profile, name)]
+    return [SwitchChange(name, value) for name, all_ in values().items() for value in all_ if value != getattr(profile, name)]
 
 
-def distance(profile: Profile, change: Change) -> int:
+def distance(profile: Profile, change: SwitchChange) -> int:
     """How far from the profile's the value is, in the order of the profiles that have them: releases beside each other are alike."""
     all_ = values()[change.switch]
     return abs(all_.index(change.value) - all_.index(getattr(profile, change.switch)))
 
 
-def changed(profile: Profile, given: Sequence[Change]) -> Profile:
+def changed(profile: Profile, given: Sequence[SwitchChange]) -> Profile:
     """The profile with other values; without any it is the same one."""
     return replace(profile, **{one.switch: one.value for one in given}) if given else profile
 

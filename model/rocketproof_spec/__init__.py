@@ -30,12 +30,12 @@ from .dispatching import Dispatching
 from .flushing import Flushing
 from .meeting import Meeting
 from .nameserver import administrator, nameserver, told_by_hand
-from .pairs import Pair
+from .pairs import MasterAndSlave
 from .part import Part
 from .persistence import Persistence
 from .placed import placed_requests
 from .producer import answers, clients, routes, sending
-from .progress import Progress
+from .progress import ConsumerProgress
 from .recovery import Recovery
 from .registering import Registrations
 from .scope import SCOPES, Scope
@@ -47,14 +47,14 @@ from .store import limits, log, memory
 from .times import Times
 from .transactions import Transactions
 from .vocabulary import Placed, Specification
-from .waiting import Waiting
+from .waiting import WaitingRequests
 
 __all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Placed", "Scope", "Specification", "build", "constants", "part", "part_class", "specify"]
 
 FAULTS: dict[str, Callable[[str], Part]] = {
     "persistence": Persistence,
     "answers": Answering,
-    "locks": Waiting,
+    "locks": WaitingRequests,
     "expiry": Expiry,
     "news": News,
     "patience": Patience,
@@ -64,13 +64,13 @@ FAULTS: dict[str, Callable[[str], Part]] = {
     "dispatch": Dispatching,
     "producers": Starting,
     "sizes": Sizes,
-    "pair": Pair,
+    "pair": MasterAndSlave,
     "registrations": Registrations,
     "delays": Delays,
     "transactions": Transactions,
     "meeting": Meeting,
     "device": Device,
-    "progress": Progress,
+    "progress": ConsumerProgress,
     "times": Times,
     "backs": sendbacks,
 }

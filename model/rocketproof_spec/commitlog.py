@@ -7,7 +7,7 @@ from rocketproof_model.language import Index, Int, Model
 from .scope import Scope
 
 
-class Log:
+class LogVariables:
     """The variables of a scope with a log: of each of the `queues`, and of each broker."""
 
     def __init__(self, m: Model, scope: Scope, broker: Index, queues: tuple[Index, ...]) -> None:

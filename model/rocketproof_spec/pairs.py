@@ -16,7 +16,7 @@ LAG = 2
 """Records in place of 256 MiB: a slave that is so far behind does not count."""
 
 
-class Pair(Part):
+class MasterAndSlave(Part):
     """A master's log of at most so many `records`, and its slave's; all counts are of these."""
 
     switches = ("counts_replicas",)
@@ -52,11 +52,11 @@ class Pair(Part):
         _fails(self)
 
 
-def _lives(p: Pair, a: Body) -> None:
+def _lives(p: MasterAndSlave, a: Body) -> None:
     a.guard("master lives", p.alive, "the master runs")
 
 
-def _puts(p: Pair) -> None:
+def _puts(p: MasterAndSlave) -> None:
     def answers(a: Body, answer: Expr | str) -> None:
         a.sends_to("client")
         a.set(p.answer, answer)
@@ -105,7 +105,7 @@ def _puts(p: Pair) -> None:
         a.set(p.late, False)
 
 
-def _copies(p: Pair) -> None:
+def _copies(p: MasterAndSlave) -> None:
     def follows(a: Body) -> None:
         a.takes_from("master")
         _lives(p, a)
@@ -155,7 +155,7 @@ def _copies(p: Pair) -> None:
         a.set(p.copied_topic, True)
 
 
-def _fails(p: Pair) -> None:
+def _fails(p: MasterAndSlave) -> None:
     @p.action(actor=ENVIRONMENT, weight=0.5)
     def disconnect(a: Body) -> None:
         """The connection breaks."""

@@ -35,7 +35,7 @@ from .placing import (
 from .vocabulary import Specification
 
 
-class Steps:
+class PlacedSteps:
     """What the steps have in common."""
 
     def __init__(self, s: Specification) -> None:
@@ -102,7 +102,7 @@ class Steps:
 
 def placed_requests(s: Specification) -> None:
     """The steps of sends that are accepted, and of the other requests from their beginning."""
-    steps = Steps(s)
+    steps = PlacedSteps(s)
     returned(s, steps)
     putting(s, steps)
     ends(s, steps)
@@ -120,7 +120,7 @@ def placed_requests(s: Specification) -> None:
         a.update(steps.group[b, t], known=known | listed, limit=most, queues=many, listed=listed)
 
 
-def returned(s: Specification, steps: Steps) -> None:
+def returned(s: Specification, steps: PlacedSteps) -> None:
     """Messages that come back: given back (BACK-03 to BACK-18), with a job about the retry topic, of the kind of the message found; or sent
     to a retry topic (DLQ-01 to DLQ-06)."""
 
@@ -190,7 +190,7 @@ def returned(s: Specification, steps: Steps) -> None:
         a.set(way.step, "put")
 
 
-def putting(s: Specification, steps: Steps) -> None:
+def putting(s: Specification, steps: PlacedSteps) -> None:
     """Half messages, delay levels, and what is refused before the store or in it."""
 
     def comes_to_the_store(a: Body, p: Expr, *flaws: str) -> tuple[Row, Row]:
@@ -272,7 +272,7 @@ def putting(s: Specification, steps: Steps) -> None:
         steps.lies(a, way, way.wheel, 0)
 
 
-def ends(s: Specification, steps: Steps) -> None:
+def ends(s: Specification, steps: PlacedSteps) -> None:
     """The end of a transaction (request 37). Its job is about the topic and the queue that the half message was meant for."""
 
     @s.handler()

@@ -12,7 +12,7 @@ from .actors import ADMINISTRATOR, CLIENT, ENVIRONMENT, HANDLER, SERVICE
 from .part import Part
 
 
-class Progress(Part):
+class ConsumerProgress(Part):
     """A queue of at most so many `records`, and up to so many `faults`: ends of a process or losses of power."""
 
     switches = ("dispatches_flushed",)
@@ -58,12 +58,12 @@ class Progress(Part):
         _faults(self)
 
 
-def _consumes(p: Progress, a: Body) -> None:
+def _consumes(p: ConsumerProgress, a: Body) -> None:
     a.sends_to("broker")
     a.guard("consumer runs", p.running, "the consumer runs")
 
 
-def _broker(p: Progress) -> None:
+def _broker(p: ConsumerProgress) -> None:
     @p.action(actor=HANDLER, rules="APP-03 APP-10", marks=Bool)
     def append(a: Body, marks: Expr) -> None:
         """A message is stored; it may be the marked one."""
@@ -99,7 +99,7 @@ def _broker(p: Progress) -> None:
         a.update(p, committed=offset, moved=True)
 
 
-def _consumer(p: Progress) -> None:
+def _consumer(p: ConsumerProgress) -> None:
     @p.action(actor=CLIENT, sends_to="broker", fair="weak")
     def begin(a: Body) -> None:
         """The consumer starts where its group is (request 14)."""
@@ -135,7 +135,7 @@ def _consumer(p: Progress) -> None:
         a.update(p, faults=p.faults + 1, running=False, place=0)
 
 
-def _faults(p: Progress) -> None:
+def _faults(p: ConsumerProgress) -> None:
     def ends(a: Body, left: Expr, budget: Expr) -> None:
         """Of the offsets those in the file are left; the start takes what it finds of the log for flushed, and dispatches it. The consumer
         goes on."""

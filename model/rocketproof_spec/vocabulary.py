@@ -16,7 +16,7 @@ from rocketproof_profiles import NameClass
 
 from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
-from .commitlog import Log
+from .commitlog import LogVariables
 from .part import Part
 from .placing import OF_STORES, SWITCHES, declare_places
 from .scope import Scope
@@ -87,7 +87,7 @@ class Specification(Part):
         self.crashes = m.var("crashes", Int(0, 1), init=0, sentence="how many crashes there were")
         self.losses = m.var("losses", Int(0, 1), init=0, sentence="how many registrations were lost")
         self.updates = m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were")
-        self.kept = Log(m, scope, self.Broker, (self.Broker, self.Topic, self.Queue)) if scope.store else None
+        self.kept = LogVariables(m, scope, self.Broker, (self.Broker, self.Topic, self.Queue)) if scope.store else None
         shape = (m, self.constant, self.Broker, self.Producer, self.Topic, scope.progress, scope.told)
         self.places = declare_places(*shape) if scope.placed else None
 
@@ -224,7 +224,7 @@ class Specification(Part):
         )
 
     @property
-    def log(self) -> Log:
+    def log(self) -> LogVariables:
         """What the scope keeps of the log; raises ModelError in a scope without one."""
         if self.kept is None:
             raise ModelError(f"scope {self.scope.name} keeps no log", "take a scope with store=True")

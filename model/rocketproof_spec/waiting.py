@@ -17,7 +17,7 @@ LOCK_TIMEOUT = 3
 Step = Enum("new", "waits", "holds", "created", "missing")
 
 
-class Waiting(Part):
+class WaitingRequests(Part):
     """So many `requests`, and a persist that takes up to `slowest` seconds."""
 
     def __init__(self, name: str, *, requests: int = 3, slowest: int = 4) -> None:
@@ -41,15 +41,15 @@ class Waiting(Part):
         _time(self)
 
 
-def _free(w: Waiting) -> Expr:
+def _free(w: WaitingRequests) -> Expr:
     return forall(w.Request, lambda r: w.job[r].step != "holds")
 
 
-def _nobody_waits(w: Waiting) -> Expr:
+def _nobody_waits(w: WaitingRequests) -> Expr:
     return forall(w.Request, lambda r: w.job[r].step != "waits")
 
 
-def _locking(w: Waiting) -> None:
+def _locking(w: WaitingRequests) -> None:
     @w.action(actor=CLIENT, rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
     def arrive(a: Body, r: Expr, retry: Expr) -> None:
         """A first message to a topic of its own asks for the lock, and gets it if it is free."""
@@ -82,7 +82,7 @@ def _locking(w: Waiting) -> None:
         a.update(row, second=again | row.second, now=0)
 
 
-def _time(w: Waiting) -> None:
+def _time(w: WaitingRequests) -> None:
     @w.action(actor=ENVIRONMENT, rules="TCM-10", fair="weak")
     def second(a: Body) -> None:
         """A second passes."""
@@ -101,6 +101,6 @@ def _under_way(row: Row) -> Expr:
     return (row.step == "waits") | (row.step == "holds")
 
 
-def all_over(w: Waiting) -> Expr:
+def all_over(w: WaitingRequests) -> Expr:
     """No request is under way."""
     return all_of(~_under_way(w.job[r]) for r in w.Request)

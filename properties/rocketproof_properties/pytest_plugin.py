@@ -24,7 +24,7 @@ from .validation.suite import options as given
 from .validation.suite.options import Options
 
 if TYPE_CHECKING:
-    from .judging.judging import Judged
+    from .judging.judging import JudgedProgram
     from .validation.ownprograms import Suite, SuiteClient
 
 NAME = "rocketproof"
@@ -241,10 +241,10 @@ def rocketproof_client(_rocketproof_suite: Suite | str, request: pytest.FixtureR
 
 
 @pytest.fixture
-def rocketproof_judge(_rocketproof_suite: Suite, rocketproof_client: SuiteClient) -> Callable[..., Judged]:
+def rocketproof_judge(_rocketproof_suite: Suite, rocketproof_client: SuiteClient) -> Callable[..., JudgedProgram]:
     """Judges what the client of this test has seen; call it at the end of the test."""
 
-    def judge(accept: Collection[str] = ()) -> Judged:
+    def judge(accept: Collection[str] = ()) -> JudgedProgram:
         __tracebackhide__ = True
         return _rocketproof_suite.judge(rocketproof_client, accept)
 

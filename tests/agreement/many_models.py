@@ -35,7 +35,7 @@ from symmetric_models import orbits, symmetric_models
 from rocketproof_model import EvaluationError, Instance, liveness, search, symbolic
 from rocketproof_model.explicit import crew
 from rocketproof_model.explicit.canonical import plan
-from rocketproof_model.explicit.checkpoint import Checkpoint
+from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, effect, initials
@@ -105,12 +105,12 @@ def ways(
 
     def in_pieces() -> Exploration:
         for most in sorted({1, states // 3, 2 * states // 3}):
-            search.explore(instance, limits=Limits(states=most), tuning=tuning, symmetry=reduced, checkpoint=Checkpoint(folder, 0.0))
-        return search.explore(instance, tuning=tuning, symmetry=reduced, checkpoint=Checkpoint(folder, 0.0))
+            search.explore(instance, limits=Limits(states=most), tuning=tuning, symmetry=reduced, checkpoint=SearchCheckpoint(folder, 0.0))
+        return search.explore(instance, tuning=tuning, symmetry=reduced, checkpoint=SearchCheckpoint(folder, 0.0))
 
     def on_disk() -> Exploration:
         for most in (max(1, states // 2), None):
-            limits, kept = Limits(states=most, memory=1, disk=1 << 30), Checkpoint(folder, 0.0)
+            limits, kept = Limits(states=most, memory=1, disk=1 << 30), SearchCheckpoint(folder, 0.0)
             found = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
         assert found.disk > 0
         return found

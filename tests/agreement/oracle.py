@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from rocketproof_model import EvaluationError, Instance, Property
-from rocketproof_model.interpreter import Scope, State, effect, evaluate, holds
+from rocketproof_model.interpreter import Environment, State, effect, evaluate, holds
 
 Label = tuple[str, tuple[int, ...]]
 Edge = tuple[int, str, tuple[int, ...], int]
@@ -51,7 +51,7 @@ class Space:
 
 def starting(instance: Instance) -> list[State]:
     """The initial states: of all combinations those that fulfil the conditions."""
-    scope = Scope((), {}, instance.constants)
+    scope = Environment((), {}, instance.constants)
     ways = [{evaluate(term, scope): 0 for term in terms} for variable in instance.model.variables for terms in variable.init]
     return [state for state in itertools.product(*ways) if all(holds(instance, e, state) for e in instance.model.starts)]
 
@@ -67,7 +67,7 @@ def explore(instance: Instance) -> Space:
     for number, state in enumerate(space.states):
         for action in instance.model.actions:
             for args in action.instances:
-                scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+                scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
                 for guard in action.guards:
                     answer = bool(evaluate(guard.condition, scope))
                     seen = space.guards[action.name, guard.name]

@@ -9,8 +9,8 @@ import pytest
 from generated_models import Case, generated, models
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property, simulate
-from rocketproof_model.columns import Steps, Violation, check_steps
-from rocketproof_model.interpreter import Scope, State, evaluate, initial, slot_of, successors
+from rocketproof_model.columns import RecordedSteps, Violation, check_steps
+from rocketproof_model.interpreter import Environment, State, evaluate, initial, slot_of, successors
 from rocketproof_model.language import show
 from rocketproof_model.result import Move
 from rocketproof_properties.catalogue import table as catalogue
@@ -21,7 +21,7 @@ Wrong = tuple[int, str, str, str, bool]  # row, kind, name, action, fault
 GROUPS, MODELS, ROWS = 8, 6, 80
 
 
-def truth(formula: Expr, scope: Scope) -> bool | None:
+def truth(formula: Expr, scope: Environment) -> bool | None:
     """None where there is no value."""
     try:
         return bool(evaluate(formula, scope))
@@ -33,7 +33,7 @@ def expected(instance: Instance, row: int, step: Step, claims: Sequence[Property
     """The second opinion: one step, by the interpreter alone. The states' values are within their types."""
     state, move, after = step
     action = instance.model.named(move.action)
-    scope = Scope(state, dict(zip(action.parameters, move.args, strict=True)), instance.constants, after)
+    scope = Environment(state, dict(zip(action.parameters, move.args, strict=True)), instance.constants, after)
     found: set[Wrong] = set()
     for claim in claims:
         if claim.kind == "step":
@@ -41,7 +41,7 @@ def expected(instance: Instance, row: int, step: Step, claims: Sequence[Property
             found |= set() if said else {(row, "step", claim.id, "", said is None)}
         elif claim.kind == "always":
             for name, where in ((claim.id, state), (f"{claim.id}'", after)):
-                said = truth(claim.formula, Scope(where, {}, instance.constants))
+                said = truth(claim.formula, Environment(where, {}, instance.constants))
                 found |= set() if said else {(row, "always", name, "", said is None)}
     for guard in action.guards:
         said = truth(guard.condition, scope)
@@ -101,7 +101,7 @@ def tampered(instance: Instance, chance: random.Random, step: Step) -> Step:
 def judged_alike(instance: Instance, steps: list[Step], claims: Sequence[Property]) -> set[str]:
     """The kinds of violations in which both agree."""
     second = sorted(wrong for row, step in enumerate(steps) for wrong in expected(instance, row, step, claims))
-    assert flat(check_steps(instance, Steps.of(instance, steps), claims)) == second
+    assert flat(check_steps(instance, RecordedSteps.of(instance, steps), claims)) == second
     return {kind for _, kind, *_ in second}
 
 
@@ -159,7 +159,7 @@ def test_recorded_steps_of_the_specification(scope: str, profile: str) -> None:
     wrong = {name.removesuffix("'") for step in steps for _, _, name, *_ in expected(instance, 0, step, claims)}
     sound = [c for c in claims if c.id not in wrong]
     assert sound
-    assert check_steps(instance, Steps.of(instance, steps), sound) == []
+    assert check_steps(instance, RecordedSteps.of(instance, steps), sound) == []
     chance = random.Random(scope)
     kinds = judged_alike(instance, [tampered(instance, chance, step) for step in steps], claims)
     assert {"guard", "effect"} <= kinds

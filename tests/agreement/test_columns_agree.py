@@ -16,7 +16,7 @@ from generated_models import Case, formulas, generated, models
 
 from rocketproof_model import EvaluationError, Expr, Instance, Type
 from rocketproof_model.columns import ColumnProgram, compile_columns
-from rocketproof_model.interpreter import Scope, evaluate
+from rocketproof_model.interpreter import Environment, evaluate
 
 GROUPS, MODELS, ROWS = 10, 8, 120
 KINDS = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64", ">i8", "uint64")
@@ -85,7 +85,7 @@ def compare(
     for row in range(rows):
         states = [Checked([t for _, t in types], [int(source[name][row]) for name, _ in types]) for source in (before, after)]
         arguments = CheckedArguments(parameters, {name: int(array[row]) for name, array in given.items()})
-        scope = Scope(states[0], arguments, instance.constants, states[1])
+        scope = Environment(states[0], arguments, instance.constants, states[1])
         for number, (name, term) in enumerate(terms.items()):
             value, fault = columns[name]
             try:

@@ -21,8 +21,8 @@ from model_text import describe, source
 from proportion import in_proportion
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
 from rocketproof_model.explicit import crew
-from rocketproof_model.explicit.checkpoint import Checkpoint
-from rocketproof_model.interpreter import Scope, evaluate, successors
+from rocketproof_model.explicit.checkpoint import SearchCheckpoint
+from rocketproof_model.interpreter import Environment, evaluate, successors
 from rocketproof_model.language import OBSERVED, Bool, const, walk
 from rocketproof_model.result import LIVE, Limits, Watch
 
@@ -81,7 +81,7 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         paths = [[(o.witness.moves, o.witness.states) for o in run.outcomes if o.witness] for run in runs]
         assert all(path == paths[0] for path in paths), "the witness depends on the number of workers or on checking"
         with_runs = replace(tuning, homes=1, run_block=3)
-        found = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=Checkpoint(tmp_path))
+        found = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=SearchCheckpoint(tmp_path))
         same_but_for_memory(runs[0], found)
         for outcome in liveness.check(case.instance, exploration=runs[0]):
             same_lasso(space, outcome)
@@ -150,7 +150,7 @@ def test_proofs_agree_about_the_value_of_a_term(group: int) -> None:
     def agree(term: Expr) -> None:
         unknowns = sorted({e for e in walk(term) if e.op == "free"}, key=str)
         points = all_values(unknowns)
-        known = [(point, evaluate(term, Scope((), {}, {}, free=point))) for point in points[:: len(points) // 24 + 1]]
+        known = [(point, evaluate(term, Environment((), {}, {}, free=point))) for point in points[:: len(points) // 24 + 1]]
 
         def table(change: int) -> Expr:
             """That the term has the known value at each point; the last one may be changed."""

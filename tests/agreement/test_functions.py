@@ -12,7 +12,7 @@ from generated_models import Case, generated, models
 from proportion import few
 from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.functions import Functions, term_function
-from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing, successors
+from rocketproof_model.interpreter import Environment, State, effect, evaluate, initial, refusing, successors
 from rocketproof_model.partial import View, decided, excluding
 from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import build, constants
@@ -124,7 +124,7 @@ def test_a_term_of_a_step_has_the_value_that_the_interpreter_gives(scope: str) -
     for _ in range(60):
         after = chance.choice([step.state for step in successors(instance, state)] or [initial(instance)])
         for formula, function in zip(formulas, functions, strict=True):
-            assert function(state, after) == evaluate(formula, Scope(state, {}, instance.constants, after))
+            assert function(state, after) == evaluate(formula, Environment(state, {}, instance.constants, after))
         state = after
     assert len(formulas) > 5
 
@@ -139,7 +139,7 @@ def test_what_is_decided_by_a_part_of_a_state_is_so_in_all_of_it(scope: str) -> 
     for _ in range(1500):
         action = chance.choice(instance.model.actions)
         args = tuple(chance.randint(t.lo, t.hi) for t in action.parameters.values())
-        scene = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+        scene = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
         share = chance.choice((0.0, 0.1, 0.4))
         seen = View([None if chance.random() < share else code for code in state], scene.args, instance.constants)
         for term in [g.condition for g in action.guards] + [u.value for u in action.updates]:

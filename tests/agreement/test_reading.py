@@ -10,7 +10,7 @@ from generated_models import Case, generated, models
 from nonempty import nonempty
 from proportion import few
 from rocketproof_model import EvaluationError, Expr, Model
-from rocketproof_model.interpreter import Scope, evaluate
+from rocketproof_model.interpreter import Environment, evaluate
 from rocketproof_model.language import Bool, Enum, Int, Maybe, Record, SetOf, Type, show, walk
 from rocketproof_model.language.reading import LONGEST, ReadingError, read
 from rocketproof_spec import NAMES, part
@@ -34,7 +34,7 @@ def same_value(model: Model, one: Expr, other: Expr, parameters: dict[str, Type]
     constants = {name: rng.randint(t.lo, t.hi) for name, (t, _) in model.constants.items()}
     for _ in range(3):
         args = {name: rng.randint(t.lo, t.hi) for name, t in parameters.items()}
-        scope = Scope(any_state(), args, constants, any_state())
+        scope = Environment(any_state(), args, constants, any_state())
         try:
             expected = evaluate(one, scope)
         except EvaluationError:

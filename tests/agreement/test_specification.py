@@ -21,9 +21,9 @@ from rocketproof_spec.device import Device
 from rocketproof_spec.dispatching import Dispatching
 from rocketproof_spec.flushing import Flushing
 from rocketproof_spec.meeting import Meeting
-from rocketproof_spec.pairs import Pair
+from rocketproof_spec.pairs import MasterAndSlave
 from rocketproof_spec.persistence import Persistence
-from rocketproof_spec.progress import Progress
+from rocketproof_spec.progress import ConsumerProgress
 from rocketproof_spec.recovery import Recovery
 from rocketproof_spec.registering import Registrations
 from rocketproof_spec.sendbacks import sendbacks
@@ -31,7 +31,7 @@ from rocketproof_spec.sizes import Sizes
 from rocketproof_spec.starting import Starting
 from rocketproof_spec.times import Times
 from rocketproof_spec.transactions import Transactions
-from rocketproof_spec.waiting import Waiting
+from rocketproof_spec.waiting import WaitingRequests
 
 OFF = {"auto_create": False, "template_in_file": True}
 GOLDEN = {
@@ -181,7 +181,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         {"overwrites_in_place": True, "crash_budget": 2},
     ),
     "answers": (lambda: Answering("two requests", requests=2), {}),
-    "locks": (lambda: Waiting("two requests", requests=2), {}),
+    "locks": (lambda: WaitingRequests("two requests", requests=2), {}),
     "expiry": (lambda: Expiry("soon", expire=6, scan=2, period=3), {}),
     "news": (lambda: News("soon", period=4, request=2), {}),
     "patience": (lambda: Patience("patience"), {}),
@@ -221,7 +221,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         {"sync": False, "buffers": 2, "crash_budget": 1, "closes": True},
     ),
     "progress": (
-        lambda: Progress("one fault", faults=1),
+        lambda: ConsumerProgress("one fault", faults=1),
         {"power_budget": 1, "crash_budget": 1, "stop_budget": 1, "resets": True},
     ),
     "times": (lambda: Times("three records", records=3, moments=2), {"past": False}),
@@ -234,7 +234,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         lambda: Controller("two epochs", epochs=2, symmetric=False),
         {"counts_log": False, "keeps_offset": False},
     ),
-    "pair": (lambda: Pair("two records", records=2), {"lags": True}),
+    "pair": (lambda: MasterAndSlave("two records", records=2), {"lags": True}),
     "registrations": (lambda: Registrations("one change", changes=1), {"two": True, "loss": True, "restart": True}),
     "registrations, alone": (
         lambda: Registrations("one change", changes=1),

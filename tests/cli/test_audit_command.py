@@ -19,13 +19,13 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.audits import command
 from rocketproof_traces.audit import run as engine
-from rocketproof_traces.audit.findings import Finding
-from rocketproof_traces.audit.segment import Task
+from rocketproof_traces.audit.findings import AuditFinding
+from rocketproof_traces.audit.segment import LogRange
 from rocketproof_traces.common import pools
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
@@ -35,7 +35,7 @@ FILES = 4
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audited") / "store"
-    fabricate(root, Plan(350_000, topics=3, queues=2, bodies=(100, 300), file_size=100_000, queue_file_size=20_000))
+    fabricate(root, StorePlan(350_000, topics=3, queues=2, bodies=(100, 300), file_size=100_000, queue_file_size=20_000))
     assert len(list((root / "commitlog").iterdir())) == FILES
     return root
 
@@ -82,7 +82,7 @@ def test_a_finding_in_all_its_forms(store: Path, tmp_path: Path, capsys: pytest.
     assert local(store, "--out", out, "--json", tmp_path / "found.json") == 1
     rows = json.loads((tmp_path / "found.json").read_text())
     assert pq.read_table(out / "findings.parquet").to_pylist() == rows
-    (found,) = map(Finding.of, rows)
+    (found,) = map(AuditFinding.of, rows)
     assert (found.property, found.file, found.offset, found.found) == ("APP-08.reconsumeTimes", str(path), int(path.name), "-1")
     said = capsys.readouterr().out
     assert f"first in {path} at {int(path.name):,}" in said
@@ -205,7 +205,7 @@ def test_a_file_that_may_not_be_read(store: Path, capsys: pytest.CaptureFixture[
     assert "cannot be read (Permission denied)" in capsys.readouterr().err
 
 
-def first(change: Callable[[Path], object], path: Path) -> pools.Spread:
+def first(change: Callable[[Path], object], path: Path) -> pools.WorkerPool:
     """Threads, before which something is done to a file."""
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
@@ -230,10 +230,10 @@ def test_a_file_that_is_lost_while_it_is_read(what: str, store: Path, tmp_path: 
 
 
 def test_a_full_disk(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def full(self: engine.Kept, task: Task, text: str) -> None:
+    def full(self: engine.SavedAnswers, task: LogRange, text: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(engine.Kept, "add", full)
+    monkeypatch.setattr(engine.SavedAnswers, "add", full)
     assert local(store, "--out", tmp_path / "found") == 2
     assert "cannot be written (No space left on device); make room there" in capsys.readouterr().err
 
@@ -244,7 +244,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
     plan = command.plan_of("P494", (), 100)
     done: list[str] = []
 
-    def stops(after: int) -> pools.Spread:
+    def stops(after: int) -> pools.WorkerPool:
         def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
             for number, item in enumerate(items):
                 if number == after:
@@ -254,7 +254,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
 
         return spread
 
-    def go(spread: pools.Spread, out: Path | None) -> command.Audited:
+    def go(spread: pools.WorkerPool, out: Path | None) -> command.Audited:
         return command.run((str(store),), plan, "P494", out, spread, lambda done, all_: None)
 
     out = tmp_path / "found"
@@ -275,7 +275,7 @@ def test_what_was_kept_of_another_plan_or_file_is_not_used(store: Path, tmp_path
     out = tmp_path / "found"
     out.mkdir()
     plan = command.plan_of("P494", (), 100)
-    kept = engine.Kept(out / command.KEPT, plan)
+    kept = engine.SavedAnswers(out / command.KEPT, plan)
 
     def keeps(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])
@@ -291,7 +291,7 @@ def test_what_was_kept_of_another_plan_or_file_is_not_used(store: Path, tmp_path
 @pytest.mark.slow
 def test_ctrl_c_ends_with_3(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    fabricate(store, Plan(200_000_000, bodies=(64, 64), file_size=1_000_000))
+    fabricate(store, StorePlan(200_000_000, bodies=(64, 64), file_size=1_000_000))
     text = "from rocketproof_properties.commands import main; main()"
     child = subprocess.Popen(
         [sys.executable, "-c", text, "audit", str(store), "--engine", "local", "--cores", "1", "--out", str(tmp_path / "found")],

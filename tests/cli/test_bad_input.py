@@ -16,7 +16,7 @@ import pytest
 from counting import counting
 
 from rocketproof_lab.bench.contention import Load, contend
-from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.history import event_line, header_line
 
@@ -165,7 +165,7 @@ COMMANDS_WITHOUT_TABLES = [
 @pytest.mark.slow
 def test_the_base_needs_no_arrow(tmp_path: Path) -> None:
     """In a process that cannot import it."""
-    fabricate(tmp_path / "store", Plan(50_000, file_size=20_000, queue_file_size=20_000))
+    fabricate(tmp_path / "store", StorePlan(50_000, file_size=20_000, queue_file_size=20_000))
     header, events = contend(Load(events=100, producers=2, topics=1))
     (tmp_path / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
     (tmp_path / "small.py").write_text(counting('m.always("below two", n < 2, "the counter stays below two")'))

@@ -16,8 +16,8 @@ from rocketproof_model import Bool, Property, RocketproofError, symbolic
 from rocketproof_model.language import const
 from rocketproof_model.result import Outcome
 from rocketproof_properties.commands.checks import show
-from rocketproof_properties.commands.checks.matrix import Gap, Report
-from rocketproof_properties.commands.checks.rows import Fairness, Row, _note
+from rocketproof_properties.commands.checks.matrix import CheckReport, Gap
+from rocketproof_properties.commands.checks.rows import Fairness, VerdictRow, _note
 from rocketproof_properties.reports.output import Page
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
@@ -264,7 +264,7 @@ def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: Modul
 
 def test_actions_that_one_guard_stops_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
-    report = Report(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
+    report = CheckReport(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
     report.actions = {"blast": "the door is blown up", "burst": "the door bursts", "paint": ""}
     show.print_coverage(report, Page(Console(width=100)))
     assert capsys.readouterr().out.splitlines()[3:] == [
@@ -358,7 +358,7 @@ def test_of_several_sets_of_fairness_that_suffice_one_is_told() -> None:
 
 
 def test_a_row_that_memory_left_undecided_says_what_it_would_need() -> None:
-    row = Row("left", "", "leads_to", "", "", "explicit", "", "unknown", "memory", "holds", note="its fair loops need 3,072 MB")
+    row = VerdictRow("left", "", "leads_to", "", "", "explicit", "", "unknown", "memory", "holds", note="its fair loops need 3,072 MB")
     assert show.remark(row) == "stopped by the memory limit; its fair loops need 3,072 MB"
     claim = Property("left", "", "leads_to", const(1, Bool), const(1, Bool))
     assert _note(Outcome(claim, "explicit", "unknown", "memory", details={"needs_bytes": 3 << 30})) == row.note

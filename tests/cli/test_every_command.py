@@ -18,7 +18,7 @@ import pytest
 from cyclopts import App
 
 from nonempty import nonempty
-from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.program import STREAMS, app
 
@@ -125,7 +125,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert run(["check", "few.py", "--property", "least", "--engine", "symbolic", "--certificates", "c"]) == 0
         shutil.copy(Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl", "recorded.jsonl")
         Path("recorded.jsonl").write_text("".join(Path("recorded.jsonl").read_text().splitlines(keepends=True)[:3]))
-        fabricate(folder / "store", Plan(20_000, topics=1, queues=1, bodies=(100, 200), file_size=50_000))
+        fabricate(folder / "store", StorePlan(20_000, topics=1, queues=1, bodies=(100, 200), file_size=50_000))
     finally:
         os.chdir(before)
     return folder

@@ -22,7 +22,7 @@ from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
 from rocketproof_traces.bulk.results import Summary, _count
 from rocketproof_traces.bulk.tables import UNEXPLAINED, verdict_row
 from rocketproof_traces.checker.histories import judge_history
-from rocketproof_traces.common.outcomes import Outcome, all_of
+from rocketproof_traces.common.outcomes import JudgingOutcome, all_of
 from rocketproof_traces.history import Header, event_line, header_line
 
 Run = Callable[..., Any]
@@ -65,7 +65,7 @@ def test_exit_code_of_many_histories_with_a_bound_never_contradicts(rocketproof:
         for k, (text, _) in enumerate(chosen):
             (folder / f"{k}.ndjson").write_text(text)
         done = rocketproof("judge", str(folder), "--profile", "P494", "--limit", str(limit), "--out", f"out-{number}", "--cores", "1")
-        whole = all_of(Outcome(verdict) for _, verdict in chosen)
+        whole = all_of(JudgingOutcome(verdict) for _, verdict in chosen)
         assert done.code in (CODES[whole], STOPPED)
 
 
@@ -73,17 +73,17 @@ FINDING = {
     "kind": UNEXPLAINED, "file": None, "line": None, "part": "T at broker-a", "seq": 1, "process": "p", "op": "send", "recorded": "code 0",
     "specified": "answers code 1", "action": "", "guard": "", "sentence": "", "values": "{}", "prefix": [], "steps": [], "state": "{}",
 }  # fmt: skip
-PARTS = st.lists(st.lists(st.sampled_from(Outcome), min_size=1, max_size=3), min_size=1, max_size=4)
+PARTS = st.lists(st.lists(st.sampled_from(JudgingOutcome), min_size=1, max_size=3), min_size=1, max_size=4)
 
 
 @given(PARTS)
-def test_exit_code_of_any_mixture_is_that_of_its_combination(histories: list[list[Outcome]]) -> None:
+def test_exit_code_of_any_mixture_is_that_of_its_combination(histories: list[list[JudgingOutcome]]) -> None:
     """Refused parts win over undecided ones, and undecided ones never count as explained."""
     found, verdicts = Summary("P494"), dict[str, str]()
     for number, parts in enumerate(histories):
         for k, part in enumerate(parts):
-            unknown = f"part {k}: stopped" if part is Outcome.UNDECIDED else None
-            findings = [FINDING] if part is Outcome.REFUSED else []
+            unknown = f"part {k}: stopped" if part is JudgingOutcome.UNDECIDED else None
+            findings = [FINDING] if part is JudgingOutcome.REFUSED else []
             row = verdict_row(str(number), str(k), part.value, unknown=unknown, outOfReach="{}", findings=findings)
             _count(found, row, verdicts)
     found.histories.update(verdicts.values())

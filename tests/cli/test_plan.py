@@ -8,24 +8,24 @@ from types import ModuleType
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.commands.checks.plan import Request, expectation, plan
+from rocketproof_properties.commands.checks.plan import CheckRequest, expectation, plan
 from rocketproof_properties.reports.choices import InputError
 
 
-def chosen(request: Request) -> list[tuple[str, str, str]]:
+def chosen(request: CheckRequest) -> list[tuple[str, str, str]]:
     return [(t.property, t.engine, t.condition) for t in plan(request).tasks]
 
 
 def test_the_catalogue_names_the_engines(catalogue: ModuleType) -> None:
-    assert len(plan(Request()).tasks) == 9
-    assert chosen(Request(properties=("D-2",))) == [("D-2", "explicit", ""), ("D-2", "symbolic", "")]
+    assert len(plan(CheckRequest()).tasks) == 9
+    assert chosen(CheckRequest(properties=("D-2",))) == [("D-2", "explicit", ""), ("D-2", "symbolic", "")]
 
 
 def test_filters(catalogue: ModuleType) -> None:
-    assert chosen(Request(profiles=("P45",))) == [("D-7", "symbolic", "")]
-    assert chosen(Request(properties=("D-1",), condition="broken")) == [("D-1", "explicit", "broken lock")]
-    assert chosen(Request(properties=("D-1",), condition="")) == [("D-1", "explicit", "")]
-    assert chosen(Request(properties=("d-1", "D-4"), engine="explicit")) == [
+    assert chosen(CheckRequest(profiles=("P45",))) == [("D-7", "symbolic", "")]
+    assert chosen(CheckRequest(properties=("D-1",), condition="broken")) == [("D-1", "explicit", "broken lock")]
+    assert chosen(CheckRequest(properties=("D-1",), condition="")) == [("D-1", "explicit", "")]
+    assert chosen(CheckRequest(properties=("d-1", "D-4"), engine="explicit")) == [
         ("D-1", "explicit", ""),
         ("D-1", "explicit", "broken lock"),
         ("D-4", "explicit", ""),
@@ -33,12 +33,12 @@ def test_filters(catalogue: ModuleType) -> None:
 
 
 def test_all_engines_that_can_decide(catalogue: ModuleType) -> None:
-    assert [e for _, e, _ in chosen(Request(properties=("D-3",), engine="all"))] == ["explicit", "symbolic", "simulate", "stateful"]
-    assert [e for _, e, _ in chosen(Request(properties=("D-5",), engine="all"))] == ["symbolic"]
+    assert [e for _, e, _ in chosen(CheckRequest(properties=("D-3",), engine="all"))] == ["explicit", "symbolic", "simulate", "stateful"]
+    assert [e for _, e, _ in chosen(CheckRequest(properties=("D-5",), engine="all"))] == ["symbolic"]
 
 
 def test_spark_decides_what_the_search_does_but_for_liveness(catalogue: ModuleType) -> None:
-    tasks = plan(Request(engine="spark")).tasks
+    tasks = plan(CheckRequest(engine="spark")).tasks
     assert {(t.property, t.expected) for t in tasks} == {
         ("D-1", "holds"), ("D-1", "violated"), ("D-2", "holds"), ("D-3", "holds"), ("D-4", "unknown"),
     }  # fmt: skip
@@ -46,43 +46,45 @@ def test_spark_decides_what_the_search_does_but_for_liveness(catalogue: ModuleTy
 
 
 def test_a_scope_that_is_like_another_has_its_verdicts() -> None:
-    small, large = (plan(Request(scope=scope, engine="spark")).tasks for scope in ("store", "large"))
+    small, large = (plan(CheckRequest(scope=scope, engine="spark")).tasks for scope in ("store", "large"))
     assert {t.source.scope for t in large} == {"large"}
     assert [replace(t, source=replace(t.source, scope="store")) for t in large] == list(small)
 
 
 def test_a_scope_replaces_the_catalogue_s(catalogue: ModuleType) -> None:
-    assert {t.source.scope for t in plan(Request(scope="tiny")).tasks} == {"tiny"}
+    assert {t.source.scope for t in plan(CheckRequest(scope="tiny")).tasks} == {"tiny"}
 
 
 def test_engines_that_do_not_decide_are_named(catalogue: ModuleType) -> None:
-    assert plan(Request(engine="symbolic")).left_out == ("symbolic does not decide D-4 (leads_to); use --engine explicit",)
-    assert plan(Request(properties=("D-4",), engine="all")).left_out == ("symbolic, simulate and stateful do not decide D-4 (leads_to)",)
+    assert plan(CheckRequest(engine="symbolic")).left_out == ("symbolic does not decide D-4 (leads_to); use --engine explicit",)
+    assert plan(CheckRequest(properties=("D-4",), engine="all")).left_out == (
+        "symbolic, simulate and stateful do not decide D-4 (leads_to)",
+    )
     with pytest.raises(InputError, match="explicit does not decide D-5 \\(lemma\\); use --engine symbolic"):
-        plan(Request(properties=("D-5",), engine="explicit"))
+        plan(CheckRequest(properties=("D-5",), engine="explicit"))
 
 
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (Request(properties=("D-11",)), "unknown property 'D-11'; use D-1"),
-        (Request(profiles=("P94",)), f"unknown profile 'P94'; the nearest of {len(PROFILES)} are P494"),
-        (Request(scope="smal"), "unknown scope 'smal'; use small, tiny, huge"),
-        (Request(engine="explict"), "unknown engine 'explict'; use explicit"),
-        (Request(condition="borken"), "unknown condition 'borken'"),
-        (Request(properties=("D-7",), profiles=("P49",)), "no verdict on D-7 for P49; use --profile P45"),
+        (CheckRequest(properties=("D-11",)), "unknown property 'D-11'; use D-1"),
+        (CheckRequest(profiles=("P94",)), f"unknown profile 'P94'; the nearest of {len(PROFILES)} are P494"),
+        (CheckRequest(scope="smal"), "unknown scope 'smal'; use small, tiny, huge"),
+        (CheckRequest(engine="explict"), "unknown engine 'explict'; use explicit"),
+        (CheckRequest(condition="borken"), "unknown condition 'borken'"),
+        (CheckRequest(properties=("D-7",), profiles=("P49",)), "no verdict on D-7 for P49; use --profile P45"),
     ],
 )
-def test_unknown_names(request_: Request, words: str, catalogue: ModuleType) -> None:
+def test_unknown_names(request_: CheckRequest, words: str, catalogue: ModuleType) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         plan(request_)
 
 
 def test_options_that_a_model_file_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--profile P49 with a model file"):
-        plan(Request(file="x.py", profiles=("P49",)))
+        plan(CheckRequest(file="x.py", profiles=("P49",)))
     with pytest.raises(InputError, match="--condition with a model file"):
-        plan(Request(file="x.py", condition="x"))
+        plan(CheckRequest(file="x.py", condition="x"))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: 
 def test_a_scope_is_asked_for_what_it_states_only() -> None:
     from rocketproof_properties.catalogue.source import specified
 
-    found = plan(Request(scope="tiny"))
+    found = plan(CheckRequest(scope="tiny"))
     assert found.tasks
     assert {task.claim for task in found.tasks} <= {claim.id for claim in specified("tiny")}
     assert all(task.source.exists for task in found.tasks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_properties.commands.checks.rows import Row
+from rocketproof_properties.commands.checks.rows import VerdictRow
 from rocketproof_properties.commands.checks.show import RunLine
 from rocketproof_properties.reports import output
 
@@ -43,8 +43,8 @@ def test_a_quick_command_says_nothing(clock: list[float], capsys: pytest.Capture
 
 
 def test_the_first_verdict_and_an_unexpected_one_are_shown_at_once(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    def row(id_: str, verdict: str) -> Row:
-        return Row(id_, "a sentence", "always", "P49", "", "explicit", "tiny", verdict, "", "holds")
+    def row(id_: str, verdict: str) -> VerdictRow:
+        return VerdictRow(id_, "a sentence", "always", "P49", "", "explicit", "tiny", verdict, "", "holds")
 
     with RunLine() as line:
         line.decided([row("INV-01", "holds")])

@@ -23,10 +23,10 @@ from rocketproof_properties.commands.audits.command import Audited
 from rocketproof_properties.commands.checks.rows import FIELDS
 from rocketproof_properties.commands.explorer import pages
 from rocketproof_properties.judging.reference import results as replayed
-from rocketproof_properties.reports.results import Place
+from rocketproof_properties.reports.results import SourcePlace
 from rocketproof_properties.reports.since import compare
-from rocketproof_traces.audit.findings import Finding
-from rocketproof_traces.audit.run import Outcome, Totals
+from rocketproof_traces.audit.findings import AuditFinding
+from rocketproof_traces.audit.run import AuditOutcome, AuditTotals
 
 Run = Callable[..., Any]
 assert pages, "it is imported before the specification is replaced, as it needs the real one"
@@ -192,15 +192,15 @@ def test_judge_reports_a_history_and_many(rocketproof: Run) -> None:
 def test_an_audit_reports_each_finding_where_it_lies_and_each_rule_that_holds() -> None:
     rules = stored_rules()[:3]
     names = dict.fromkeys(("expected", "found", "hex", "reason"), "x")
-    error = Finding("s", "commitlog/0", 70, rules[0].id, "orders", 1, 5, **names, severity="error")
+    error = AuditFinding("s", "commitlog/0", 70, rules[0].id, "orders", 1, 5, **names, severity="error")
     note = replace(error, property=rules[1].id, severity="note", offset=9)
-    totals = Totals("s", findings=[error, note], counts={rules[0].id: 3, rules[1].id: 1}, problems=["s/index: is torn"])
-    made = audits.run(Audited(tuple(rules), Outcome([totals], 1, 1, False), "P494"), 2.0)
+    totals = AuditTotals("s", findings=[error, note], counts={rules[0].id: 3, rules[1].id: 1}, problems=["s/index: is torn"])
+    made = audits.run(Audited(tuple(rules), AuditOutcome([totals], 1, 1, False), "P494"), 2.0)
     assert {(one.id, one.outcome) for one in made.results} == {
         (rules[0].id, "differs"), (rules[1].id, "ok"), ("audit", "error"), (rules[2].id, "ok"),
     }  # fmt: skip
     first = next(one for one in made.results if one.outcome == "differs")
-    assert first.place == Place("s/commitlog/0", offset=70) and first.message == "expected x, found x"
+    assert first.place == SourcePlace("s/commitlog/0", offset=70) and first.message == "expected x, found x"
     assert made.notes == (f"{rules[0].id}: 1 of 3 rows that break it are kept as findings",) and made.exit == 2
     saved = audits.read([error.data(), note.data()])
     placed = tuple(one for one in made.results if one.place is not None)

@@ -45,7 +45,7 @@ def model():
 
 @pytest.fixture
 def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units.Cluster, "session", lambda self: None)
+    monkeypatch.setattr(units.SparkCluster, "session", lambda self: None)
 
 
 def rows(path: str) -> dict[str, dict[str, Any]]:
@@ -117,10 +117,10 @@ def test_limits_and_a_folder_that_is_none(rocketproof: Run) -> None:
 
 
 def test_no_spark_is_one_line(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: units.Cluster) -> None:
+    def refuse(self: units.SparkCluster) -> None:
         raise RocketproofError("Spark: needs Java 17 or newer and there is none; get one")
 
-    monkeypatch.setattr(units.Cluster, "session", refuse)
+    monkeypatch.setattr(units.SparkCluster, "session", refuse)
     Path("lift.py").write_text(LIFT)
     done = rocketproof("check", "lift.py", "--engine", "spark")
     assert (done.code, done.out) == (2, "") and done.err.splitlines()[-1].startswith("rocketproof: Spark: needs Java")

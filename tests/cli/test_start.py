@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_model import search
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.commands import run
 from rocketproof_traces.witness import itf
 
@@ -61,7 +61,7 @@ USAGE = (
 @pytest.fixture(scope="module")
 def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One of the specification, whose properties the catalogue states."""
-    source = Source("flush", "P49")
+    source = ModelSource("flush", "P49")
     subject = source.subject()
     (outcome,) = search.explore(subject.instance, [subject.property("REA-55")]).outcomes
     assert outcome.witness is not None

@@ -22,7 +22,7 @@ import rocketproof_properties
 import rocketproof_traces
 from rocketproof_lab import requirements
 from rocketproof_lab.bench.contention import Load, contend
-from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_model import interrupts
 from rocketproof_properties.brokers.children import completed
 from rocketproof_properties.brokers.connection import TcpConnection
@@ -274,7 +274,7 @@ def test_an_interrupt_while_an_audit_puts_results_together_keeps_them(
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    fabricate(tmp_path / "store", Plan(300_000, bodies=(64, 64), file_size=100_000))
+    fabricate(tmp_path / "store", StorePlan(300_000, bodies=(64, 64), file_size=100_000))
     monkeypatch.setattr(merge.Merger, "_beside", interrupted)
     assert run(["audit", str(tmp_path / "store"), "--engine", "local", "--out", str(tmp_path / "made")]) == 3
     summary = json.loads((tmp_path / "made" / "summary.json").read_text())

@@ -13,7 +13,7 @@ from session import HOUSE
 
 from counter import COUNTER
 from rocketproof_lab import requirements
-from rocketproof_lab.seeded.trials import Row
+from rocketproof_lab.seeded.trials import SeededResult
 from rocketproof_lab.specification import results
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
@@ -101,9 +101,11 @@ def test_levels(output: Callable[..., Any]) -> None:
 
 
 def test_mutants() -> None:
-    row = Row("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
+    row = SeededResult("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
     assert errors("mutants", [row.record()]) == []
-    found = results.Report([results.Row("locks/x: y", "locks", "x", "noticed", "INV-25", "locks P40", "violated", 3)], seconds=1.0)
+    found = results.SpecificationReport(
+        [results.SpecificationResult("locks/x: y", "locks", "x", "noticed", "INV-25", "locks P40", "violated", 3)], seconds=1.0
+    )
     assert errors("specification-mutants", found.record()) == []
 
 

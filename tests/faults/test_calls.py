@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_properties.brokers.systemcalls import Calls, Operation
+from rocketproof_properties.brokers.systemcalls import Calls, FileOperation
 
 STORE = "/s/store"
 
 
-def read(text: str) -> list[Operation]:
+def read(text: str) -> list[FileOperation]:
     return list(Calls(STORE).of(text.strip().splitlines()))
 
 
@@ -22,10 +22,10 @@ def test_a_file_of_settings_that_is_replaced() -> None:
 """)
     main, tmp = f"{STORE}/config/topics.json", f"{STORE}/config/topics.json.tmp"
     assert found == [
-        Operation("truncate", tmp),
-        Operation("append", tmp, '{\n\t"a":"ü\\"}'.encode()),
-        Operation("delete", main),
-        Operation("rename", tmp, other=main),
+        FileOperation("truncate", tmp),
+        FileOperation("append", tmp, '{\n\t"a":"ü\\"}'.encode()),
+        FileOperation("delete", main),
+        FileOperation("rename", tmp, other=main),
     ]
 
 
@@ -43,7 +43,7 @@ def test_a_mapped_file_is_forced_by_its_addresses() -> None:
 8 1.9 msync(0x7000, 4096, MS_SYNC) = 0
 """)
     path = f"{STORE}/commitlog/0"
-    assert found == [Operation("size", path, size=8192), Operation("map", path, size=8192), Operation("force", path)]
+    assert found == [FileOperation("size", path, size=8192), FileOperation("map", path, size=8192), FileOperation("force", path)]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_what_changes_nothing_below_the_folder_is_no_operation(line: str) -> Non
 
 
 def test_what_is_written_in_part_counts_in_part() -> None:
-    assert read('7 1.0 write(3</s/store/a>, "abcdef", 6) = 4') == [Operation("append", f"{STORE}/a", b"abcd")]
+    assert read('7 1.0 write(3</s/store/a>, "abcdef", 6) = 4') == [FileOperation("append", f"{STORE}/a", b"abcd")]
 
 
 def test_a_folder_is_forced_with_its_names() -> None:
-    assert read("7 1.0 fsync(3</s/store/config>) = 0") == [Operation("force", f"{STORE}/config")]
+    assert read("7 1.0 fsync(3</s/store/config>) = 0") == [FileOperation("force", f"{STORE}/config")]

@@ -7,34 +7,34 @@ from collections.abc import Iterable
 import pytest
 
 from rocketproof_properties.brokers.crashstates import Files, changed, described, disk_of, forced, lose, moments, shape, states
-from rocketproof_properties.brokers.systemcalls import Operation
+from rocketproof_properties.brokers.systemcalls import FileOperation
 
 MAIN, TMP, BAK = "config/t.json", "config/t.json.tmp", "config/t.json.bak"
 OLD, NEW = (b'{"v":%d}' % version + b" " * 2000 + b"\n" for version in (1, 2))
 LOG = "commitlog/0"
 
 
-def written(path: str, data: bytes) -> list[Operation]:
-    return [Operation("truncate", path), Operation("append", path, data)]
+def written(path: str, data: bytes) -> list[FileOperation]:
+    return [FileOperation("truncate", path), FileOperation("append", path, data)]
 
 
-REPLACED = [*written(TMP, NEW), *written(BAK, OLD), Operation("delete", MAIN), Operation("rename", TMP, other=MAIN)]
+REPLACED = [*written(TMP, NEW), *written(BAK, OLD), FileOperation("delete", MAIN), FileOperation("rename", TMP, other=MAIN)]
 OVERWRITTEN = [*written(BAK, OLD), *written(MAIN, NEW)]
 MOVED = [
-    Operation("rename", MAIN, other=BAK),
-    Operation("force", "config"),
-    Operation("append", MAIN, NEW),
-    Operation("force", MAIN),
-    Operation("force", "config"),
+    FileOperation("rename", MAIN, other=BAK),
+    FileOperation("force", "config"),
+    FileOperation("append", MAIN, NEW),
+    FileOperation("force", MAIN),
+    FileOperation("force", "config"),
 ]
 
 
-def left(before: Files, done: Iterable[Operation], after: Files) -> list[dict[str, bytes]]:
+def left(before: Files, done: Iterable[FileOperation], after: Files) -> list[dict[str, bytes]]:
     disk = disk_of(before, done, after)
     return [lose(disk, seed) for seed in range(150)]
 
 
-def pairs(done: Iterable[Operation]) -> set[tuple[str, str]]:
+def pairs(done: Iterable[FileOperation]) -> set[tuple[str, str]]:
     """How main file and backup are in all states."""
     disk = disk_of({MAIN: OLD}, done, {})
     shapes = [dict(shape(disk, lose(disk, seed))) for seed in range(400)]
@@ -63,7 +63,7 @@ def test_a_file_that_is_moved_and_forced_is_whole_or_older_with_a_whole_backup()
 
 
 def test_what_was_forced_of_a_growing_file_stays() -> None:
-    done = [Operation("append", "a", b"1" * 600), Operation("force", "a"), Operation("append", "a", b"2" * 600)]
+    done = [FileOperation("append", "a", b"1" * 600), FileOperation("force", "a"), FileOperation("append", "a", b"2" * 600)]
     found = {one["a"] for one in left({}, done, {})}
     assert all(one.startswith(b"1" * 600) for one in found)
     assert {b"1" * 600, b"1" * 600 + b"2" * 600} <= found
@@ -71,7 +71,7 @@ def test_what_was_forced_of_a_growing_file_stays() -> None:
 
 def test_a_mapped_file_keeps_the_pages_that_were_forced() -> None:
     page = b"a" * 4096
-    done = [Operation("size", LOG, size=12288), Operation("map", LOG, size=12288), Operation("force", LOG, pages={0: page})]
+    done = [FileOperation("size", LOG, size=12288), FileOperation("map", LOG, size=12288), FileOperation("force", LOG, pages={0: page})]
     after = page + b"b" * 4096 + bytes(4096)
     found = left({}, done, {LOG: after})
     assert all(len(one[LOG]) == 12288 and one[LOG][:4096] == page for one in found)
@@ -79,16 +79,16 @@ def test_a_mapped_file_keeps_the_pages_that_were_forced() -> None:
 
 
 def test_a_new_file_may_have_no_length_and_one_that_was_there_keeps_what_it_had() -> None:
-    new = [Operation("size", LOG, size=4096), Operation("map", LOG, size=4096)]
+    new = [FileOperation("size", LOG, size=4096), FileOperation("map", LOG, size=4096)]
     assert {len(one.get(LOG, b"none")) for one in left({}, new, {})} == {0, 4, 4096}
-    was = [Operation("map", LOG, size=4096)]
+    was = [FileOperation("map", LOG, size=4096)]
     assert {one[LOG] for one in left({LOG: b"c" * 4096}, was, {LOG: b"d" * 4096})} >= {b"c" * 4096, b"d" * 4096}
 
 
 def test_a_file_that_gets_its_length_under_another_name_keeps_what_was_forced() -> None:
-    made = [Operation("size", TMP, size=4096), Operation("rename", TMP, other=LOG), Operation("append", LOG, b"x")]
+    made = [FileOperation("size", TMP, size=4096), FileOperation("rename", TMP, other=LOG), FileOperation("append", LOG, b"x")]
     after = b"e" * 4096
-    found = left({}, [*made, Operation("force", LOG, pages={0: after})], {LOG: after})
+    found = left({}, [*made, FileOperation("force", LOG, pages={0: after})], {LOG: after})
     assert all(one == {LOG: after} for one in found)
 
 
@@ -108,8 +108,8 @@ def test_states_are_different_and_the_first_ones_show_what_no_other_has() -> Non
 def test_one_state_has_of_mapped_files_exactly_what_was_forced_and_all_else() -> None:
     """The first that is tried, and with many files none of those that are drawn."""
     queues = [f"consumequeue/T/{number}/0" for number in range(12)]
-    sized = [Operation(kind, path, size=8192) for path in queues for kind in ("size", "map")]
-    done = [*sized, *(Operation("force", path, pages={0: b"a" * 4096}) for path in queues[::2]), *OVERWRITTEN]
+    sized = [FileOperation(kind, path, size=8192) for path in queues for kind in ("size", "map")]
+    done = [*sized, *(FileOperation("force", path, pages={0: b"a" * 4096}) for path in queues[::2]), *OVERWRITTEN]
     disk = disk_of({MAIN: OLD}, done, dict.fromkeys(queues, b"a" * 4096 + b"b" * 4096))
     on_device = {path: (b"a" * 4096).ljust(8192, b"\0") if path in queues[::2] else bytes(8192) for path in queues}
     found = forced(disk)
@@ -119,7 +119,7 @@ def test_one_state_has_of_mapped_files_exactly_what_was_forced_and_all_else() ->
 
 def test_of_a_mapped_file_that_was_there_only_what_was_forced_is_new() -> None:
     before, after = b"c" * 8192, b"d" * 8192
-    disk = disk_of({LOG: before}, [Operation("map", LOG, size=8192), Operation("force", LOG, pages={0: b"e" * 4096})], {LOG: after})
+    disk = disk_of({LOG: before}, [FileOperation("map", LOG, size=8192), FileOperation("force", LOG, pages={0: b"e" * 4096})], {LOG: after})
     assert forced(disk) == {LOG: b"e" * 4096 + b"c" * 4096}
 
 
@@ -128,8 +128,8 @@ FIRST, SECOND = f"{QUEUE}/{0:020}", f"{QUEUE}/{400:020}"
 FULL = b"e" * 400
 
 
-def made(path: str) -> list[Operation]:
-    return [Operation(kind, path, size=400) for kind in ("size", "map")]
+def made(path: str) -> list[FileOperation]:
+    return [FileOperation(kind, path, size=400) for kind in ("size", "map")]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def made(path: str) -> list[Operation]:
 def test_a_moment_is_when_a_file_was_made_behind_one_whose_end_is_on_the_device(
     before: Files, forced_first: dict[int, bytes], found: list[int]
 ) -> None:
-    done = [*made(FIRST), Operation("force", FIRST, pages=forced_first), *made(SECOND), Operation("force", SECOND, pages={0: FULL})]
+    done = [*made(FIRST), FileOperation("force", FIRST, pages=forced_first), *made(SECOND), FileOperation("force", SECOND, pages={0: FULL})]
     assert [*moments(before, done)] == found
     for number in found:
         left = forced(disk_of(before, done[:number], {}))
@@ -152,7 +152,7 @@ def test_a_moment_is_when_a_file_was_made_behind_one_whose_end_is_on_the_device(
 
 
 def test_only_files_that_are_named_by_their_places_follow_each_other() -> None:
-    done = [*made("index/1"), Operation("force", "index/1", pages={0: FULL}), *made("index/2x"), *made("checkpoint"), *made("other/2")]
+    done = [*made("index/1"), FileOperation("force", "index/1", pages={0: FULL}), *made("index/2x"), *made("checkpoint"), *made("other/2")]
     assert [*moments({}, done)] == []
 
 

@@ -12,18 +12,18 @@ import pytest
 
 from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs.parsed import Asked
+from rocketproof_properties.brokers.runs.parsed import ParsedRequest
 from rocketproof_properties.validation.faults import store
 from rocketproof_properties.validation.faults.found import FaultTests
-from rocketproof_properties.validation.faults.store import Loaded, Promised, Store
+from rocketproof_properties.validation.faults.store import Loaded, Promised, PromisedStore
 from rocketproof_protocol import codes
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Iterator[Store]:
+def loaded(tmp_path: Path) -> Iterator[PromisedStore]:
     """A broker that works, its load, and what it has promised."""
     with InProcess("P494").open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
-        made = Store(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
+        made = PromisedStore(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
         for _ in range(20):  # a busy machine acknowledges little in a third of a second
             made.take(made.load(2, lambda: None, (0.3, 0.3)))
             if made.found.acknowledged > 20:
@@ -31,12 +31,12 @@ def loaded(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def claims(of: Store) -> list[str]:
+def claims(of: PromisedStore) -> list[str]:
     return [one.claim for one in of.found.wrong]
 
 
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-36", "REC-03")
-def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(loaded: Store) -> None:
+def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(loaded: PromisedStore) -> None:
     loaded.look(())
     assert claims(loaded) == [] and loaded.found.acknowledged > 20 and len(loaded.promised.groups) > 1 < len(loaded.promised.topics)
     place, message = next(iter(loaded.promised.messages.items()))
@@ -54,15 +54,15 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
 
 @pytest.mark.behaviour("INV-09", "REM-06")
 @pytest.mark.parametrize(("code", "found"), [(codes.SYSTEM_BUSY, []), (codes.SYSTEM_ERROR, ["refused"])])
-def test_a_broker_that_is_busy_refuses_nothing(loaded: Store, code: int, found: list[str]) -> None:
-    asked = Asked(1, "client 0", "send", {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
+def test_a_broker_that_is_busy_refuses_nothing(loaded: PromisedStore, code: int, found: list[str]) -> None:
+    asked = ParsedRequest(1, "client 0", "send", {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
     loaded.take(Loaded([asked]))
     assert claims(loaded) == found
 
 
 def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
     with InProcess("P494").open() as running:
-        made = Store(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
+        made = PromisedStore(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
         began = time.time()
         found = made.load(2, lambda: None, (0.3, 0.3))
     made.promise(found.until(began))
@@ -76,7 +76,7 @@ def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
     assert some < len(made.promised.messages) and made.found.wrong == [] and made.found.acknowledged == 0
 
 
-def test_a_queue_that_leads_elsewhere_is_told(loaded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_leads_elsewhere_is_told(loaded: PromisedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     real = store.queue_entries
 
     def entries(folder: Path, topic: str, queue: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.hazards import HAZARDS
 from rocketproof_properties.hazards.gallery import Hazard, hazard, perform
-from rocketproof_properties.hazards.story import Story
+from rocketproof_properties.hazards.story import HazardScenario
 
 EVERY = [
     pytest.param(one, profile, id=f"{one.id}-{profile}", marks=pytest.mark.behaviour(one.id, *one.asserts))
@@ -48,7 +48,7 @@ def test_a_story_says_what_happens_why_and_what_to_do(one: Hazard) -> None:
 
 
 @hazard("HAZ-99", asserts="TCM-15")
-def wrong(story: Story) -> None:
+def wrong(story: HazardScenario) -> None:
     """A story that is not true.
 
     To avoid it: tell another one.
@@ -61,7 +61,7 @@ def wrong(story: Story) -> None:
 
 
 @hazard("HAZ-98")
-def broken(story: Story) -> None:
+def broken(story: HazardScenario) -> None:
     """A story that breaks off."""
     story.say("A broker that is not there is asked.")
     story.cluster().broker("broker-z")

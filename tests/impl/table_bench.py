@@ -9,7 +9,7 @@ from simulated import Simulated
 
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.simulator.disk import SimulatedDisk
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import TopicConfig
 
@@ -24,15 +24,15 @@ class TableBench(Simulated):
         self.scheduler.stops = self._passing
         self.events: list[tuple[str, bool]] = []
         self.registered: list[str] = []
-        self._threads: list[Task[Any]] = []  # a thread that stands still and is forgotten would be closed, and free its lock
-        self.stop: Callable[[Task[Any], str], bool] = lambda task, name: False
+        self._threads: list[SimulatedThread[Any]] = []  # a thread that stands still and is forgotten would be closed, and free its lock
+        self.stop: Callable[[SimulatedThread[Any], str], bool] = lambda task, name: False
         self.topics = TopicConfigManager(self.settings, self.profile, self.clock, self.disk, self._register)
 
     async def _register(self, config: TopicConfig) -> None:
         self.events.append(("register", self.topics.lock.held))
         self.registered.append(config.topic_name)
 
-    def _passing(self, task: Task[Any], pause: Pause) -> bool:
+    def _passing(self, task: SimulatedThread[Any], pause: Pause) -> bool:
         self.events.append((pause.name, self.topics.lock.held))
         return self.stop(task, pause.name)
 
@@ -42,7 +42,7 @@ class TableBench(Simulated):
 
     def start(
         self, topic: str, default: str | None = "TBW102", nums: int = 4, flag: int = 0, name: str = "first"
-    ) -> Task[TopicConfig | None]:
+    ) -> SimulatedThread[TopicConfig | None]:
         """A thread that creates a topic as a first send does; it runs until it stands, waits or ends."""
         work = self.topics.create_topic_in_send_message(topic, default, "127.0.0.1:5", nums, flag)
         task = self.scheduler.spawn(work, name)
@@ -53,7 +53,7 @@ class TableBench(Simulated):
     def create(self, topic: str = "T", default: str | None = "TBW102", nums: int = 4, flag: int = 0) -> TopicConfig | None:
         return self.scheduler.run(self.start(topic, default, nums, flag).done)
 
-    def hold(self) -> Task[TopicConfig | None]:
+    def hold(self) -> SimulatedThread[TopicConfig | None]:
         """A thread that creates the topic `slow` and stands with the lock in its hands."""
         self.stop = lambda task, name: task.name == "holder" and name == "versioned"
         return self.start("slow", name="holder")

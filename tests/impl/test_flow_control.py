@@ -10,7 +10,7 @@ from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
 from rocketproof_impl.remoting.ports import RequestTask
-from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.simulator.scheduler import Scheduler, SimulatedThread
 from rocketproof_impl.tasks import Future, Pause, Wait
 from rocketproof_protocol.codes import SERVICE_NOT_AVAILABLE, SYSTEM_BUSY
 
@@ -23,7 +23,7 @@ def busy(stand: Stand, millis: int = 5000) -> None:
     stand.broker.store.commit_log.begin_time_in_lock = stand.clock.now() - millis
 
 
-def hold(task: Task[object], pause: Pause) -> bool:
+def hold(task: SimulatedThread[object], pause: Pause) -> bool:
     return task.name == "send" and pause.name == HELD
 
 
@@ -154,7 +154,7 @@ def test_fast_failure_can_be_switched_off() -> None:
 @behaviour("REM-10")
 def test_each_queue_has_its_own_limit(pool: str, limit: int) -> None:
     stand = Stand()
-    executor: ThreadPool[Task[None]] = ThreadPool(stand.scheduler, pool, 1)
+    executor: ThreadPool[SimulatedThread[None]] = ThreadPool(stand.scheduler, pool, 1)
     stand.broker.fast_failure._executors[pool] = executor
     for opaque in (1, 2):
         executor.submit(RequestTask(forever, stand.channel, Command(1, opaque=opaque)))

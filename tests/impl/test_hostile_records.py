@@ -15,7 +15,7 @@ from storing import Stand, message, real_files, real_stand, sized
 
 from rocketproof_impl.message import Host, Message
 from rocketproof_impl.ports import Region
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
 from rocketproof_impl.store.commitlog import _LARGE
 from rocketproof_impl.store.result import PutMessageStatus
@@ -72,7 +72,7 @@ def coded(given_: Message, *, hosts_by_flag: bool = True) -> bytes:
 @given(messages(), st.booleans())
 def test_what_the_writer_writes_reads_back_and_writes_the_same_bytes(written: Message, exact: bool) -> None:
     data = coded(written)
-    assert record.is_whole(data) and record.shape(data) is record.Shape.WHOLE
+    assert record.is_whole(data) and record.shape(data) is record.RecordLengths.WHOLE
     found = present(record.decode(data, exact=exact))
     for name in ("topic", "queue_id", "body", "properties_text", "sys_flag", "born_host", "store_host", "queue_offset", "physical_offset"):
         assert getattr(found, name) == getattr(written, name), name
@@ -146,7 +146,7 @@ def test_a_store_with_ipv6_hosts_is_loaded_and_delivers_delayed_messages(profile
 OTHERS = [SCHEDULE.encode(), WHEEL_TIMER_TOPIC.encode()]
 
 
-def run_services(stand: Stand) -> list[Task[None]]:
+def run_services(stand: Stand) -> list[SimulatedThread[None]]:
     """Start the threads of the store."""
     return [stand.scheduler.spawn(service.run(), service.name) for service in stand.store.services()]
 

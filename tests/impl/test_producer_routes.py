@@ -17,7 +17,7 @@ from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData
 from rocketproof_impl.simulator.network import SimulatedChannel
-from rocketproof_impl.tasks import Interrupted
+from rocketproof_impl.tasks import TaskInterrupted
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
@@ -239,7 +239,7 @@ def test_an_interrupted_refresh_changes_nothing(field: Field) -> None:
     field.lose(to=NAME_SERVER)
     task = field.scheduler.spawn(producer.update_route("T"))
     field.scheduler.settle()
-    field.scheduler.interrupt(task, Interrupted())
+    field.scheduler.interrupt(task, TaskInterrupted())
     assert task.result() is False
     assert not producer.client.name_server_lock.held
     assert producer.client.topic_route_table == {}

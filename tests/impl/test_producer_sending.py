@@ -24,7 +24,7 @@ from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, parse_request_header
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import Packet
-from rocketproof_impl.tasks import Interrupted
+from rocketproof_impl.tasks import TaskInterrupted
 from rocketproof_protocol import codes
 from rocketproof_protocol.properties import UNIQ_KEY, WAIT
 
@@ -286,8 +286,8 @@ def test_an_interrupted_send_ends_at_once(field: Field) -> None:
     field.lose(to=A)
     task = field.scheduler.spawn(producer.send(Message("T", body=b"x")))
     field.scheduler.advance(100)
-    field.scheduler.interrupt(task, Interrupted())
-    with pytest.raises(Interrupted):
+    field.scheduler.interrupt(task, TaskInterrupted())
+    with pytest.raises(TaskInterrupted):
         task.result()
     assert requests(field) == [0, 0, 0]
     assert producer.latency_fault is not None

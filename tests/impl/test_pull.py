@@ -17,7 +17,7 @@ from rocketproof_impl.java import string_hash
 from rocketproof_impl.periodic import drive
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
-from rocketproof_impl.store.consumequeue import ConsumeQueue, Entry
+from rocketproof_impl.store.consumequeue import ConsumeQueue, ConsumeQueueEntry
 from rocketproof_impl.store.reading import MOST_BYTES
 
 FOUND, SYSTEM_BUSY, NOT_FOUND, RETRY, MOVED = 0, 2, 19, 20, 21
@@ -61,7 +61,7 @@ class Consumer(Stand):
         self.broker.receive(self.channel, Command(34, None, body))
         self.scheduler.settle()
 
-    def first_entry(self) -> tuple[ConsumeQueue, Entry]:
+    def first_entry(self) -> tuple[ConsumeQueue, ConsumeQueueEntry]:
         """The queue T-0, and the entry of its first message."""
         queue = present(self.broker.store.queues.find("T", 0))
         return queue, present(queue.entry(0))

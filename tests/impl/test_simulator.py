@@ -13,7 +13,7 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
 from rocketproof_impl.simulator.network import HOLD, SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
-from rocketproof_impl.tasks import Future, Interrupted, Lock, Pause, Wait
+from rocketproof_impl.tasks import Future, Lock, Pause, TaskInterrupted, Wait
 from rocketproof_profiles import PROFILES
 
 HERE = Pause("here")
@@ -101,12 +101,12 @@ def test_an_interrupted_thread_leaves_the_queue_of_the_lock() -> None:
     async def work() -> None:
         try:
             await lock.acquire(1000)
-        except Interrupted:
+        except TaskInterrupted:
             caught.append(True)
 
     task = scheduler.spawn(work())
     scheduler.settle()
-    scheduler.interrupt(task, Interrupted())
+    scheduler.interrupt(task, TaskInterrupted())
     lock.release()
     assert caught == [True]
     assert not lock.held

@@ -8,7 +8,7 @@ from simulated import present
 from storing import LOG, Stand, appended, listing, message, real_messages, real_stand, sized
 
 from rocketproof_impl.simulator.disk import ProcessEnded
-from rocketproof_impl.store.consumequeue import ENTRY_SIZE, Entry
+from rocketproof_impl.store.consumequeue import ENTRY_SIZE, ConsumeQueueEntry
 from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 
 QUEUE = "store/consumequeue/TopicTest/0/00000000000000000000"
@@ -70,7 +70,7 @@ def test_prepared_and_rolled_back_messages_have_no_entry() -> None:
     assert stand.store.dispatch() == 4
     assert stand.store.max_offset("TopicTest", 0) == 2
     entries = [stand.store.queues.queues["TopicTest", 0].entry(index) for index in range(3)]
-    assert entries == [Entry(0, 105, 0), Entry(210, 105, 0), None]
+    assert entries == [ConsumeQueueEntry(0, 105, 0), ConsumeQueueEntry(210, 105, 0), None]
     assert bytes(stand.disk.files[QUEUE])[:20] == (0).to_bytes(8, "big") + (105).to_bytes(4, "big") + bytes(8)
 
 
@@ -98,12 +98,12 @@ def test_what_is_built_is_skipped() -> None:
     stand.store.dispatched_to = 0
     assert stand.store.dispatch() == 3
     assert (bytes(stand.disk.files[QUEUE]), queue.max_offset) == (before, 3)
-    queue.put(3, Entry(314, 1, 0))
+    queue.put(3, ConsumeQueueEntry(314, 1, 0))
     assert queue.max_offset == 3
-    queue.put(3, Entry(314, 2, 0))
+    queue.put(3, ConsumeQueueEntry(314, 2, 0))
     assert queue.max_offset == 4
-    queue.put(0, Entry(316, 1, 0))
-    assert queue.entry(0) == Entry(0, 105, 0)
+    queue.put(0, ConsumeQueueEntry(316, 1, 0))
+    assert queue.entry(0) == ConsumeQueueEntry(0, 105, 0)
 
 
 @behaviour("REC-04")

@@ -175,13 +175,13 @@ def test_a_damaged_record_is_not_whole(at: int) -> None:
 @behaviour("REC-01")
 def test_a_reader_tells_a_whole_record_from_one_whose_lengths_do_not_add_up() -> None:
     data = whole()
-    assert record.shape(bytes(data)) is record.Shape.WHOLE
+    assert record.shape(bytes(data)) is record.RecordLengths.WHOLE
     data[8] ^= 1
-    assert record.shape(bytes(data)) is record.Shape.WHOLE, "the checksum is not a length"
-    assert record.shape(bytes(data) + b"x") is record.Shape.UNEQUAL
-    assert record.shape(bytes(data[:-1])) is record.Shape.UNREADABLE
+    assert record.shape(bytes(data)) is record.RecordLengths.WHOLE, "the checksum is not a length"
+    assert record.shape(bytes(data) + b"x") is record.RecordLengths.UNEQUAL
+    assert record.shape(bytes(data[:-1])) is record.RecordLengths.UNREADABLE
     data[3] ^= 1
-    assert record.shape(bytes(data)) is record.Shape.UNEQUAL
+    assert record.shape(bytes(data)) is record.RecordLengths.UNEQUAL
 
 
 @behaviour("REC-02")

@@ -11,7 +11,7 @@ from storing import LOG, Stand, appended, message, sized
 
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.store.checkpoint import StoreCheckpoint
-from rocketproof_impl.store.consumequeue import Entry
+from rocketproof_impl.store.consumequeue import ConsumeQueueEntry
 from rocketproof_protocol.flags import PREPARED
 
 ABORT, CHECKPOINT = "store/abort", "store/checkpoint"
@@ -207,7 +207,7 @@ def test_queues_end_where_the_log_ends(clean: bool) -> None:
     assert (store.max_phy_offset, store.max_offset("T", 0), store.dispatched_to) == (FILE, 2, FILE)
     assert stand.disk.names("store/commitlog") == ["0" * 20, f"{FILE:020d}"]
     queue = store.queues.queues["T", 0]
-    assert (queue.max_physical_offset, queue.entry(1), queue.entry(2)) == (210, Entry(105, 105, 0), None)
+    assert (queue.max_physical_offset, queue.entry(1), queue.entry(2)) == (210, ConsumeQueueEntry(105, 105, 0), None)
 
 
 @behaviour("REC-02")
@@ -319,7 +319,7 @@ def test_a_queue_that_begins_late_has_its_entries_at_their_index() -> None:
     stand.store.dispatch()
     queue = stand.store.queues.queues["TopicTest", 0]
     assert (queue.min_offset, queue.max_offset) == (7, 8)
-    assert [queue.entry(index) for index in (6, 7, 8)] == [None, Entry(0, 105, 0), None]
+    assert [queue.entry(index) for index in (6, 7, 8)] == [None, ConsumeQueueEntry(0, 105, 0), None]
     assert present(stand.store.get_message("TopicTest", 0, 7)).queue_offset == 7
     assert stand.disk.names("store/consumequeue/TopicTest/0") == [f"{120:020d}"]
     data = present(stand.disk.read(f"store/consumequeue/TopicTest/0/{120:020d}"))

@@ -12,7 +12,7 @@ from storing import Stand, message, sized
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.checkpoint import StoreCheckpoint
 from rocketproof_impl.store.flushing import CommitRealTimeService, FlushRealTimeService, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
@@ -37,7 +37,7 @@ class Running(Stand):
     def service(self, kind: type) -> Any:
         return next(service for service in self.services if isinstance(service, kind))
 
-    def begin(self, made: Message) -> Task[PutResult]:
+    def begin(self, made: Message) -> SimulatedThread[PutResult]:
         task = self.scheduler.spawn(self.store.put_message(made))
         self.scheduler.settle()
         return task

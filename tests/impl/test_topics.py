@@ -13,7 +13,7 @@ from table_bench import MAIN, TableBench
 
 from rocketproof_impl.broker.topics import UNIT, UNIT_SUB, like_template
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.tasks import Interrupted
+from rocketproof_impl.tasks import TaskInterrupted
 from rocketproof_impl.topic import MULTI_TAG, DataVersion, TopicConfig, is_inherited, is_readable, is_writeable, perm_text, without_inherit
 
 ints = st.integers(-(2**31), 2**31 - 1)
@@ -333,7 +333,7 @@ def test_an_interrupted_wait_is_logged_and_gives_nothing(caplog: pytest.LogCaptu
     bench = TableBench()
     holder = bench.hold()
     late = bench.start("T")
-    bench.scheduler.interrupt(late, Interrupted())
+    bench.scheduler.interrupt(late, TaskInterrupted())
     assert bench.events[-1] == ("missing", True)
     assert late.result() is None
     assert "Interrupted" in caplog.text

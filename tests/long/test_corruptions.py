@@ -16,9 +16,9 @@ import pytest
 from corruptions import CORRUPTIONS, Corruption, Damaged
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
-from rocketproof_traces.audit.findings import Finding
-from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.audit.findings import AuditFinding
+from rocketproof_traces.audit.programs import AuditPlan
+from rocketproof_traces.audit.run import SavedAnswers, audit
 from rocketproof_traces.common.pools import on_processes
 
 DATA = Path(__file__).parents[1] / "data"
@@ -33,7 +33,7 @@ class Met:
 
     corruption: Corruption
     there: bool
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     problems: tuple[str, ...]
 
     @property
@@ -45,9 +45,9 @@ class Met:
         return self.there or not self.corruption.rules
 
 
-def audited(root: Path, profile: str) -> tuple[set[Finding], list[str]]:
-    plan = Plan(stored_rules, tuple(settings(profile).items()))
-    (totals,) = audit(plan, [str(root)], on_processes(1), Kept(None, plan)).totals
+def audited(root: Path, profile: str) -> tuple[set[AuditFinding], list[str]]:
+    plan = AuditPlan(stored_rules, tuple(settings(profile).items()))
+    (totals,) = audit(plan, [str(root)], on_processes(1), SavedAnswers(None, plan)).totals
     return set(totals.findings), totals.problems
 
 

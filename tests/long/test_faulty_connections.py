@@ -10,10 +10,10 @@ import pytest
 from seeded import SeededFault
 
 from faultproxy import MILD, OF_FRAMES, Fault, FaultyTarget
-from rocketproof_properties.brokers.deployment import Target
+from rocketproof_properties.brokers.deployment import ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client, readback, runner
-from rocketproof_properties.judging.judging import Judged
+from rocketproof_properties.judging.judging import JudgedProgram
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
@@ -30,7 +30,12 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(
-    target: Target, folder: Path, programs: int, seed: int, shrink: float = 0, until: Callable[[Judged], bool] | None = None
+    target: ValidationTarget,
+    folder: Path,
+    programs: int,
+    seed: int,
+    shrink: float = 0,
+    until: Callable[[JudgedProgram], bool] | None = None,
 ) -> ValidationReport:
     return validate(ValidationRequest(target, folder, programs, seed, shrink=shrink, until=until))
 

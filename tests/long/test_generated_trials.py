@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from rocketproof_lab.generated import results, run, sampling
 from rocketproof_lab.generated.results import NOTICED, SURVIVED, UNREACHED
 from rocketproof_lab.generated.switched import Switched
-from rocketproof_profiles.differing import Change
+from rocketproof_profiles.differing import SwitchChange
 from rocketproof_properties.reports.choices import InputError
 
 SCHEMAS = Path(__file__).parents[2] / "properties" / "docs" / "schemas"
@@ -49,7 +49,7 @@ def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(
 
 
 def test_a_few_programs_notice_a_switch_that_any_message_shows_and_not_one_of_producers() -> None:
-    shown, hidden = Switched("P494", Change("stores_parsed", False)), Switched("P494", Change("notices_ends", True))
+    shown, hidden = Switched("P494", SwitchChange("stores_parsed", False)), Switched("P494", SwitchChange("notices_ends", True))
     report = run.run(
         [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known={},
         progress=lambda what, done, of: None, keep=lambda so_far: None,

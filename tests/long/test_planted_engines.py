@@ -106,7 +106,7 @@ def unsettled(patch: pytest.MonkeyPatch) -> None:
 
 def lost_recall(patch: pytest.MonkeyPatch) -> None:
     """What a search had counted before its end is not taken up again."""
-    patch.setattr(workers.Seen, "recall", lambda self, numbers: None)
+    patch.setattr(workers.WorkerResult, "recall", lambda self, numbers: None)
 
 
 FAULTS: dict[Plant, SearchStrategy[Case]] = {

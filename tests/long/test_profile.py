@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocketproof_profiles import PROFILES
-from rocketproof_profiles.differing import Change, changes, shown, values
+from rocketproof_profiles.differing import SwitchChange, changes, shown, values
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds
 from rocketproof_properties.commands import run
@@ -19,7 +19,7 @@ from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.releases import profiling, witnesses
 from rocketproof_properties.validation.releases.explaining import explain, told
 from rocketproof_properties.validation.releases.staging import Stage
-from rocketproof_properties.validation.releases.switching import Recorded
+from rocketproof_properties.validation.releases.switching import RecordedProgram
 
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/profile.schema.json"
 P494, P533 = PROFILES["P494"], PROFILES["P533"]
@@ -31,20 +31,20 @@ STEPS: tuple[tuple[Step, ...], ...] = (
 )
 
 
-def recorded(profile: str, folder: Path, programs: list[Program]) -> list[Recorded]:
+def recorded(profile: str, folder: Path, programs: list[Program]) -> list[RecordedProgram]:
     found = Stage(InProcess(profile), folder, 0, Bounds(2)).record(programs)
     assert sorted(found) == [one.number for one in programs]
     return list(found.values())
 
 
 @pytest.fixture(scope="module")
-def older(tmp_path_factory: pytest.TempPathFactory) -> list[Recorded]:
+def older(tmp_path_factory: pytest.TempPathFactory) -> list[RecordedProgram]:
     """Programs on a broker of P494."""
     programs = [Program(number, "test", steps) for number, steps in enumerate(STEPS, 1)]
     return recorded("P494", tmp_path_factory.mktemp("older"), programs)
 
 
-def test_each_proposed_value_is_the_brokers(older: list[Recorded]) -> None:
+def test_each_proposed_value_is_the_brokers(older: list[RecordedProgram]) -> None:
     found = explain(older, P533)
     assert not found.unexplained and not found.agreeing
     assert {"illegal_code", "stores_wait", "dlq_beyond", "wants_topic"} <= {one.switch for one in found.changes}
@@ -55,7 +55,7 @@ def test_each_proposed_value_is_the_brokers(older: list[Recorded]) -> None:
         assert all(each.differences(P533, without) and not each.differences(P533, found.changes) for each in one.shown)
 
 
-def test_what_is_known_of_a_profile_with_the_same_values_is_what_a_second_look_finds(older: list[Recorded]) -> None:
+def test_what_is_known_of_a_profile_with_the_same_values_is_what_a_second_look_finds(older: list[RecordedProgram]) -> None:
     """After all the looks of a search, which read some switches and not others."""
     chance = random.Random(1)
     explain(older, P533)
@@ -65,18 +65,18 @@ def test_what_is_known_of_a_profile_with_the_same_values_is_what_a_second_look_f
             before = one.looks
             known = one.differences(P533, given)
             saved += one.looks == before
-            assert known == Recorded.read(one.path).differences(P533, given), given
+            assert known == RecordedProgram.read(one.path).differences(P533, given), given
     assert saved > 10
 
 
-def test_a_profile_that_fits_needs_no_switch(older: list[Recorded]) -> None:
+def test_a_profile_that_fits_needs_no_switch(older: list[RecordedProgram]) -> None:
     found = explain(older, P494)
     assert (found.proposals, found.unexplained, len(found.agreeing)) == ([], {}, len(older))
 
 
-def test_what_no_switch_explains_is_said_with_its_cause(older: list[Recorded]) -> None:
+def test_what_no_switch_explains_is_said_with_its_cause(older: list[RecordedProgram]) -> None:
     """The first program is answered with a code that no release has."""
-    wrong = Recorded.read(older[0].path)
+    wrong = RecordedProgram.read(older[0].path)
     (asked,) = wrong.history.asked
     asked.answer = {**asked.answer, "code": 77}
     found = explain([wrong, *older[1:]], P494)
@@ -86,14 +86,14 @@ def test_what_no_switch_explains_is_said_with_its_cause(older: list[Recorded]) -
     assert cause.one.startswith("77:") and "täg" not in cause.one
 
 
-def test_switches_that_a_program_tells_are_confirmed(older: list[Recorded]) -> None:
-    wanted = [Change("illegal_code", 29), Change("stores_wait", True), Change("slave_rejects", True)]
+def test_switches_that_a_program_tells_are_confirmed(older: list[RecordedProgram]) -> None:
+    wanted = [SwitchChange("illegal_code", 29), SwitchChange("stores_wait", True), SwitchChange("slave_rejects", True)]
     found = told(older, P494, (), wanted, lambda what, done, all_: None)
     assert {change: one.program.number for change, one in found.items()} == {wanted[0]: 1, wanted[1]: 2}
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Recorded]:
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[int, RecordedProgram]:
     """The witnesses of P533 that need no setting, on a broker of it, by their number among the rows."""
     programs = [witnesses.program(row, number) for number, row in enumerate(rows(), 1)]
     return {one.program.number: one for one in recorded("P533", tmp_path_factory.mktemp("witnesses"), programs)}
@@ -103,7 +103,7 @@ def rows() -> list[dict[str, object]]:
     return [row for row in witnesses.rows() if row["profile"] == "P533" and not row["needs"]]
 
 
-def test_each_witness_tells_its_switch(seen: dict[int, Recorded]) -> None:
+def test_each_witness_tells_its_switch(seen: dict[int, RecordedProgram]) -> None:
     assert len(seen) > 15
     for number, row in enumerate(rows(), 1):
         name = str(row["switch"])
@@ -112,7 +112,7 @@ def test_each_witness_tells_its_switch(seen: dict[int, Recorded]) -> None:
         assert seen[number].differences(P533, (change,)), row
 
 
-def test_a_change_that_spoils_more_than_it_explains_is_not_proposed(older: list[Recorded], seen: dict[int, Recorded]) -> None:
+def test_a_change_that_spoils_more_than_it_explains_is_not_proposed(older: list[RecordedProgram], seen: dict[int, RecordedProgram]) -> None:
     """One message was stored as by P494, and many as by P533."""
     found = explain([older[1], *seen.values()], P533)
     assert found.proposals == []

@@ -27,8 +27,8 @@ import pytest
 from stopping import STOPPED, Case, Trial, run_time, trials
 
 from rocketproof_lab.bench.contention import Load, contend
-from rocketproof_lab.bench.fabricate import Plan, fabricate
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.witnesses.known import find
 from rocketproof_properties.reports.exitcode import USAGE
 from rocketproof_traces.history import event_line, header_line
@@ -57,11 +57,11 @@ def shared() -> Path:
         (many / f"{seed}.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
     with gzip.open(DATA / "later-4.9.4.jsonl.gz") as packed, (folder / "later.jsonl").open("wb") as file:
         shutil.copyfileobj(packed, file)
-    source = Source("tiny", "P49", ())
+    source = ModelSource("tiny", "P49", ())
     witness = find(source, "REA-01")
     assert witness is not None
     itf.write(witness, folder / "witness.itf.json", source.record())
-    fabricate(folder / "store", Plan(600_000_000, bodies=(64, 64), file_size=100_000_000))
+    fabricate(folder / "store", StorePlan(600_000_000, bodies=(64, 64), file_size=100_000_000))
     return folder
 
 

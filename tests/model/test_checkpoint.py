@@ -18,7 +18,7 @@ from killed import killed
 
 import routing
 from rocketproof_model import RocketproofError
-from rocketproof_model.explicit.checkpoint import Checkpoint, Record
+from rocketproof_model.explicit.checkpoint import LevelRecord, SearchCheckpoint
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import DISK, INTERRUPTED, MEMORY, STATES, Limits
 from rocketproof_model.search import Tuning, _Search, explore
@@ -41,22 +41,22 @@ def test_it_goes_on_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuni
     whole = explore(instance, tuning=tuning)
     runs, found = 0, None
     for most in range(50, whole.states, whole.states // 5):
-        found = explore(instance, workers=1 + runs % 2, limits=Limits(states=most), tuning=tuning, checkpoint=Checkpoint(folder))
+        found = explore(instance, workers=1 + runs % 2, limits=Limits(states=most), tuning=tuning, checkpoint=SearchCheckpoint(folder))
         assert (found.finished, found.reason) == (False, STATES)
         assert sorted(path.name for path in folder.iterdir()) == ["search.json", "states"]
         runs += 1
-    found = explore(instance, workers=2, tuning=tuning, checkpoint=Checkpoint(folder))
+    found = explore(instance, workers=2, tuning=tuning, checkpoint=SearchCheckpoint(folder))
     assert runs > 3 and found.finished and summary(found) == summary(whole)
     assert not folder.exists(), "the search is over"
 
 
 def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
     instance = MODEL.given()
-    explore(instance, limits=Limits(states=900), checkpoint=Checkpoint(tmp_path))
+    explore(instance, limits=Limits(states=900), checkpoint=SearchCheckpoint(tmp_path))
     kept = (tmp_path / "search.json").read_bytes()
-    full = explore(instance, limits=Limits(memory=1), checkpoint=Checkpoint(tmp_path))
+    full = explore(instance, limits=Limits(memory=1), checkpoint=SearchCheckpoint(tmp_path))
     assert full.reason == MEMORY and (tmp_path / "search.json").read_bytes() == kept
-    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
 def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
         file.write(b"half a state that was being written")
     instance = routing.model(**LARGER).given()
     assert len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 8
-    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
 def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,13 +86,13 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
 
     with monkeypatch.context() as patch:
         patch.setattr(_Search, "_tell", interrupt)
-        found = explore(instance, checkpoint=Checkpoint(tmp_path))
+        found = explore(instance, checkpoint=SearchCheckpoint(tmp_path))
     assert found.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
-    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
 def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) -> None:
-    class Full(Checkpoint):
+    class Full(SearchCheckpoint):
         def append(self, parts: Sequence[np.ndarray]) -> None:
             if len(self.sums) == 7:
                 assert self.file is not None
@@ -104,14 +104,14 @@ def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) ->
     found = explore(instance, checkpoint=Full(tmp_path, 0.0))
     assert (found.finished, found.reason) == (False, DISK)
     assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {DISK}
-    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
 def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: BaseException) -> None:
     """The first attempt fails half way, the one at the search's end does not."""
 
-    class Failing(Checkpoint):
+    class Failing(SearchCheckpoint):
         failed = False
 
         def append(self, parts: Sequence[np.ndarray]) -> None:
@@ -126,14 +126,14 @@ def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: 
     found = explore(instance, checkpoint=Failing(tmp_path, 0.0))
     assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
     assert len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 8
-    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
 def test_saving_waits_for_its_time(tmp_path: Path) -> None:
     saved: list[int] = []
 
-    class Noted(Checkpoint):
-        def save(self, record: Record, sync: Callable[[], None] | None = None) -> None:
+    class Noted(SearchCheckpoint):
+        def save(self, record: LevelRecord, sync: Callable[[], None] | None = None) -> None:
             saved.append(len(record.sizes))
             super().save(record, sync)
 
@@ -153,54 +153,54 @@ def test_saving_takes_a_fiftieth_of_the_time(tmp_path: Path, cost: float) -> Non
         nonlocal now
         now += seconds
 
-    checkpoint, saved = Checkpoint(tmp_path, 30.0, lambda: now), 0
+    checkpoint, saved = SearchCheckpoint(tmp_path, 30.0, lambda: now), 0
     while saved < 10:
         work(1.0)
         if checkpoint.due:
-            checkpoint.save(Record("", 1, [], [], {}, []), lambda: work(cost))
+            checkpoint.save(LevelRecord("", 1, [], [], {}, []), lambda: work(cost))
             saved += 1
     assert 9 * cost / now <= 0.02 and now <= 10 * (max(30.0, 50 * cost) + cost + 1)
 
 
 def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
     instance, stopped = MODEL.given(), Limits(states=500)
-    explore(instance, limits=stopped, checkpoint=Checkpoint(tmp_path))
+    explore(instance, limits=stopped, checkpoint=SearchCheckpoint(tmp_path))
     other = routing.model(B=2, P=1, M=2, K=1, C=1).given()
     for asked, properties in ((other, None), (instance, []), (instance, MODEL.properties[:1])):
         with pytest.raises(RocketproofError, match=r"holds the progress of a search for something else; give another folder"):
-            explore(asked, properties, checkpoint=Checkpoint(tmp_path))
+            explore(asked, properties, checkpoint=SearchCheckpoint(tmp_path))
     states = tmp_path / "states"
     kept = states.read_bytes()
     for damage in (kept[:400] + bytes([kept[400] ^ 1]) + kept[401:], kept[:64]):
         states.write_bytes(damage)
         with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove "):
-            explore(instance, checkpoint=Checkpoint(tmp_path))
+            explore(instance, checkpoint=SearchCheckpoint(tmp_path))
     (tmp_path / "file").write_text("")
     with pytest.raises(RocketproofError, match=r"cannot keep a search's progress"):
-        explore(instance, checkpoint=Checkpoint(tmp_path / "file"))
+        explore(instance, checkpoint=SearchCheckpoint(tmp_path / "file"))
 
 
 def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> None:
-    instance, question = MODEL.given(), Checkpoint(tmp_path)
+    instance, question = MODEL.given(), SearchCheckpoint(tmp_path)
     explore(instance, limits=Limits(states=500), checkpoint=question)
     program = "import pathlib, sys\nfrom rocketproof_model.explicit.checkpoint import Checkpoint\n"
     program += "Checkpoint(pathlib.Path(sys.argv[1]))._acquire()\nprint(flush=True)\nsys.stdin.read()\n"
     with subprocess.Popen([sys.executable, "-c", program, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdout.readline()
         with pytest.raises(RocketproofError, match=rf"{tmp_path} is in use by another search, process {other.pid}; wait until it ends"):
-            explore(instance, checkpoint=Checkpoint(tmp_path))
+            explore(instance, checkpoint=SearchCheckpoint(tmp_path))
         other.kill()
     assert (tmp_path / "lock").read_text() == str(other.pid), "what a killed search leaves"
-    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+    assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
     assert not tmp_path.exists()
 
 
 def test_refused_searches_leave_no_lock(tmp_path: Path) -> None:
-    explore(MODEL.given(), limits=Limits(states=500), checkpoint=Checkpoint(tmp_path))
+    explore(MODEL.given(), limits=Limits(states=500), checkpoint=SearchCheckpoint(tmp_path))
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
     for _ in range(2):
         with pytest.raises(RocketproofError, match="holds the progress of a search for something else"):
-            explore(MODEL.given(), [], checkpoint=Checkpoint(tmp_path))
+            explore(MODEL.given(), [], checkpoint=SearchCheckpoint(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["search.json", "states"]
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
 
@@ -216,9 +216,9 @@ VALUES = st.recursive(
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files that a search which has ended early leaves, one in memory and one on disk."""
     folder, files = tmp_path_factory.mktemp("kept"), {}
-    explore(MODEL.given(), limits=Limits(states=500), checkpoint=Checkpoint(folder))
+    explore(MODEL.given(), limits=Limits(states=500), checkpoint=SearchCheckpoint(folder))
     files |= {path.name: path.read_bytes() for path in folder.iterdir()}
-    explore(MODEL.given(), limits=Limits(memory=1, states=900, disk=1 << 26), checkpoint=Checkpoint(folder))
+    explore(MODEL.given(), limits=Limits(memory=1, states=900, disk=1 << 26), checkpoint=SearchCheckpoint(folder))
     files |= {f"disk/{path.name}": path.read_bytes() for path in folder.iterdir()}
     assert {"search.json", "states", "disk/search.json", "disk/runs"} <= set(files)
     return files
@@ -257,7 +257,7 @@ def test_any_damage_names_the_file_and_the_remedy(
         (folder / each).write_bytes(content if each == name else whole)
     limits = Limits(disk=1 << 26 if disk else None)
     try:
-        found = summary(explore(MODEL.given(), limits=limits, checkpoint=Checkpoint(folder)))
+        found = summary(explore(MODEL.given(), limits=limits, checkpoint=SearchCheckpoint(folder)))
     except RocketproofError as error:
         found = str(error)
     named = isinstance(found, str) and re.search(rf"{folder / name} is damaged.*; .*remove {folder} to search from the start", found)

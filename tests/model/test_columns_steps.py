@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rocketproof_model import Body, Expr, Instance, Int, Model, ModelError, after
-from rocketproof_model.columns import StepProgram, Steps, check_steps, compile_steps
+from rocketproof_model.columns import RecordedSteps, StepProgram, check_steps, compile_steps
 from rocketproof_model.result import Move
 
 
@@ -46,12 +46,12 @@ def lamps() -> Instance:
 LAMPS = lamps()
 
 
-def steps(*rows: tuple[tuple[int, ...], str, tuple[int, ...], tuple[int, ...]]) -> Steps:
+def steps(*rows: tuple[tuple[int, ...], str, tuple[int, ...], tuple[int, ...]]) -> RecordedSteps:
     """Rows of (lights and uses before, action, its parameters, the same after)."""
-    return Steps.of(LAMPS, [(before, Move(action, args), later) for before, action, args, later in rows])
+    return RecordedSteps.of(LAMPS, [(before, Move(action, args), later) for before, action, args, later in rows])
 
 
-def said(steps_: Steps, program: StepProgram | None = None) -> list[tuple[Any, ...]]:
+def said(steps_: RecordedSteps, program: StepProgram | None = None) -> list[tuple[Any, ...]]:
     found = (program or compile_steps(LAMPS)).check(steps_)
     return sorted((row, v.kind, v.name, v.action, v.fault) for v in found for row in v.rows.tolist())
 
@@ -101,7 +101,7 @@ def test_an_action_that_the_model_does_not_have() -> None:
 
 def test_narrow_columns_and_columns_of_other_kinds() -> None:
     table = steps(SOUND, ((0, 3, 5), "turn", (1, 2), (2, 5, 6)), SOUND)
-    narrow = Steps(
+    narrow = RecordedSteps(
         table.action.astype(np.int8),
         {name: column.astype(np.uint8) for name, column in table.before.items()},
         {name: column.astype(np.uint64) for name, column in table.after.items()},
@@ -113,9 +113,9 @@ def test_narrow_columns_and_columns_of_other_kinds() -> None:
 def test_missing_columns() -> None:
     table = steps(SOUND)
     with pytest.raises(ModelError, match="parameter by of turn"):
-        check_steps(LAMPS, Steps(table.action, table.before, table.after, {"which": table.parameters["which"]}))
+        check_steps(LAMPS, RecordedSteps(table.action, table.before, table.after, {"which": table.parameters["which"]}))
     with pytest.raises(ModelError, match="no column light"):
-        check_steps(LAMPS, Steps(table.action, table.before, {"uses": table.after["uses"]}, table.parameters))
+        check_steps(LAMPS, RecordedSteps(table.action, table.before, {"uses": table.after["uses"]}, table.parameters))
 
 
 def test_other_claims_and_other_processes() -> None:
@@ -134,5 +134,5 @@ def test_a_model_of_nothing_but_guards() -> None:
         """A number is small."""
         a.guard("small", n < 2, "the number is small")
 
-    found = check_steps(model.given(), Steps.of(model.given(), [((), Move("small", (k,)), ()) for k in range(4)]))
+    found = check_steps(model.given(), RecordedSteps.of(model.given(), [((), Move("small", (k,)), ()) for k in range(4)]))
     assert [(v.name, v.rows.tolist(), str(v)) for v in found] == [("small", [2, 3], "guard small of small in 2 rows, first in row 2")]

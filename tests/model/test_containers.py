@@ -34,7 +34,7 @@ from rocketproof_model import (
     search,
     symbolic,
 )
-from rocketproof_model.interpreter import Scope, State, effect, evaluate, holds, initial, labelled, readable, refusing, successors
+from rocketproof_model.interpreter import Environment, State, effect, evaluate, holds, initial, labelled, readable, refusing, successors
 from rocketproof_model.language import const, ite, show
 from rocketproof_model.language.reading import read
 
@@ -296,7 +296,7 @@ def test_slices_concatenations_and_choices_are_those_of_lists() -> None:
         state = (len(ql), *ql, *[0] * (3 - len(ql)), len(pl), *pl, *[0] * (2 - len(pl)), at, to)
         for name, (term, expected) in nonempty(made.items()):
             items = expected(ql, pl, at, to)
-            scope = Scope(state, {}, {})
+            scope = Environment(state, {}, {})
             assert evaluate(term.length, scope) == len(items), name
             assert [evaluate(term[k], scope) for k in range(len(items))] == items, name
             assert all(evaluate(term.has(v), scope) == (v in items) for v in range(3)), name
@@ -333,7 +333,7 @@ def test_small_sets_are_asked_and_made_as_in_python() -> None:
     for one, other in nonempty(itertools.product(subsets, [{k - 1 for k in each} for each in subsets])):
         state = s.type.encode(one), t.type.encode(other)
         for name, (term, expected) in nonempty(asked.items()):
-            assert evaluate(term, Scope(state, {}, {})) == expected(one, other), name
+            assert evaluate(term, Environment(state, {}, {})) == expected(one, other), name
         turned = {k + 1 for k in other}, {k - 1 for k in range(3) if k not in one}
         assert effect(m.given(), state, m.actions[0], ()) == (s.type.encode(turned[0]), t.type.encode(turned[1]))
 

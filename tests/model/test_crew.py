@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rocketproof_model.explicit import loops
-from rocketproof_model.explicit.crew import Crew, Ended
+from rocketproof_model.explicit.crew import Crew, ThreadEnd
 
 
-def waiting(ended: Ended) -> Crew:
+def waiting(ended: ThreadEnd) -> Crew:
     """A crew that waits for one thread, and for nothing else."""
     crew = Crew.__new__(Crew)
     crew.running, crew.interrupted, crew.shared = [ended], False, np.zeros(loops.SHARED, dtype=np.int64)
@@ -45,7 +45,7 @@ def interrupted_at(number: int, work: Any) -> bool:
 def test_whoever_waits_for_a_thread_hears_of_its_end_wherever_ctrl_c_comes(first: int) -> None:
     def each() -> None:
         for number in range(first, first + 8):
-            ended = Ended()
+            ended = ThreadEnd()
             crew = waiting(ended)
             thread = threading.Thread(target=lambda ended=ended: (time.sleep(0.01), ended.set()), daemon=True)
             thread.start()

@@ -13,7 +13,7 @@ import pytest
 from rocketproof_model import Instance, Int, Model, implies, ite, lemmas, symbolic, tla
 from rocketproof_model.columns import compile_columns
 from rocketproof_model.functions import term_function
-from rocketproof_model.interpreter import Scope, evaluate
+from rocketproof_model.interpreter import Environment, evaluate
 from rocketproof_model.language import Expr, Property, rem, rewrite, show
 from rocketproof_model.language.symmetry import asymmetry
 from rocketproof_model.partial import View, decided
@@ -75,7 +75,7 @@ def deep(request: pytest.FixtureRequest) -> tuple[Instance, Expr]:
 
 def test_every_form_gives_the_interpreter_value(deep: tuple[Instance, Expr]) -> None:
     instance, term = deep
-    expected = [evaluate(term, Scope((code,), {}, {})) for code in range(32)]
+    expected = [evaluate(term, Environment((code,), {}, {})) for code in range(32)]
     function = term_function(instance, term)
     assert [function((code,)) for code in range(32)] == expected
     assert [decided(term, View((code,), {}, {})) for code in range(32)] == expected

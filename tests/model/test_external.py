@@ -15,12 +15,12 @@ from killed import killed
 import routing
 from rocketproof_model import ANY, Bool, EvaluationError, Int, Model, RocketproofError
 from rocketproof_model.errors import LimitReached
-from rocketproof_model.explicit.checkpoint import Checkpoint
+from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.explicit.external import External
 from rocketproof_model.explicit.layout import layout
-from rocketproof_model.explicit.ordered import Order, leading_word
-from rocketproof_model.explicit.runfile import DamagedError, RunFile
+from rocketproof_model.explicit.ordered import StateOrder, leading_word
+from rocketproof_model.explicit.runfile import DamagedRunError, RunFile
 from rocketproof_model.result import DISK, INTERRUPTED, STATES, TIME, Limits
 from rocketproof_model.search import Tuning, explore
 
@@ -79,7 +79,7 @@ def spied(monkeypatch: pytest.MonkeyPatch, at: tuple[str, int] | None = None, en
 @pytest.mark.parametrize("tuning", [NARROW, WIDE], ids=["one word", "many words"])
 def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: Tuning, workers: int) -> None:
     with spied(monkeypatch) as spy:
-        found = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=Checkpoint(tmp_path / "kept"))
+        found = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path / "kept"))
     assert found.finished and summary(found) == summary(explore(MODEL.given(), tuning=tuning))
     assert spy.counts["_spill"] > 3 * found.depth and spy.counts["_enter"] > 3 * spy.counts["_settle"], "few runs: this shows nothing"
     assert 0 < found.disk and not (tmp_path / "kept").exists()
@@ -94,14 +94,14 @@ def test_it_goes_on_from_an_end_in_any_phase(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, end: BaseException, whole: object
 ) -> None:
     instance, at = MODEL.given(), {"_convert": 1, "_enter": 40, "_spill": 30}.get(phase, 5)
-    began = explore(instance, limits=Limits(states=300), tuning=NARROW, checkpoint=Checkpoint(tmp_path, 0.0))
+    began = explore(instance, limits=Limits(states=300), tuning=NARROW, checkpoint=SearchCheckpoint(tmp_path, 0.0))
     assert began.reason == STATES
     with spied(monkeypatch, (phase, at), end):
-        found = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path, 0.0))
+        found = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path, 0.0))
     assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
     assert found.depth >= began.depth
     assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {found.reason}
-    gone_on = explore(instance, tuning=NARROW, workers=2, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+    gone_on = explore(instance, tuning=NARROW, workers=2, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     assert summary(gone_on) == whole
 
 
@@ -122,15 +122,15 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path, whole: object) ->
     with (tmp_path / "runs").open("ab") as file:
         file.write(b"half a block that was being written")
     assert (tmp_path / "candidates").stat().st_size > 0
-    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))) == whole
+    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 
 def test_files_may_not_be_larger_than_said(tmp_path: Path, whole: object) -> None:
-    enough = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
-    half = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=enough.disk // 2), checkpoint=Checkpoint(tmp_path))
+    enough = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
+    half = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=enough.disk // 2), checkpoint=SearchCheckpoint(tmp_path))
     assert half.reason == DISK and 1 < half.depth < enough.depth and half.disk <= enough.disk // 2
     assert sum(path.stat().st_size for path in tmp_path.iterdir() if path.name != "search.json") <= enough.disk // 2
-    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))) == whole
+    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 
 def test_a_system_that_refuses_larger_files_ends_it_like_a_full_disk(tmp_path: Path, whole: object) -> None:
@@ -138,17 +138,17 @@ def test_a_system_that_refuses_larger_files_ends_it_like_a_full_disk(tmp_path: P
     explore(MODEL.given(), tuning=NARROW, limits=Limits(states=10))  # compiled, and kept
     resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, was[1]))
     try:
-        found = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+        found = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, was)
     assert found.reason == DISK and found.depth > 1
-    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))) == whole
+    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 
 def test_limits_of_states_and_time_end_it_after_whole_levels(tmp_path: Path) -> None:
-    some = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=Checkpoint(tmp_path))
+    some = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=SearchCheckpoint(tmp_path))
     assert some.reason == STATES and some.states == sum(some.sizes) > 1000
-    late = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, seconds=0.0), checkpoint=Checkpoint(tmp_path))
+    late = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, seconds=0.0), checkpoint=SearchCheckpoint(tmp_path))
     assert late.reason == TIME and late.depth == some.depth
     assert late.disk > 0, "files that an earlier search has written are its own too"
 
@@ -157,14 +157,14 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
     instance = MODEL.given()
     with pytest.raises(RocketproofError, match=r"a limit of disk without a folder for the states; give a checkpoint"):
         explore(instance, limits=LITTLE)
-    explore(instance, tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=Checkpoint(tmp_path))
+    explore(instance, tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=SearchCheckpoint(tmp_path))
     with pytest.raises(RocketproofError, match=r"holds a search on disk; say how many bytes its files may have"):
-        explore(instance, checkpoint=Checkpoint(tmp_path))
+        explore(instance, checkpoint=SearchCheckpoint(tmp_path))
     kept = (tmp_path / "runs").read_bytes()
     for damage in (kept[:-1] + bytes([kept[-1] ^ 1]), kept[:4] + b"\0" + kept[5:], kept[:200]):
         (tmp_path / "runs").write_bytes(damage)
         with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove "):
-            explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+            explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
 
 
 def test_errors_of_a_model_come_with_their_path(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_errors_of_a_model_come_with_their_path(tmp_path: Path) -> None:
     said = []
     for limits in (Limits(), LITTLE):
         with pytest.raises(EvaluationError) as error:
-            explore(m.given(), tuning=NARROW, limits=limits, checkpoint=Checkpoint(tmp_path / "kept"))
+            explore(m.given(), tuning=NARROW, limits=limits, checkpoint=SearchCheckpoint(tmp_path / "kept"))
         said.append(str(error.value))
     assert said[0] == said[1] and not (tmp_path / "kept").exists()
 
@@ -205,7 +205,7 @@ def test_several_initial_states(tmp_path: Path) -> None:
 
     m.always("never all", ~(bits[0] & bits[9] & (number == 3)), "not both ends")
     found = [
-        explore(m.given(), tuning=NARROW, limits=limits, checkpoint=Checkpoint(tmp_path)) for limits in (Limits(), LITTLE)
+        explore(m.given(), tuning=NARROW, limits=limits, checkpoint=SearchCheckpoint(tmp_path)) for limits in (Limits(), LITTLE)
     ]  # fmt: skip
     assert summary(found[0]) == summary(found[1]) and found[0].states == 4096
 
@@ -213,12 +213,12 @@ def test_several_initial_states(tmp_path: Path) -> None:
 # -- what it is made of ---------------------------------------------------------------------------------------------------
 
 
-def order(words: int, leading: int) -> Order:
+def order(words: int, leading: int) -> StateOrder:
     m = Model("words")
     for k in range(words):
         m.var(f"x{k}", Int(0, (1 << 30) - 1), init=0)
         m.var(f"y{k}", Int(0, (1 << 30) - 1), init=0)
-    return Order(layout(m), leading)
+    return StateOrder(layout(m), leading)
 
 
 def some(rng: random.Random, words: int, many: int) -> list[tuple[int, ...]]:
@@ -265,5 +265,5 @@ def test_runs_are_sets_in_order(tmp_path: Path, words: int, leading: int) -> Non
             assert found == flat([s for s in wanted if kept.key(low) <= kept.key(s) < kept.key(high)]).tolist()
         again.cut(1)
         assert again.unknown(flat(known[0]), map).tolist() == []
-        with pytest.raises(DamagedError):
+        with pytest.raises(DamagedRunError):
             RunFile(tmp_path / str(turn), kept).recall([1, 2], [again.end, again.end + 1])

@@ -48,7 +48,7 @@ from rocketproof_model import (
     without_bits,
     wrap32,
 )
-from rocketproof_model.interpreter import Scope, evaluate, holds, initial, readable, refusing, successors
+from rocketproof_model.interpreter import Environment, evaluate, holds, initial, readable, refusing, successors
 from rocketproof_model.language import const, show, walk
 
 LEAST, MOST = -(2**31), 2**31 - 1
@@ -415,7 +415,7 @@ def test_elements_by_different_constants_may_both_be_written() -> None:
 
 
 def value(term: Any, state: tuple[int, ...] = (), **free_values: int) -> int:
-    return evaluate(term, Scope(state, {}, {}, free=free_values))
+    return evaluate(term, Environment(state, {}, {}, free=free_values))
 
 
 WORD = free("w", Int(LEAST, MOST))

@@ -13,7 +13,7 @@ from rocketproof_model import Bool, Int, Maybe, Model, any_of, ite, liveness
 from rocketproof_model.errors import EvaluationError, LimitReached
 from rocketproof_model.explicit import cycles
 from rocketproof_model.explicit.edges import STRONG, WEAK, Edges
-from rocketproof_model.explicit.lasso import Parts, components, fair_nodes
+from rocketproof_model.explicit.lasso import FairComponents, components, fair_nodes
 from rocketproof_model.interpreter import holds, initial, successors
 from rocketproof_model.liveness import Labels, Space, check, decide
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Watch
@@ -455,7 +455,7 @@ def test_components_are_judged_in_pieces_by_threads(workers):
     graph = Edges.of(2 * pairs + 1, source, target, label)
     everywhere = np.ones(graph.size, np.bool_)
     for level, fair_ones in ((STRONG, first[::2]), (WEAK, first)):
-        parts = Parts(components(graph, everywhere), everywhere, workers)
+        parts = FairComponents(components(graph, everywhere), everywhere, workers)
         found = fair_nodes(graph, np.array([WEAK, level], np.int8), parts)
         assert (np.flatnonzero(found[:-1:2] >= 0) * 2 == fair_ones).all() and (found[:-1:2] == found[1::2]).all()
         assert len(np.unique(found)) == len(fair_ones) + (2 if level == STRONG else 1)

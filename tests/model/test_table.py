@@ -14,7 +14,7 @@ from rocketproof_model import Bool, Int, Model
 from rocketproof_model.explicit import buckets, loops
 from rocketproof_model.explicit.buckets import entered, hashed, mixed, unmixed
 from rocketproof_model.explicit.layout import Layout, layout
-from rocketproof_model.explicit.table import Shape, Table, _steps, constants
+from rocketproof_model.explicit.table import StateTable, TableLayout, _steps, constants
 from rocketproof_model.routines import address, compile_routine, routine
 
 State = tuple[int, ...]
@@ -45,7 +45,7 @@ class Entering:
     """Enters states one at a time, and grows when there is no room."""
 
     def __init__(self, shape: Layout, homes: int = 1, *, alone: int = 1) -> None:
-        self.table, self.grown, self.count = Table(shape, homes), 0, 0
+        self.table, self.grown, self.count = StateTable(shape, homes), 0, 0
         self.workers = 1 if alone else 3
         self.run = compile_routine(entered_at, ALONE=alone, **constants(shape))
 
@@ -129,7 +129,7 @@ def test_threads_enter_each_state_once(name: str) -> None:
     shape = LAYOUTS[name]
     states = states_of(shape, random.Random(5), 20_000)
     flat, many = np.array(states, dtype=np.int64).ravel(), len(states)
-    table = Table(shape, 1)
+    table = StateTable(shape, 1)
     table.grow(table.larger(many, 8))
     run, new = compile_routine(enter_many, ALONE=0, **constants(shape)), [0] * 4
 
@@ -149,7 +149,7 @@ def test_threads_enter_each_state_once(name: str) -> None:
 def test_a_home_that_overflows_far_enough_wants_a_larger_table() -> None:
     """All states of one home, found by going backwards from hashes."""
     shape = LAYOUTS["usual"]
-    table, told = Table(shape, 1 << 12), constants(shape)
+    table, told = StateTable(shape, 1 << 12), constants(shape)
     run, undo = compile_routine(entered_at, ALONE=1, **told), compile_routine(unmixed, **told)
     many = table.shape.slots * (buckets.FAR + 1) + 1
     words = [undo(k * ((1 << 41) // many)) | 1 << shape.present for k in range(many)]
@@ -178,11 +178,13 @@ def test_threads_that_grow_a_table_lose_no_state(name: str, workers: int, monkey
     assert not any(entering.enter(state, 0) for state in states[::7])
 
 
-shapes = st.builds(Shape.of, st.just(52), st.integers(0, 16), st.integers(1 << 13, 1 << 20), st.just(32)).filter(bool)
+shapes = st.builds(TableLayout.of, st.just(52), st.integers(0, 16), st.integers(1 << 13, 1 << 20), st.just(32)).filter(bool)
 
 
 @given(shapes, shapes, st.integers(0, 2000), st.integers(1, 4))
-def test_ranges_that_move_at_once_are_far_apart_and_touch_nothing_that_is_to_move(old: Shape, new: Shape, first: int, workers: int) -> None:
+def test_ranges_that_move_at_once_are_far_apart_and_touch_nothing_that_is_to_move(
+    old: TableLayout, new: TableLayout, first: int, workers: int
+) -> None:
     assume(new.homes >= old.homes and new.bytes >= 1.2 * old.bytes)
 
     def written(moved: range) -> tuple[int, int]:
@@ -202,10 +204,10 @@ def test_ranges_that_move_at_once_are_far_apart_and_touch_nothing_that_is_to_mov
 
 
 def test_a_shape_is_compact() -> None:
-    shape = Shape.of(52, 0, 500_000, 32)
+    shape = TableLayout.of(52, 0, 500_000, 32)
     assert shape is not None and (shape.slots, shape.rest, shape.size) == (10, 5, 64)
-    assert Shape.of(62, 0, 1, 1 << 20) is None
-    wide = Shape.of(62, 40, 1 << 20, 32)
+    assert TableLayout.of(62, 0, 1, 1 << 20) is None
+    wide = TableLayout.of(62, 40, 1 << 20, 32)
     assert wide is not None and wide.slots >= 7 and wide.size % 64 == 0 and wide.slots * (wide.rest + 1) < wide.size
 
 

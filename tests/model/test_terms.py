@@ -33,7 +33,7 @@ from rocketproof_model import (
 from rocketproof_model.formulas.relation import code_of
 from rocketproof_model.formulas.terms import Translation, Unknowns
 from rocketproof_model.formulas.values import bits, formula, number, within
-from rocketproof_model.interpreter import Scope, evaluate
+from rocketproof_model.interpreter import Environment, evaluate
 from rocketproof_model.language import Type, Variable, show
 
 JAVA = Int(-(2**31), 2**31 - 1)
@@ -184,17 +184,17 @@ class Maker:
         corners = [c for c in (type_.lo, type_.hi, *CORNERS) if type_.lo <= c <= type_.hi]
         return self.rng.choice(corners) if self.rng.random() < 0.5 else self.rng.randint(type_.lo, type_.hi)
 
-    def scope(self) -> Scope:
+    def scope(self) -> Environment:
         states = [[self.code(v.type) for v in self.model.variables for _ in v.elements()] for _ in range(2)]
         args = {name: self.code(type_) for name, type_ in self.parameters.items()}
-        return Scope(tuple(states[0]), args, {"limit": self.code(Int(-4, 9))}, tuple(states[1]), {"u": self.code(JAVA)})
+        return Environment(tuple(states[0]), args, {"limit": self.code(Int(-4, 9))}, tuple(states[1]), {"u": self.code(JAVA)})
 
 
 def as_value(code: int, type_: Type) -> Any:
     return bool(code) if type_.sort == "bool" else code
 
 
-def folded(e: Expr, scope: Scope, types: list[Type]) -> int | None:
+def folded(e: Expr, scope: Environment, types: list[Type]) -> int | None:
     """The term with all values known while translating, or None where it has no value."""
     unknowns = Unknowns()
     unknowns.found["free", "u"] = (JAVA, scope.free["u"] if scope.free else 0)
@@ -211,7 +211,7 @@ class Symbolic:
         states = [[self.unknowns.value(kind, str(k), t) for k, t in enumerate(types)] for kind in ("ref", "after")]
         self.translation = Translation(*states, unknowns=self.unknowns)
 
-    def value(self, e: Expr, scope: Scope) -> int | None:
+    def value(self, e: Expr, scope: Environment) -> int | None:
         known = len(self.translation.facts)
         meaning = self.translation(e)
         codes = {("ref", str(k)): c for k, c in enumerate(scope.state)} | {("after", str(k)): c for k, c in enumerate(scope.after or ())}
@@ -230,7 +230,7 @@ class Symbolic:
         return int(z3.is_true(value)) if z3.is_bool(value) else int(value.as_signed_long())
 
 
-def meant(e: Expr, scope: Scope) -> int | None:
+def meant(e: Expr, scope: Environment) -> int | None:
     try:
         return int(evaluate(e, scope))
     except EvaluationError:
@@ -267,7 +267,7 @@ def corner_cases() -> list[tuple[str, Expr, dict[str, int]]]:
 
 @pytest.mark.parametrize(("name", "term", "values"), corner_cases(), ids=[c[0] for c in corner_cases()])
 def test_java_arithmetic_at_its_corners(name: str, term: Expr, values: dict[str, int]) -> None:
-    scope = Scope((), {}, {}, (), values)
+    scope = Environment((), {}, {}, (), values)
     assert Symbolic([]).value(term, scope) == meant(term, scope)
 
 
@@ -300,7 +300,7 @@ def test_an_undefined_arm_does_not_constrain() -> None:
     perhaps, grid = m.variable("perhaps"), m.variable("grid")
     safe = ite(perhaps[0].is_some, grid[perhaps[0].get, 0], 4) == 4
     lowest = tuple(v.type.lo for v in m.variables for _ in v.elements())
-    scope = Scope(lowest, {}, {}, lowest)
+    scope = Environment(lowest, {}, {}, lowest)
     types = [v.type for v in m.variables for _ in v.elements()]
     assert scope.state[perhaps.slot((0,))] == 0
     assert Symbolic(types).value(safe, scope) == folded(safe, scope, types) == 1

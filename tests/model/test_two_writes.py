@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Enum, EvaluationError, Instance, Int, Maybe, Model, ModelError, SeqOf, SetOf, search, symbolic
-from rocketproof_model.columns import Steps, check_steps
+from rocketproof_model.columns import RecordedSteps, check_steps
 from rocketproof_model.faults import ModelFault, well_typed
 from rocketproof_model.functions import Functions
-from rocketproof_model.interpreter import Scope, effect, evaluate, initial, successors
+from rocketproof_model.interpreter import Environment, effect, evaluate, initial, successors
 from rocketproof_model.result import Move
 
 
@@ -186,7 +186,7 @@ def test_a_condition_without_a_value_is_an_error_in_every_engine(written: str) -
     for engine in (search.explore, lambda i: symbolic.bounded(i, depth=2)):
         with pytest.raises(ModelFault):
             engine(instance)
-    (wrong,) = check_steps(instance, Steps.of(instance, [(state, Move("step", ()), state)]), ())
+    (wrong,) = check_steps(instance, RecordedSteps.of(instance, [(state, Move("step", ()), state)]), ())
     assert (wrong.kind, wrong.fault) == ("effect", True)
     with pytest.raises(EvaluationError):
-        evaluate(well_typed(m, action, ()).formula, Scope(state, {}, instance.constants))
+        evaluate(well_typed(m, action, ()).formula, Environment(state, {}, instance.constants))

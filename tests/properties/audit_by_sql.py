@@ -18,7 +18,7 @@ from damaged_stores import BLANK, MAGIC
 
 from rocketproof_traces.audit.rules import KINDS
 from rocketproof_traces.stored.kinds import BIT, RUN_ON
-from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
@@ -301,7 +301,7 @@ def load(root: Path) -> duckdb.DuckDBPyConnection:
 def _records(root: Path) -> pa.Table:
     parts = []
     for part in ranges(log_files([str(root)])):
-        names = Names()
+        names = NameTable()
         for chunk in Walk(part, names):
             kept = chunk["kind"] <= 2
             columns: dict[str, Any] = {name: chunk[name][kept] for name in COLUMNS}

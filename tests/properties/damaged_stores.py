@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 
 MAGIC, BLANK = 0xDAA320A7, 0xCBD43194
-SMALL = Plan(700_000, seed=3, topics=5, queues=3, bodies=(80, 400), delayed=60, transactions=60, file_size=200_000, queue_file_size=12_000)
+SMALL = StorePlan(
+    700_000, seed=3, topics=5, queues=3, bodies=(80, 400), delayed=60, transactions=60, file_size=200_000, queue_file_size=12_000
+)
 
 
 @dataclass(frozen=True)
@@ -317,6 +319,6 @@ def copied(source: Path, records: list[Stored], to: Path, seed: int) -> Damaged:
     return Damaged(to, there, random.Random(seed))
 
 
-def made(folder: Path, plan: Plan = SMALL) -> tuple[Path, list[Stored]]:
+def made(folder: Path, plan: StorePlan = SMALL) -> tuple[Path, list[Stored]]:
     fabricate(folder, plan)
     return folder, read_records(folder)

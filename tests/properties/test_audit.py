@@ -8,10 +8,10 @@ import pytest
 from damaged_stores import DAMAGES, Damage, Stored, copied, made
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
-from rocketproof_traces.audit.findings import Finding
-from rocketproof_traces.audit.merge import Totals
-from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.audit.findings import AuditFinding
+from rocketproof_traces.audit.merge import AuditTotals
+from rocketproof_traces.audit.programs import AuditPlan
+from rocketproof_traces.audit.run import SavedAnswers, audit
 from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.behaviour(
     "INV-10", "INV-13", "INV-30", "INV-31", "INV-34", "INV-35", "INV-37", "INV-39", "INV-40", "INV-41", "INV-42", "INV-44", "INV-45",
     "APP-08", "REC-04", "HAZ-22",
 )  # fmt: skip
-PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
+PLAN = AuditPlan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
-def audited(root: Path, plan: Plan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
-    outcome = audit(plan, [str(root)], on_threads(workers), Kept(None, plan), lambda done, all_: None, size)
+def audited(root: Path, plan: AuditPlan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> AuditTotals:
+    outcome = audit(plan, [str(root)], on_threads(workers), SavedAnswers(None, plan), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 
@@ -71,7 +71,7 @@ def test_counts_are_exact_where_findings_are_limited(sound: tuple[Path, list[Sto
     store = copied(*sound, tmp_path / "store", 1)
     for record in store.records[:50]:
         store.put(record, 72, ">i", -1)
-    totals = audited(store.root, Plan(stored_rules, limit=7, every=True))
+    totals = audited(store.root, AuditPlan(stored_rules, limit=7, every=True))
     assert totals.counts == {"APP-08.reconsumeTimes": 50}
     assert [found.offset for found in totals.findings] == [record.offset for record in store.records[:7]]
 
@@ -83,7 +83,7 @@ def test_a_finding_says_what_was_expected_and_found(sound: tuple[Path, list[Stor
     (found,) = audited(store.root).findings
     shown = record.path.read_bytes()[record.at : record.at + 64].hex()
     sentence = "the physical offset in a record is the place where it lies"
-    assert found == Finding(
+    assert found == AuditFinding(
         str(store.root), str(record.path), record.offset, "INV-37.stored", record.topic, record.queue, record.index,
         str(record.offset), "42", shown, "error", sentence,
     )  # fmt: skip
@@ -94,7 +94,7 @@ def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp
     record = store.take()
     store.put(record, 28, ">q", 42)
     store.put(record, 72, ">i", -1)
-    assert audited(store.root, Plan(stored_rules, only=("APP-08.reconsumeTimes",))).counts == {"APP-08.reconsumeTimes": 1}
+    assert audited(store.root, AuditPlan(stored_rules, only=("APP-08.reconsumeTimes",))).counts == {"APP-08.reconsumeTimes": 1}
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocketproof_traces.audit.findings import Finding
+from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.folds import folded
 
-ONE = Finding("s", "s/commitlog/0", 100, "INV-41.stored", "t", 0, 0, "1", "2", "", "error", "why")
+ONE = AuditFinding("s", "s/commitlog/0", 100, "INV-41.stored", "t", 0, 0, "1", "2", "", "error", "why")
 ENTRY = replace(ONE, file="s/consumequeue/t/0/0", property="INV-44.record")
 
 

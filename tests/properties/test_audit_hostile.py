@@ -23,8 +23,8 @@ from rocketproof_properties.commands.audits import command
 from rocketproof_properties.commands.audits.brokerconf import of_broker
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_traces.audit.findings import table
-from rocketproof_traces.audit.merge import Totals
-from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.audit.merge import AuditTotals
+from rocketproof_traces.audit.run import SavedAnswers, audit
 from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.spark.tables.topics import TABLE
 from rocketproof_traces.stored import paths
@@ -89,9 +89,9 @@ def store_with(root: Path, number: str, *, folder: bool = False) -> None:
         write(root / "config" / "delayOffset.json", f'{{"offsetTable": {{{quoted}: {value}}}}}'.encode())
 
 
-def audited(root: Path, size: int) -> Totals:
+def audited(root: Path, size: int) -> AuditTotals:
     """An audit in ranges of some bytes, so that what belongs together lies in several."""
-    (found,) = audit(PLAN, [str(root)], on_threads(1), Kept(None, PLAN), size=size).totals
+    (found,) = audit(PLAN, [str(root)], on_threads(1), SavedAnswers(None, PLAN), size=size).totals
     return found
 
 

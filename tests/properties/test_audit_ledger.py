@@ -11,21 +11,21 @@ from damaged_stores import Damage, Damaged, Stored, copied, made
 from ledger_stores import HEADER, OTHERS, OWN, SIZE, as_ledger
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
-from rocketproof_traces.audit.merge import Totals
-from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.audit.merge import AuditTotals
+from rocketproof_traces.audit.programs import AuditPlan
+from rocketproof_traces.audit.run import SavedAnswers, audit
 from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.spark.tables import commitlog
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.segments import RANGE_SIZE, log_files
 
 pytestmark = pytest.mark.behaviour("INV-34", "INV-36", "INV-37", "INV-39", "INV-40", "INV-41", "INV-42", "INV-44", "APP-08")
-PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
+PLAN = AuditPlan(stored_rules, tuple(settings("P494").items()), every=True)
 Made = tuple[Path, list[Stored]]
 
 
-def audited(root: Path, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
-    outcome = audit(PLAN, [str(root)], on_threads(workers), Kept(None, PLAN), lambda done, all_: None, size)
+def audited(root: Path, *, size: int = RANGE_SIZE, workers: int = 1) -> AuditTotals:
+    outcome = audit(PLAN, [str(root)], on_threads(workers), SavedAnswers(None, PLAN), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 

@@ -20,7 +20,7 @@ from damaged_stores import SMALL, Damaged, Stored, copied, made, points_behind
 from rocketproof_properties.commands.audits import command
 from rocketproof_properties.commands.audits.brokerconf import of_broker
 from rocketproof_properties.reports.choices import InputError
-from rocketproof_traces.audit.run import Outcome
+from rocketproof_traces.audit.run import AuditOutcome
 from rocketproof_traces.audit.store import legal
 from rocketproof_traces.common.pools import on_processes
 from rocketproof_traces.stored.queues import Queue
@@ -39,7 +39,7 @@ def store(sound: tuple[Path, list[Stored]], tmp_path: Path) -> Damaged:
     return copied(*sound, tmp_path / "store", 1)
 
 
-def audited(root: Path, *given: str, profile: str = "P533", seen: Callable[[], object] = lambda: None) -> Outcome:
+def audited(root: Path, *given: str, profile: str = "P533", seen: Callable[[], object] = lambda: None) -> AuditOutcome:
     plan = command.plan_of(profile, (), 100, of_broker(None, given))
 
     def report(done: int, all_: int) -> None:

@@ -16,7 +16,7 @@ from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.commands.audits import command
 from rocketproof_properties.commands.audits.brokerconf import of_broker
 from rocketproof_traces.audit import run as running
-from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.rules import Rule
 
 LEVELS = "messageDelayLevel=1s 5s 10s 30s 1m"
@@ -34,11 +34,11 @@ def store(sound: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sound, tmp_path / "store"))
 
 
-def plan_of(profile: str = "P494", property: tuple[str, ...] = (), limit: int = 100, *given: str, every: bool = False) -> Plan:
+def plan_of(profile: str = "P494", property: tuple[str, ...] = (), limit: int = 100, *given: str, every: bool = False) -> AuditPlan:
     return command.plan_of(profile, property, limit, of_broker(None, given), every=every)
 
 
-def audited(store: Path, out: Path, plan: Plan, *, stops: bool) -> int:
+def audited(store: Path, out: Path, plan: AuditPlan, *, stops: bool) -> int:
     """How many ranges an audit has read, which is stopped when all of them are or goes on to its end."""
     asked: list[str] = []
 
@@ -82,7 +82,7 @@ FILES: dict[str, Callable[[Path], object]] = {
         (p / "batchconsumequeue" / "T").mkdir(parents=True) or (p / "batchconsumequeue" / "T" / "0").touch()
     ),
 }
-PLANS: dict[str, Plan] = {
+PLANS: dict[str, AuditPlan] = {
     "the profile": plan_of("P45"),
     "the property": plan_of("P494", ("INV-37",)),
     "the limit": plan_of("P494", (), 7),

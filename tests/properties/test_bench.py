@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_lab.bench import audit_speed, disk_curve, disk_speed, liveness_speed, peers, scan_speed, search_speed, start_speed
-from rocketproof_lab.bench.fabricate import Plan, fabricate
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_lab.bench.measure import measure
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits
@@ -58,7 +58,7 @@ def test_spin_counts_the_same_states() -> None:
 
 @pytest.mark.slow
 def test_an_audit_is_measured_beside_zlib_on_a_processor_that_multiplies_less(tmp_path: Path) -> None:
-    fabricate(tmp_path, Plan(1 << 20))
+    fabricate(tmp_path, StorePlan(1 << 20))
     found = audit_speed._alone(str(tmp_path))
     assert found["findings"] == 0 and found["cpu_seconds"] > 0 and found["of_zlib"] > 0
 
@@ -118,7 +118,7 @@ def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:
 
 
 def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fabricate(tmp_path / "store", Plan(1 << 20))
+    fabricate(tmp_path / "store", StorePlan(1 << 20))
     rows = scan_speed.measure(str(tmp_path / "store"), rounds=1)
     assert [tuple(row) for row in rows] == [scan_speed.KEYS] * 7
     assert {row["records"] for row in rows} == {rows[0]["records"]} and rows[0]["records"] > 100

@@ -17,7 +17,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One part, which tells where its cache is, and the record of one step."""
     program = "import os, sys; open('said', 'a').write(' '.join([os.environ['ROCKETPROOF_CACHE'], *sys.argv[1:]]) + chr(10))"
     runs = {"cold": (), "warm": ("--fresh",)}
-    monkeypatch.setattr(feedback, "PARTS", {"quick": feedback.Waited((sys.executable, "-c", program), runs)})
+    monkeypatch.setattr(feedback, "PARTS", {"quick": feedback.TimedCommand((sys.executable, "-c", program), runs)})
     (tmp_path / "run.json").write_text(json.dumps({"steps": [{"name": "types", "cpu_seconds": 50.0, "wall_seconds": 60.0}]}))
     monkeypatch.setattr(feedback, "RECORDS", {"ci": tmp_path / "run.json", "nightly": tmp_path / "none.json"})
     return tmp_path

@@ -15,11 +15,11 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_model import RocketproofError
 from rocketproof_properties.commands import run as command
 from rocketproof_properties.commands.campaign import run as running
-from rocketproof_properties.commands.campaign.run import Wanted, parts, shards
-from rocketproof_properties.commands.campaign.shard import Came, Shard, perform
+from rocketproof_properties.commands.campaign.run import CampaignOptions, parts, shards
+from rocketproof_properties.commands.campaign.shard import Shard, ShardResult, perform
 from rocketproof_properties.commands.campaign.show import render
-from rocketproof_properties.commands.campaign.totals import Totals
-from rocketproof_properties.commands.checks.plan import Task
+from rocketproof_properties.commands.campaign.totals import CampaignTotals
+from rocketproof_properties.commands.checks.plan import CheckTask
 from rocketproof_properties.commands.checks.programs import tasks
 from rocketproof_properties.reports.choices import InputError
 
@@ -27,7 +27,7 @@ SCOPES = ("persistence", "flush", "answers")
 
 
 @pytest.fixture(scope="module")
-def few() -> list[Task]:
+def few() -> list[CheckTask]:
     """The tasks of some parts that are quick, and of one condition of messages."""
     every = tasks("P49")
     sources = list(dict.fromkeys(task.source for task in every))
@@ -45,17 +45,17 @@ def quiet(*said: object) -> None:
     pass
 
 
-def wanted(folder: Path, **changes: Any) -> Wanted:
-    return replace(Wanted("P49", 60, 5, folder / "campaign"), **changes)
+def wanted(folder: Path, **changes: Any) -> CampaignOptions:
+    return replace(CampaignOptions("P49", 60, 5, folder / "campaign"), **changes)
 
 
-def test_a_program_is_the_same_in_any_shard(few: list[Task]) -> None:
+def test_a_program_is_the_same_in_any_shard(few: list[CheckTask]) -> None:
     part = parts(few)[0]
     whole = perform(Shard(part, 3, 0, 12))
-    pieces = Totals()
+    pieces = CampaignTotals()
     for first in (8, 0, 4):
         pieces.add(perform(Shard(part, 3, first, 4)))
-    together = Totals()
+    together = CampaignTotals()
     together.add(whole)
     assert whole.programs == pieces.programs == 12
     assert whole.steps == pieces.steps
@@ -64,21 +64,21 @@ def test_a_program_is_the_same_in_any_shard(few: list[Task]) -> None:
 
 
 @pytest.mark.slow
-def test_another_seed_gives_other_programs(few: list[Task]) -> None:
+def test_another_seed_gives_other_programs(few: list[CheckTask]) -> None:
     part = parts(few)[0]
     assert len({perform(Shard(part, seed, 0, 8)).steps for seed in range(6)}) > 1
 
 
-def test_outcomes_survive_json(few: list[Task]) -> None:
+def test_outcomes_survive_json(few: list[CheckTask]) -> None:
     for part in (parts(few)[0], parts(few)[-1]):
         came = perform(Shard.read(json.loads(json.dumps(Shard(part, 1, 0, 20).data()))))
         assert came.shown
-        assert Came.read(json.loads(json.dumps(came.data()))) == came
+        assert ShardResult.read(json.loads(json.dumps(came.data()))) == came
 
 
 @pytest.mark.slow
 def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
-    few: list[Task], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = parts(few)[0]
     came = perform(Shard(part, 3, 0, 12))
@@ -87,7 +87,7 @@ def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
     assert re.search(r"\d+ of \d+ kinds of steps after a step came once: one step in ", " ".join(capsys.readouterr().out.split()))
 
 
-def test_the_parts_share_the_programs_in_turn(few: list[Task]) -> None:
+def test_the_parts_share_the_programs_in_turn(few: list[CheckTask]) -> None:
     made = parts(few)
     planned = shards(made, 5 * 450, 0)
     assert [shard.part for shard in planned[: len(made)]] == list(made)
@@ -95,7 +95,7 @@ def test_the_parts_share_the_programs_in_turn(few: list[Task]) -> None:
     assert len({shard.key for shard in planned}) == len(planned)
 
 
-def test_a_campaign_writes_the_smallest_programs(few: list[Task], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = running.run(wanted(tmp_path), few, here, quiet)
     assert done.exit_code == 0
     assert done.totals.shards == done.of == len(parts(few))
@@ -108,7 +108,7 @@ def test_a_campaign_writes_the_smallest_programs(few: list[Task], tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_campaign_goes_on_where_it_stopped(few: list[Task], tmp_path: Path) -> None:
+def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Path) -> None:
     def interrupted(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])
         yield function(items[1])
@@ -133,30 +133,30 @@ def test_a_campaign_goes_on_where_it_stopped(few: list[Task], tmp_path: Path) ->
     assert all(json.loads(line) for line in log.read_text().splitlines())
 
 
-def test_a_time_limit_keeps_what_was_run(few: list[Task], tmp_path: Path) -> None:
+def test_a_time_limit_keeps_what_was_run(few: list[CheckTask], tmp_path: Path) -> None:
     done = running.run(wanted(tmp_path, seconds=1e-9), few, here, quiet)
     assert (done.exit_code, done.totals.shards) == (3, 1)
 
 
-def test_another_campaign_in_the_folder_is_refused(few: list[Task], tmp_path: Path) -> None:
+def test_another_campaign_in_the_folder_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
     running.run(wanted(tmp_path, programs=5), few, here, quiet)
     with pytest.raises(InputError, match=r"holds a campaign with --profile P49, --programs 5, --seed 5"):
         running.run(wanted(tmp_path, programs=5, seed=6), few, here, quiet)
 
 
-def test_a_folder_with_other_files_is_refused(few: list[Task], tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="other files"):
         running.run(wanted(tmp_path), few, here, quiet)
 
 
-def test_a_shard_that_fails_ends_the_campaign_in_one_line(few: list[Task], tmp_path: Path) -> None:
+def test_a_shard_that_fails_ends_the_campaign_in_one_line(few: list[CheckTask], tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="no such part"):
         running.run(wanted(tmp_path), few, lambda function, items: iter(['{"error": "no such part"}']), quiet)
 
 
-def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[CheckTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The implementation forgets to persist a topic: every persistence part says so, with one small program each."""
     monkeypatch.setattr(TopicConfigManager, "persist", lambda self: None)
     few = [task for task in few if task.source.scope == "persistence"]
@@ -177,7 +177,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.slow
-def test_programs_of_messages_are_as_many_as_asked(few: list[Task]) -> None:
+def test_programs_of_messages_are_as_many_as_asked(few: list[CheckTask]) -> None:
     part = next(part for part in running.parts(few) if part.source.is_messages)
     easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))
     assert easy.expected

@@ -12,22 +12,24 @@ from rocketproof_impl.message import Message, parse_properties, properties_text
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.service import MessageStore
-from rocketproof_lab.bench.fabricate import Plan, fabricate, forms
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate, forms
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.stored.config import read_topics
-from rocketproof_traces.stored.names import Names
-from rocketproof_traces.stored.queues import ENTRY, Lookup, Queues
+from rocketproof_traces.stored.names import NameTable
+from rocketproof_traces.stored.queues import ENTRY, EntryLookup, Queues
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
-SMALL = Plan(300_000, seed=3, topics=5, queues=3, bodies=(0, 700), delayed=100, transactions=100, file_size=1 << 16, queue_file_size=2000)
+SMALL = StorePlan(
+    300_000, seed=3, topics=5, queues=3, bodies=(0, 700), delayed=100, transactions=100, file_size=1 << 16, queue_file_size=2000
+)
 
 
 def messages(folder: Path) -> list[Message]:
     """What was stored, as it would be sent to a store again: delayed messages as they were before the store took them."""
     found = []
     for range_ in ranges(log_files([str(folder)])):
-        for chunk in Walk(range_, Names()):
+        for chunk in Walk(range_, NameTable()):
             texts = [chunk.text(name).to_pylist() for name in ("topic", "properties")]
             for n in np.flatnonzero(chunk.is_message):
                 topic, text = texts[0][n], texts[1][n]
@@ -68,8 +70,8 @@ def test_the_implementation_would_have_written_the_same(tmp_path: Path) -> None:
 
 def test_a_made_up_store_is_whole_and_has_records_of_every_form(tmp_path: Path) -> None:
     made = fabricate(tmp_path, SMALL)
-    queues, names = Queues([str(tmp_path)]), Names()
-    lookup, records, seen, odd = Lookup(queues, names), 0, set(), 0
+    queues, names = Queues([str(tmp_path)]), NameTable()
+    lookup, records, seen, odd = EntryLookup(queues, names), 0, set(), 0
     end = 0
     for range_ in ranges(log_files([str(tmp_path)]), 10_000):
         walk = Walk(range_, names)
@@ -88,7 +90,7 @@ def test_a_made_up_store_is_whole_and_has_records_of_every_form(tmp_path: Path) 
 
 @pytest.mark.parametrize("bodies", [(10, 10), (5000, 9000)])
 def test_the_seed_and_the_plan_decide_everything(tmp_path: Path, bodies: tuple[int, int]) -> None:
-    plans = [Plan(200_000, seed=seed, bodies=bodies, file_size=1 << 20) for seed in (1, 1, 2)]
+    plans = [StorePlan(200_000, seed=seed, bodies=bodies, file_size=1 << 20) for seed in (1, 1, 2)]
     logs = []
     for number, plan in enumerate(plans):
         fabricate(tmp_path / str(number), plan)

@@ -27,9 +27,9 @@ import rocketproof_model
 import rocketproof_profiles
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_lab.seeded.patch import PatchError, Text, Value, prepare, probe
+from rocketproof_lab.seeded.patch import PatchError, Text, ValuePatch, prepare, probe
 from rocketproof_lab.seeded.registry import SECTIONS, joined, mutants
-from rocketproof_properties.catalogue.mutants import ROWS, Row
+from rocketproof_properties.catalogue.mutants import ROWS, MutantRow
 from rocketproof_properties.reports.choices import InputError
 
 PACKAGES = (rocketproof_impl, rocketproof_model, rocketproof_profiles, rocketproof_properties, rocketproof_traces)
@@ -226,11 +226,11 @@ def test_lines_stay_where_they_are(toy: ModuleType) -> None:
 
 def test_values(toy: ModuleType) -> None:
     other = importlib.import_module("toyshop.other")
-    limit = Value("toyshop.shop:LIMIT", lambda old: old + 1)
-    names = Value("toyshop.shop:NAMES", lambda old: {**old, "a": 2})
-    method = Value("toyshop.shop:Shop.tax", lambda old: staticmethod(lambda n: n + 9))
-    function = Value("toyshop.shop:fits", lambda old: lambda n: not old(n))
-    inherited = Value("toyshop.shop:Shop.__doc__", lambda old: "changed")
+    limit = ValuePatch("toyshop.shop:LIMIT", lambda old: old + 1)
+    names = ValuePatch("toyshop.shop:NAMES", lambda old: {**old, "a": 2})
+    method = ValuePatch("toyshop.shop:Shop.tax", lambda old: staticmethod(lambda n: n + 9))
+    function = ValuePatch("toyshop.shop:fits", lambda old: lambda n: not old(n))
+    inherited = ValuePatch("toyshop.shop:Shop.__doc__", lambda old: "changed")
     before = dict(vars(toy)), dict(vars(toy.Shop))
     with prepare([limit, names, method, function, inherited]).applied():
         assert (toy.LIMIT, toy.NAMES, toy.Shop.tax(1), toy.Shop.__doc__) == (4, {"a": 2}, 10, "changed")
@@ -278,11 +278,11 @@ def test_no_changes_and_no_value() -> None:
     with pytest.raises(PatchError, match="changes nothing"):
         prepare([])
     with pytest.raises(PatchError, match="no 'LIMITS' in toyshop"):
-        prepare([Value("toyshop.shop:LIMITS", lambda old: 1)])
+        prepare([ValuePatch("toyshop.shop:LIMITS", lambda old: 1)])
 
 
 def test_rows_and_patches_are_joined() -> None:
-    rows = [Row("M-1", "one", ("A",)), Row("M-2", "two", ("B",), "ab")]
+    rows = [MutantRow("M-1", "one", ("A",)), MutantRow("M-2", "two", ("B",), "ab")]
     patch = [Text("m:f", "a", "b")]
     found = joined(rows, [{"M-1": patch}, {"M-2b": patch}])
     assert [list(mutant.patches) for mutant in found] == [[""], ["b"]]

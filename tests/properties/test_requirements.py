@@ -17,7 +17,7 @@ from proportion import few
 from rocketproof_lab import requirements as requiring
 from rocketproof_lab.requirements import references
 from rocketproof_properties.catalogue.mutants import ROWS
-from rocketproof_properties.catalogue.rules import ID, Rule, is_known, rules, sections
+from rocketproof_properties.catalogue.rules import ID, BehaviourRule, is_known, rules, sections
 from rocketproof_properties.catalogue.table import CLAIMS, HISTORY_CLAIMS
 from rocketproof_properties.commands import run
 from rocketproof_properties.hazards import HAZARDS
@@ -298,7 +298,7 @@ def test_a_missing_package_is_named() -> None:
     ],
 )
 def test_status(evidence: Mapping[str, tuple[str, ...]], status: str, reason: str) -> None:
-    found = requiring.Requirement(Rule("CHK-10", "D.3", "A sentence."), **evidence)
+    found = requiring.Requirement(BehaviourRule("CHK-10", "D.3", "A sentence."), **evidence)
     assert (found.status, found.reason, found.is_gap) == (status, reason, status != "covered")
 
 
@@ -450,14 +450,14 @@ LOOKED_UP = ("CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79")
 
 
 @pytest.fixture(scope="module")
-def looked_up() -> Mapping[str, references.Entry]:
+def looked_up() -> Mapping[str, references.IdReferences]:
     """All ids at once: the sources are read for each question anew."""
     return dict(zip(LOOKED_UP, references.look_up(LOOKED_UP), strict=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id_", LOOKED_UP)
-def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, references.Entry]) -> None:
+def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
     """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
     found = looked_up[id_]
     names = {kind: [one.name for one in found.of(kind)] for kind in references.KINDS}
@@ -473,7 +473,7 @@ def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, referen
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 
-def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name(looked_up: Mapping[str, references.Entry]) -> None:
+def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name(looked_up: Mapping[str, references.IdReferences]) -> None:
     found = looked_up["CHK-10"]
     assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
     assert found.section == "D.3 Broker: checks of a message"

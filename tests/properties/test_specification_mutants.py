@@ -12,9 +12,9 @@ import pytest
 
 from nonempty import nonempty
 from rocketproof_lab.specification import arguments, results, run
-from rocketproof_lab.specification.results import UNDECIDED, Report, Row
+from rocketproof_lab.specification.results import UNDECIDED, SpecificationReport, SpecificationResult
 from rocketproof_properties.commands import run as command
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.reports.choices import InputError
 
 SOME = {
@@ -30,16 +30,16 @@ SOME = {
 }
 
 
-def tried(*ids: str, **more: Any) -> Report:
+def tried(*ids: str, **more: Any) -> SpecificationReport:
     return run.run(run.chosen(ids, None, 0), workers=1, **more)
 
 
 @pytest.fixture(scope="module")
-def some() -> Report:
+def some() -> SpecificationReport:
     return tried(*SOME)
 
 
-def test_what_notices_a_mutant_and_why_nothing_does(some: Report) -> None:
+def test_what_notices_a_mutant_and_why_nothing_does(some: SpecificationReport) -> None:
     assert {row.id: (row.verdict, row.by) for row in some.rows} == SOME
     assert some.exit_code == 0
     by_id = {row.id: row for row in some.rows}
@@ -52,10 +52,10 @@ def test_what_notices_a_mutant_and_why_nothing_does(some: Report) -> None:
 
 def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
-    from rocketproof_lab.specification.trial import Trial
+    from rocketproof_lab.specification.trial import ExploredInstance
 
-    monkeypatch.setattr(Trial, "by_claims", lambda *_: None)
-    monkeypatch.setattr(Trial, "by_implementation", lambda *_: None)
+    monkeypatch.setattr(ExploredInstance, "by_claims", lambda *_: None)
+    monkeypatch.setattr(ExploredInstance, "by_implementation", lambda *_: None)
     assert command(["mutate", "--specification", "locks/give_up: job.step not set", "--workers", "1"]) == 1
     out = capsys.readouterr().out
     assert "Survived:\n  locks/give_up: job.step not set" in out
@@ -67,7 +67,7 @@ def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
 ) -> None:
     from rocketproof_lab.specification import trial
 
-    class Found(Finding):
+    class Found(ConformanceError):
         def __init__(self) -> None:
             self.text, self.steps = "begin() should lead elsewhere", ["begin()"]
 
@@ -75,7 +75,7 @@ def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
         raise Found
 
     monkeypatch.setattr(trial, "attempt", deviates)
-    monkeypatch.setattr(trial.Trial, "by_claims", lambda *_: None)
+    monkeypatch.setattr(trial.ExploredInstance, "by_claims", lambda *_: None)
     assert command(["mutate", "--specification", "patience/begin: doing with known the other way round", "--workers", "1"]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "The implementation deviates from the specification itself: patience P40" in out
@@ -99,12 +99,12 @@ def sample() -> tuple[run.Generated, ...]:
 
 
 @pytest.fixture(scope="module")
-def every(sample: tuple[run.Generated, ...]) -> Report:
+def every(sample: tuple[run.Generated, ...]) -> SpecificationReport:
     return run.run(sample, workers=1)
 
 
 def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
-    sample: tuple[run.Generated, ...], every: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: tuple[run.Generated, ...], every: SpecificationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = run.run(sample, workers=1, progress=stops_after(1))
     assert stopped.stopped == run.CTRL_C and stopped.exit_code == 3
@@ -128,13 +128,13 @@ def test_what_large_instances_find_counts_in_their_order(sample: tuple[run.Gener
     one, two, both = sample[:3]
     finds = {7: [one, both], 3: [two, both]}
     work = run._Work([one, two, both], 2, None, lambda *_: None)
-    work.seen = {each.id: run.Seen() for each in work.asked}
+    work.seen = {each.id: run.MutantEvidence() for each in work.asked}
 
-    def answer(task: run.Task) -> dict[str, run.Seen]:
-        return {each.id: run.Seen(run.Notice("implementation", str(task.number), ""), compared=5) for each in finds[task.number]}
+    def answer(task: run.MutantTask) -> dict[str, run.MutantEvidence]:
+        return {each.id: run.MutantEvidence(run.Notice("implementation", str(task.number), ""), compared=5) for each in finds[task.number]}
 
     monkeypatch.setattr(work, "_spread", lambda do, tasks, _: reversed([(task, do(task)) for task in tasks]))
-    work._one_by_one("", answer, {number: run.Task((), number=number) for number in finds}, lambda *_: True)
+    work._one_by_one("", answer, {number: run.MutantTask((), number=number) for number in finds}, lambda *_: True)
     notices = {id_: seen.notice for id_, seen in work.seen.items()}
     assert {id_: notice and notice.where for id_, notice in notices.items()} == {one.id: "7", two.id: "3", both.id: "7"}
     assert work.seen[both.id].compared == 5
@@ -195,7 +195,7 @@ def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | N
     """A dictionary is what differs from a right file, which takes seconds to make: not while tests are collected."""
     file = tmp_path / "mutants.json"
     if text is not None:
-        file.write_text(text if isinstance(text, str) else json.dumps({**Report().record(), **text}))
+        file.write_text(text if isinstance(text, str) else json.dumps({**SpecificationReport().record(), **text}))
     with pytest.raises(InputError, match=re.escape(words)):
         results.known(file)
 
@@ -227,7 +227,7 @@ def test_the_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFi
     assert data.keys() == {"schema", "version", "specification", "stopped", "seconds", "counts", "deviations", "mutants"}
     assert (data["schema"], data["version"], data["stopped"]) == ("rocketproof-specification-mutants", 1, None)
     assert {row["id"] for row in data["mutants"]} == set(asked)
-    assert all(row.keys() == Row("", "", "", "").record().keys() for row in data["mutants"])
+    assert all(row.keys() == SpecificationResult("", "", "", "").record().keys() for row in data["mutants"])
     out = capsys.readouterr().out
     assert "equal" in out and asked[0] in out
     assert "2 mutants, 100.0 % of the decided ones did not survive" in out

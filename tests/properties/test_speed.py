@@ -23,14 +23,14 @@ SMALL = {"hand-over": 3, "packing": 3, "unpacking": 3, "send": 3, "first send": 
 
 
 @pytest.fixture
-def works(monkeypatch: pytest.MonkeyPatch) -> dict[str, speed.Kind]:
+def works(monkeypatch: pytest.MonkeyPatch) -> dict[str, speed.Workload]:
     """All works but the stateful engine's, which takes seconds to build, in tiny sizes."""
     monkeypatch.setattr(speed, "programs", lambda: speed.sends)
     known = speed.kinds()
     return {name: replace(known[name], size=size) for name, size in SMALL.items()}
 
 
-def test_rows_have_their_keys_in_ordered_rates(works: dict[str, speed.Kind]) -> None:
+def test_rows_have_their_keys_in_ordered_rates(works: dict[str, speed.Workload]) -> None:
     rows = speed.measure(seconds=0.001, rounds=2, works=works)
     assert [(r["work"], r["unit"], r["size"]) for r in rows] == [
         ("hand-over", "hand-overs", 3),
@@ -58,7 +58,7 @@ def test_rows_have_their_keys_in_ordered_rates(works: dict[str, speed.Kind]) -> 
     assert "30,000" in text[8]
 
 
-def test_every_work_does_what_it_counts(works: dict[str, speed.Kind]) -> None:
+def test_every_work_does_what_it_counts(works: dict[str, speed.Workload]) -> None:
     for name, kind in nonempty(works.items()):
         (count,) = kind.prepare(kind.size, 1)().values()
         assert count == kind.size, name
@@ -70,7 +70,7 @@ def test_the_stateful_engine_s_programs_and_steps_are_counted() -> None:
     assert done["steps"] >= 1
 
 
-def test_the_command_writes_its_rows(works: dict[str, speed.Kind], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_writes_its_rows(works: dict[str, speed.Workload], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(speed, "kinds", lambda: {"send": replace(works["send"], limit=None)})
     file = tmp_path / "rows.json"
     assert cli.run(["bench", "simulate", "--seconds", "0.001", "--json", str(file)]) == 0
@@ -79,7 +79,7 @@ def test_the_command_writes_its_rows(works: dict[str, speed.Kind], monkeypatch: 
     assert (row["work"], row["rounds"]) == ("send", 3)
 
 
-def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Kind]) -> None:
+def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Workload]) -> None:
     profiler = cProfile.Profile(time.process_time)  # who else runs on the machine has no share
     profiler.runcall(works["append"].prepare(200, 0))
     found = shares(profiler)
@@ -101,7 +101,7 @@ def test_a_file_belongs_to_a_part(path: str, part: str | None) -> None:
     assert part_of(path) == part
 
 
-def test_what_was_measured_before_ctrl_c_is_kept(works: dict[str, speed.Kind]) -> None:
+def test_what_was_measured_before_ctrl_c_is_kept(works: dict[str, speed.Workload]) -> None:
     def stops(size: int, number: int) -> speed.Ready:
         if number == 2:
             raise KeyboardInterrupt

@@ -9,12 +9,12 @@ from audit_by_sql import GIVEN, SQL, broken, load
 from damaged_stores import DAMAGES, Damage, Stored, copied, made, points_behind
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
-from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.audit.programs import AuditPlan
+from rocketproof_traces.audit.run import SavedAnswers, audit
 from rocketproof_traces.common.pools import on_processes
 
 SETTINGS = settings("P494")
-PLAN = Plan(stored_rules, tuple(SETTINGS.items()), limit=1 << 30, every=True)
+PLAN = AuditPlan(stored_rules, tuple(SETTINGS.items()), limit=1 << 30, every=True)
 Found = tuple[str, int, int]  # topic, queue id, and the physical offset or the number of the entry
 
 WANTED = {
@@ -43,7 +43,7 @@ def by_sql(root: Path) -> dict[str, list[Found]]:
 
 
 def by_audit(root: Path) -> dict[str, list[Found]]:
-    (totals,) = audit(PLAN, [str(root)], on_processes(1), Kept(None, PLAN), lambda done, all_: None).totals
+    (totals,) = audit(PLAN, [str(root)], on_processes(1), SavedAnswers(None, PLAN), lambda done, all_: None).totals
     found: dict[str, list[Found]] = {id_: [] for ids in IDS.values() for id_ in ids}
     for one in totals.findings:
         if one.property in found:

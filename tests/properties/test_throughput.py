@@ -12,7 +12,7 @@ from rocketproof_lab.bench import throughput
 from rocketproof_lab.bench.usage import own_seconds
 from rocketproof_properties import commands as cli
 from rocketproof_properties.brokers.apache import Apache
-from rocketproof_properties.brokers.deployment import Target, TargetError
+from rocketproof_properties.brokers.deployment import TargetError, ValidationTarget
 from rocketproof_properties.brokers.javaprograms import QUICK, JavaPrograms
 
 RATES = {("apache:4.9.4", 1): [100.0, 200.0, 400.0], ("rocketproof:P494", 1): [50.0, 50.0, 300.0]}
@@ -24,7 +24,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int, int]]:
     asked: list[tuple[str, int, int, int]] = []
     left = {key: list(rates) for key, rates in RATES.items()}
 
-    def turn(_: JavaPrograms, target: Target, threads: int, warm: int, seconds: int) -> throughput.Figures:
+    def turn(_: JavaPrograms, target: ValidationTarget, threads: int, warm: int, seconds: int) -> throughput.Figures:
         asked.append((target.name, threads, warm, seconds))
         if not left[target.name, threads]:
             raise KeyboardInterrupt

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.deployment import Setup
-from rocketproof_properties.brokers.runs.client import Client, perform
-from rocketproof_properties.brokers.runs.recording import Recording
+from rocketproof_properties.brokers.runs.client import ProgramClient, perform
+from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.vocabulary import Step
 
 PRODUCERS = 8
@@ -43,11 +43,11 @@ def _step(chance: random.Random, client: int, topic: str) -> Step:
 def record(version: str, path: Path, rounds: int = 8, each: int = 8, seed: int = 1) -> None:
     """Record a history of the release, whose broker lives no longer than this."""
     with Apache(version).open(Setup(settings=UNHURRIED)) as running:
-        context = Context(Names("p-", 0), "broker-a")
-        recording = Recording(
+        context = Context(ProgramNames("p-", 0), "broker-a")
+        recording = HistoryRecorder(
             path, {"target": f"apache:{version}", "cluster": "DefaultCluster", "settings": {"autoCreateTopicEnable": "true"}}
         )
-        clients = {number: Client(number, running, context, recording) for number in range(PRODUCERS)}
+        clients = {number: ProgramClient(number, running, context, recording) for number in range(PRODUCERS)}
         try:
             perform(steps(rounds, each, seed), clients, lambda: False)
         finally:

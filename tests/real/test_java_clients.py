@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rocketproof_properties.brokers.apache import Apache
-from rocketproof_properties.brokers.deployment import Setup, Target
+from rocketproof_properties.brokers.deployment import Setup, ValidationTarget
 from rocketproof_properties.brokers.javaprograms import JavaPrograms
 from rocketproof_properties.brokers.served import Served
 
@@ -26,7 +26,7 @@ SETUP = Setup(
 Steps = dict[str, dict[str, Any]]
 
 
-def steps(target: Target) -> Steps:
+def steps(target: ValidationTarget) -> Steps:
     """Run `Clients`, and end broker-b where it asks for that; what it reported, by the name of the step."""
     with target.open(SETUP) as running, PROGRAMS.started("Clients", str(running.name_server), "down") as child:
         assert child.stdout is not None and child.stdin is not None and child.stderr is not None

@@ -20,7 +20,7 @@ from rocketproof_properties.brokers.deployment import Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.judging.reference.comparison import route
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.parts import NAME_SERVER
 from rocketproof_properties.programs.vocabulary import request_of
 from rocketproof_protocol import codes
@@ -84,7 +84,7 @@ class Asking:
 
     def __init__(self, running: Deployment) -> None:
         self.deployment = running
-        self.context = Context(Names("later-", 1), BROKER)
+        self.context = Context(ProgramNames("later-", 1), BROKER)
         self.lines: dict[str, Connection] = {}
 
     def __call__(self, step: str, /, **args: Any) -> Command:

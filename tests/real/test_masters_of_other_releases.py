@@ -18,7 +18,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles.releases import nearest_profile
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.connection import call
-from rocketproof_properties.brokers.deployment import Setup, Target
+from rocketproof_properties.brokers.deployment import Setup, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol import codes
@@ -67,7 +67,7 @@ def _sorted(value: Any) -> Any:
     return sorted(map(_sorted, value), key=repr) if isinstance(value, list) else value
 
 
-def answers(made: Callable[[str], Target], first: str, second: str) -> Iterator[dict[str, Any]]:
+def answers(made: Callable[[str], ValidationTarget], first: str, second: str) -> Iterator[dict[str, Any]]:
     """What two masters and the first one's name server answer, and what that says when the second has stopped, and when it is back."""
     with ExitStack() as stack:
         one = stack.enter_context(made(first).open(Setup(settings=WITHOUT_WHEEL)))

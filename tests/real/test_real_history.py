@@ -9,7 +9,7 @@ from eight_producers import PRODUCERS, record
 
 from rocketproof_traces import history
 from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import Order
+from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.histories import judge_history
 
 COMMANDS = ("java", "mvn")
@@ -25,5 +25,5 @@ def test_eight_producers_are_explained(tmp_path: Path, version: str, profile: st
     alone = judge_history(header, events, profile)
     assert (alone.verdict, [str(one) for one in alone.findings]) == ("ok", [])
     assert alone.explained > 400
-    many = local.judge(Order((str(path),), profile, str(tmp_path / "out"), str(tmp_path / "shelf")))
+    many = local.judge(JudgingJob((str(path),), profile, str(tmp_path / "out"), str(tmp_path / "shelf")))
     assert (many.verdict, many.explained, many.events) == ("ok", alone.explained, len(events))

@@ -18,7 +18,7 @@ from rocketproof_properties.brokers.connection import Connection
 from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.conformance.targets.sizes import Asked, own_bytes
+from rocketproof_properties.conformance.targets.sizes import SizedRequest, own_bytes
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.boundaries import BOUNDARIES
 from rocketproof_properties.programs.program import Program
@@ -30,9 +30,9 @@ from rocketproof_protocol import codes
 COMMANDS = ("java", "mvn")
 BROKER = "broker-a"
 SECONDS = 10.0
-NAME = Asked("send-back", "more bytes", "fits", longer=False)
-PROPERTIES = Asked("batch", "fits", "near", longer=False)
-FLAG = Asked("message", "fits", "fits", longer=True)
+NAME = SizedRequest("send-back", "more bytes", "fits", longer=False)
+PROPERTIES = SizedRequest("batch", "fits", "near", longer=False)
+FLAG = SizedRequest("message", "fits", "fits", longer=True)
 
 
 def ask(line: Connection, request: Command) -> Command:
@@ -51,7 +51,7 @@ def ask(line: Connection, request: Command) -> Command:
         ("5.3.3", FLAG, codes.SUCCESS),
     ],
 )
-def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: Asked, answer: int) -> None:
+def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: SizedRequest, answer: int) -> None:
     target = Apache(version)
     with target.open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
         with running.connect(BROKER) as line:

@@ -10,7 +10,7 @@ from rocketproof_model import Int, all_of, search
 from rocketproof_model.language import Guard
 from rocketproof_model.result import Witness
 from rocketproof_properties.brokers.apache import Apache
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.witnesses.known import WITNESSES, KnownHazard, find, perform, replay
 from rocketproof_properties.conformance.witnesses.outside import perform_outside
 from rocketproof_properties.conformance.witnesses.schedule import from_outside, schedule
@@ -93,7 +93,7 @@ def test_4_9_4_follows_witnesses_of_what_is_missed_behind_a_time(claim: str) -> 
 def follows(version: str, scope: str, claim: str, given: dict[str, object]) -> None:
     """A release ends where a witness of a small model ends."""
     target = Apache(version)
-    source = Source(scope, target.profile, tuple(sorted(given.items())))
+    source = ModelSource(scope, target.profile, tuple(sorted(given.items())))
     witness = find(source, claim)
     assert witness is not None
     done = perform_outside(target, source, witness)

@@ -13,9 +13,9 @@ import pytest
 from nonempty import nonempty
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.deployment import Setup
-from rocketproof_properties.brokers.runs.parsed import Asked, load
+from rocketproof_properties.brokers.runs.parsed import ParsedRequest, load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import Judged, judge_file
+from rocketproof_properties.judging.judging import JudgedProgram, judge_file
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ASKED, at_start
 from rocketproof_properties.programs.vocabulary import Step
@@ -38,11 +38,11 @@ def runner_on(version: str, folder: Path, needs: str = "") -> Iterator[Runner]:
         runner.close()
 
 
-def judged(runner: Runner, version: str, *steps: Step, needs: str = "") -> Judged:
+def judged(runner: Runner, version: str, *steps: Step, needs: str = "") -> JudgedProgram:
     return judge_file(runner.perform(Program(1, "", steps, needs)), Apache(version).profile)
 
 
-def asked(found: Judged, op: str) -> list[Asked]:
+def asked(found: JudgedProgram, op: str) -> list[ParsedRequest]:
     return [one for one in load(found.path).asked if one.op == op]
 
 

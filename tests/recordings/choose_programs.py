@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.brokers.runs.parsed import Asked, ParsedHistory, load
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory, ParsedRequest, load
 from rocketproof_properties.judging.reference.differences import differences
 
 COUNT: Final = 200
@@ -47,7 +47,7 @@ def features(history: ParsedHistory) -> set[Hashable]:
     return found.union(*(_of_request(one) for one in history.asked))
 
 
-def _of_request(one: Asked) -> Iterator[Hashable]:
+def _of_request(one: ParsedRequest) -> Iterator[Hashable]:
     code = one.answer.get("code")
     yield one.op, code, str(one.answer.get("remark") or "")[:_WORDS]
     yield one.op, one.value.get("version"), one.one_way

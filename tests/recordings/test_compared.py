@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.judging.reference import masks
-from rocketproof_properties.judging.reference.cases import Answer
+from rocketproof_properties.judging.reference.cases import RecordedResponse
 from rocketproof_properties.judging.reference.compared import FIELDS, MOVING, PROPERTIES, How, how
-from rocketproof_properties.judging.reference.comparison import Comparison
+from rocketproof_properties.judging.reference.comparison import RunComparison
 from rocketproof_protocol import properties as named
 from rocketproof_protocol.topics import SYSTEM_TOPICS
 
@@ -67,10 +67,10 @@ VALUES = {
 def test_a_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> None:
     if kind is How.PLACE:
         one, other, wrong = "7F" * 16, "70" * 16, "none"
-        same = Comparison("5.3.3", None)
+        same = RunComparison("5.3.3", None)
     else:
         one, other, wrong = VALUES[kind]
-        same = Comparison("5.3.3", 0, APART)
+        same = RunComparison("5.3.3", 0, APART)
 
     def differing(recorded: dict[str, str], found: dict[str, str]) -> list[str]:
         return [each.field for each in same.record("", {"props": recorded}, {"props": found})]
@@ -81,9 +81,9 @@ def test_a_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> Non
 
 @pytest.mark.parametrize("name", [name for name, kind in FIELDS.items() if kind is How.SAME])
 def test_a_wrong_value_of_a_plain_field_is_noticed(name: str) -> None:
-    same, fields = Comparison("5.3.3", 0, APART), {name: "1"}
-    assert [each.field for each in same.answer(Answer(0, None, fields), Command(0, {name: "2"}))] == [f"extFields.{name}"]
-    assert list(same.answer(Answer(0, None, fields), Command(0, fields))) == []
+    same, fields = RunComparison("5.3.3", 0, APART), {name: "1"}
+    assert [each.field for each in same.answer(RecordedResponse(0, None, fields), Command(0, {name: "2"}))] == [f"extFields.{name}"]
+    assert list(same.answer(RecordedResponse(0, None, fields), Command(0, fields))) == []
 
 
 def handle(*parts: object) -> str:

@@ -6,16 +6,16 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.judging.reference import comparison, masks
-from rocketproof_properties.judging.reference.cases import Answer
-from rocketproof_properties.judging.reference.comparison import Comparison
+from rocketproof_properties.judging.reference.cases import RecordedResponse
+from rocketproof_properties.judging.reference.comparison import RunComparison
 
 HERE, THERE = (f"7F00000100002A9F{place:016X}" for place in (100, 300))
 NULL = "java.lang.NullPointerException, f(x.py:1)"
 MADE_UP, OTHER = "C000020265A94E0E2F2A68626D850000", "C000020265A94E0E2F2A68626D850001"
 
 
-def fields(comparing: Comparison, recorded: dict[str, str], found: dict[str, str], *counted: str) -> list[str]:
-    return [one.field for one in comparing.answer(Answer(0, None, recorded), Command(0, found), counted)]
+def fields(comparing: RunComparison, recorded: dict[str, str], found: dict[str, str], *counted: str) -> list[str]:
+    return [one.field for one in comparing.answer(RecordedResponse(0, None, recorded), Command(0, found), counted)]
 
 
 @pytest.mark.parametrize(
@@ -30,25 +30,25 @@ def fields(comparing: Comparison, recorded: dict[str, str], found: dict[str, str
     ],
 )
 def test_ids_of_messages_are_moved_or_counted(drift: int | None, recorded: str, found: str, same: bool) -> None:
-    assert (fields(Comparison("4.9.4", drift), {"msgId": recorded}, {"msgId": found}) == []) is same
+    assert (fields(RunComparison("4.9.4", drift), {"msgId": recorded}, {"msgId": found}) == []) is same
 
 
 def test_only_the_number_of_values_is_compared_where_a_queue_is_shared() -> None:
-    assert fields(Comparison("4.9.4"), {"queueOffset": "3"}, {"queueOffset": "0"}) == ["extFields.queueOffset"]
-    assert not fields(Comparison("4.9.4"), {"queueOffset": "3"}, {"queueOffset": "0"}, "queueOffset")
-    assert fields(Comparison("4.9.4"), {"queueOffset": "3"}, {}, "queueOffset")
+    assert fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {"queueOffset": "0"}) == ["extFields.queueOffset"]
+    assert not fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {"queueOffset": "0"}, "queueOffset")
+    assert fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {}, "queueOffset")
 
 
 def test_ids_that_a_broker_made_up_are_the_same_one_by_one_and_in_lists() -> None:
     assert masks.made_up(f"{MADE_UP},{OTHER}", f"{OTHER},{MADE_UP}") and not masks.made_up(f"{MADE_UP},mine")
     for version, same in (("5.3.3", True), ("4.9.4", False)):
-        assert (not fields(Comparison(version), {"transactionId": MADE_UP}, {"transactionId": OTHER})) is same
+        assert (not fields(RunComparison(version), {"transactionId": MADE_UP}, {"transactionId": OTHER})) is same
 
 
 def test_a_place_in_a_property_is_each_sides_own_only_where_places_are() -> None:
     recorded, found = ({"physOffset": place, "props": {"ORIGIN_MESSAGE_ID": id_}} for place, id_ in ((100, HERE), (300, THERE)))
-    assert not list(Comparison("4.9.4", None).record("", recorded, found))
-    assert [one.field for one in Comparison("4.9.4").record("", recorded, found)] == ["physOffset", "props.ORIGIN_MESSAGE_ID"]
+    assert not list(RunComparison("4.9.4", None).record("", recorded, found))
+    assert [one.field for one in RunComparison("4.9.4").record("", recorded, found)] == ["physOffset", "props.ORIGIN_MESSAGE_ID"]
 
 
 def test_routes_share_queues_and_the_addresses_of_brokers_that_are_known_by_name() -> None:

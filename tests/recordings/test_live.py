@@ -10,13 +10,13 @@ from live_replay import LiveReplay, Queues
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_properties.brokers.simulated import SimulatedDeployment
 from rocketproof_properties.judging.reference.cases import read
-from rocketproof_properties.judging.reference.comparison import Difference
+from rocketproof_properties.judging.reference.comparison import FieldDifference
 from rocketproof_properties.judging.reference.settings import settings_of
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-def different(version: str, profile: str, cfg: str) -> list[tuple[str, tuple[Difference, ...]]]:
+def different(version: str, profile: str, cfg: str) -> list[tuple[str, tuple[FieldDifference, ...]]]:
     """The cases of a `cfg` that differ on a broker at another address than the recorded one."""
     cases = [case for case in read(DATA / f"rocketmq-{version}.jsonl").cases if case.cfg == cfg]
     cluster = Cluster(0, profile=profile)

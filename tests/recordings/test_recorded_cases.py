@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.judging.reference.recording import Outcome, Report, replay
+from rocketproof_properties.judging.reference.recording import CaseOutcome, RecordingReport, replay
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDING = DATA / "rocketmq-4.9.4.jsonl"
 
-Choice = Callable[[Outcome], bool]
+Choice = Callable[[CaseOutcome], bool]
 RULES = pytest.mark.behaviour
 
 
 @cache
-def report() -> Report:
+def report() -> RecordingReport:
     return replay(RECORDING, "P494")
 
 
@@ -34,7 +34,7 @@ def cfg(name: str) -> Choice:
     return lambda one: one.case.cfg == name
 
 
-def explained(outcomes: list[Outcome]) -> str:
+def explained(outcomes: list[CaseOutcome]) -> str:
     return "\n".join(f"{one.case.label}: {d.field} recorded {d.recorded!r}, found {d.found!r}" for one in outcomes for d in one.differences)
 
 

@@ -13,7 +13,7 @@ from rocketproof_impl.message import properties_text
 from rocketproof_impl.store import record
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.runs.parsed import ParsedHistory, parse
-from rocketproof_properties.judging.judging import Judged, judge
+from rocketproof_properties.judging.judging import JudgedProgram, judge
 from rocketproof_traces.history import Event, read
 
 DATA = Path(__file__).parents[1] / "data"
@@ -26,11 +26,11 @@ def history(name: str, spoil: Spoil | None = None) -> ParsedHistory:
     return parse([event if spoil is None else spoil(event) for event in events], header)
 
 
-def judged(name: str, spoil: Spoil | None = None, profile: str = "") -> Judged:
+def judged(name: str, spoil: Spoil | None = None, profile: str = "") -> JudgedProgram:
     return judge(history(name, spoil), Path(name), profile or PROFILE[name.partition("-")[0]])
 
 
-def properties(judged: Judged) -> list[str]:
+def properties(judged: JudgedProgram) -> list[str]:
     return [one.property for one in judged.findings]
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_profiles.differing import Change
+from rocketproof_profiles.differing import SwitchChange
 from rocketproof_properties.validation.releases import page
-from rocketproof_properties.validation.releases.switching import Recorded
+from rocketproof_properties.validation.releases.switching import RecordedProgram
 
 FOLDER = Path(__file__).parents[1] / "data" / "releases"
 HISTORIES = sorted(path.name.removesuffix(page.SUFFIX) for path in FOLDER.glob(f"*{page.SUFFIX}"))
@@ -21,8 +21,8 @@ PAGE = Path(__file__).parents[2] / "properties/docs/changes.md"
 def test_a_release_did_what_the_switch_says_and_not_what_it_said_before(name: str) -> None:
     profile, _, switch = name.partition("-")
     mine = PROFILES[profile]
-    before = Change(switch, getattr(PROFILES[mine.base], switch))
-    one = Recorded.read(FOLDER / f"{name}{page.SUFFIX}")
+    before = SwitchChange(switch, getattr(PROFILES[mine.base], switch))
+    one = RecordedProgram.read(FOLDER / f"{name}{page.SUFFIX}")
     assert one.tells
     assert one.differences(mine) == []
     assert one.differences(mine, (before,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rocketproof_properties.reports.results import ActionCovered, Covered, GuardSides, Place, Result, Run
+from rocketproof_properties.reports.results import ActionCovered, Covered, GuardSides, Result, Run, SourcePlace
 
 HOSTILE: Final = "a <b>&amp;</b> ]]> --> 100% | `x` \x1b[31m\x00 \ud800 @all \n::error::line two,a:b\r</script>"
 
@@ -21,8 +21,8 @@ def run(*results: Result, code: int = 1, **more: object) -> Run:
 
 
 FULL: Final = run(
-    result(message="broker-a forgot it", details="one\ntwo", place=Place("topics.py", 12), commands=("rocketproof show w.json",)),
-    result("INV-02", condition="a crash", place=Place("store/commitlog/000", offset=77), cause="send.code"),
+    result(message="broker-a forgot it", details="one\ntwo", place=SourcePlace("topics.py", 12), commands=("rocketproof show w.json",)),
+    result("INV-02", condition="a crash", place=SourcePlace("store/commitlog/000", offset=77), cause="send.code"),
     result("INV-03", "error", message="z3 stopped", verdict="error", cause="send.code"),
     result("INV-04", "undecided", verdict="unknown", message="stopped by the time limit"),
     result("INV-05", "accepted", message="accepted until 2027-01-31: ours differs"),
@@ -59,7 +59,7 @@ WILD: Final = run(
             cause=HOSTILE,
             about=HOSTILE,
             commands=(HOSTILE,),
-            place=Place(HOSTILE, 3),
+            place=SourcePlace(HOSTILE, 3),
             properties={HOSTILE: HOSTILE},
         )
         for outcome in ("error", "differs", "undecided", "accepted", "skipped", "ok")

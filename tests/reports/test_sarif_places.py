@@ -17,14 +17,14 @@ from nonempty import nonempty
 from proportion import in_proportion
 from rocketproof_properties.commands import reporting
 from rocketproof_properties.reports import github, sarif
-from rocketproof_properties.reports.results import Place, Run
+from rocketproof_properties.reports.results import Run, SourcePlace
 
 WORKFLOW = "owner/name/.github/workflows/broker.yml@refs/heads/main"
 FILES = st.sampled_from(
     ("topics.py", "a b/ü.py", "../up.py", "/etc/passwd", "s3://bucket/store/000", "x:y.py", ".", "", "\0", HOSTILE,
      ".venv/lib/python3.13/site-packages/rocketproof_properties/catalogue/log.py")
 )  # fmt: skip
-PLACES = st.none() | st.builds(Place, FILES, st.none() | st.integers(-1, 9), st.none() | st.integers(0, 99))
+PLACES = st.none() | st.builds(SourcePlace, FILES, st.none() | st.integers(-1, 9), st.none() | st.integers(0, 99))
 RESULTS = st.builds(
     lambda id_, outcome, place, witness: result(id_, outcome, place=place, witness=witness),
     st.sampled_from(("INV-01", "INV-02", f"X{HOSTILE}", "Y" * 300)),
@@ -75,7 +75,9 @@ def test_what_each_command_saves_becomes_a_file_that_is_taken(tmp_path: Path) ->
 
 def test_a_place_is_the_own_one_then_the_workflow_then_the_given_file_then_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     program = str(Path("v/programs/finding-1.py").absolute())
-    made = run(result(place=Place("topics.py", 3)), result("INV-02", place=Place("/elsewhere", 3)), result("INV-03", witness=program))
+    made = run(
+        result(place=SourcePlace("topics.py", 3)), result("INV-02", place=SourcePlace("/elsewhere", 3)), result("INV-03", witness=program)
+    )
     assert uris(made) == ["topics.py", "rocketproof-check", "v/programs/finding-1.py"]
     made = replace(made, source=str(Path("broker.toml").absolute()))
     assert uris(made) == ["topics.py", "broker.toml", "broker.toml"]
@@ -86,7 +88,7 @@ def test_a_place_is_the_own_one_then_the_workflow_then_the_given_file_then_the_p
 
 
 def test_the_place_that_is_stated_elsewhere_stands_in_the_message() -> None:
-    (log,) = json.loads(sarif.write(run(result(place=Place("s3://bucket/000", offset=77)))))["runs"]
+    (log,) = json.loads(sarif.write(run(result(place=SourcePlace("s3://bucket/000", offset=77)))))["runs"]
     assert "s3://bucket/000:77" in log["results"][0]["message"]["text"]
 
 
@@ -94,7 +96,7 @@ def test_a_line_in_an_installed_package_is_not_annotated(tmp_path: Path) -> None
     file = tmp_path / ".venv/lib/site-packages/x.py"
     file.parent.mkdir(parents=True)
     file.touch()
-    (line,) = github.commands(run(result(place=Place(str(file), 3))))
+    (line,) = github.commands(run(result(place=SourcePlace(str(file), 3))))
     assert "file=" not in line
 
 
@@ -114,7 +116,7 @@ def test_no_more_results_and_bytes_than_are_taken(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 def test_a_run_of_the_largest_size_is_taken() -> None:
-    results = [result(f"INV-{number}", details="x" * 9_000, about=str(number), place=Place("a.py", 1)) for number in range(26_000)]
+    results = [result(f"INV-{number}", details="x" * 9_000, about=str(number), place=SourcePlace("a.py", 1)) for number in range(26_000)]
     results += [result("INV-0", "undecided", message="m" * 9_000, about=f"u{number}") for number in range(2_000)]
     text = sarif.write(run(*results))
     assert 5_000_000 < len(text) and list(breaches(text)) == []

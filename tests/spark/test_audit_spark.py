@@ -17,24 +17,24 @@ import pytest
 from damaged_stores import DAMAGES, Damaged, copied, made
 from ledger_stores import OTHERS, OWN, as_ledger
 
-from rocketproof_lab.bench.fabricate import Plan as Made
+from rocketproof_lab.bench.fabricate import StorePlan as Made
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.audits import command
-from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, Outcome, audit
-from rocketproof_traces.common.pools import Spread, on_processes
+from rocketproof_traces.audit.programs import AuditPlan
+from rocketproof_traces.audit.run import AuditOutcome, SavedAnswers, audit
+from rocketproof_traces.common.pools import WorkerPool, on_processes
 from rocketproof_traces.spark.spread import on_spark
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
+PLAN = AuditPlan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
-def outcome(root: Path, spread: Spread, size: int = RANGE_SIZE) -> Outcome:
-    return audit(PLAN, [str(root)], spread, Kept(None, PLAN), lambda done, all_: None, size)
+def outcome(root: Path, spread: WorkerPool, size: int = RANGE_SIZE) -> AuditOutcome:
+    return audit(PLAN, [str(root)], spread, SavedAnswers(None, PLAN), lambda done, all_: None, size)
 
 
 def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, list[tuple[str, int | None]]]:

@@ -14,8 +14,8 @@ from many_histories import PROFILE, history, write, write_parquet
 
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.verdicts import judge_calls
-from rocketproof_traces.bulk.work import Order
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.bulk.work import JudgingJob
+from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Header
 from rocketproof_traces.spark import histories
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def order(tmp: Path, name: str, *sources: Path) -> Order:
-    return Order(tuple(map(str, sources)), PROFILE, str(tmp / name / "out"), str(tmp / name / "cache"))
+def order(tmp: Path, name: str, *sources: Path) -> JudgingJob:
+    return JudgingJob(tuple(map(str, sources)), PROFILE, str(tmp / name / "out"), str(tmp / name / "cache"))
 
 
 def fill(folder: Path) -> Path:
@@ -63,7 +63,7 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path,
     path = write(tmp_path / "wrong.ndjson", *history(topics=4, wrong="T1"))
     died = tmp_path / "died"
 
-    def dying(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
+    def dying(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
         verdict = judge_calls(calls, profile, bound)
         if calls["part"][0].as_py() == 2:
             try:

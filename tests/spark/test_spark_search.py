@@ -46,7 +46,7 @@ def test_a_worker_killed_in_the_middle_costs_nothing(spark: "SparkSession", tmp_
 
     def perform(work: Any) -> Any:
         done = shares.perform(work)
-        if isinstance(work, shares.Share) and work.level == 5:
+        if isinstance(work, shares.ShardTask) and work.level == 5:
             try:
                 os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
             except FileExistsError:

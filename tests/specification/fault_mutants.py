@@ -9,7 +9,7 @@ from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite
 from rocketproof_model.language import coerce, const, maximum, rewrite
-from rocketproof_model.transforms.mutation import Mutant, dropped
+from rocketproof_model.transforms.mutation import ModelMutant, dropped
 from rocketproof_spec import Part
 from rocketproof_spec.answering import Answering, Stage
 from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
@@ -21,9 +21,9 @@ from rocketproof_spec.device import Device
 from rocketproof_spec.dispatching import Dispatching, Stored
 from rocketproof_spec.flushing import Flushing
 from rocketproof_spec.meeting import Meeting
-from rocketproof_spec.pairs import Pair
+from rocketproof_spec.pairs import MasterAndSlave
 from rocketproof_spec.persistence import Life, Persistence
-from rocketproof_spec.progress import Progress
+from rocketproof_spec.progress import ConsumerProgress
 from rocketproof_spec.recovery import Recovery
 from rocketproof_spec.registering import Registrations
 from rocketproof_spec.sendbacks import Answer as Answered
@@ -32,7 +32,7 @@ from rocketproof_spec.sizes import Answer, Sizes, stored_text
 from rocketproof_spec.starting import Group, Said, Starting, State
 from rocketproof_spec.times import Times, within
 from rocketproof_spec.transactions import Outcome, Transactions
-from rocketproof_spec.waiting import Step, Waiting
+from rocketproof_spec.waiting import Step, WaitingRequests
 
 
 def of_fault(s: Part) -> list[Noticed]:
@@ -88,7 +88,7 @@ def _answers_again(term: Expr) -> Expr:
     return rewrite(term, replies)
 
 
-def _waiting(w: Waiting) -> list[Noticed]:
+def _waiting(w: WaitingRequests) -> list[Noticed]:
     second = w.job[Expr("par", ("r",), w.Request)].second
     ordinary, slow = {"slow": 4, "retries": False}, {"slow": 1}
     nobody = "nobody has to give up"
@@ -251,8 +251,8 @@ def _registrations(r: Registrations) -> list[Noticed]:
     again, asks, wiped = {"restart": True}, {"asks": True}, {"wipe": True}
     bare: dict[str, Any] = {"profile": "P533", "settings": {"bare": True, "restart": True}}
     late: dict[str, Any] = {"profile": "P533"}
-    nothing_put = Mutant("C-743", "a topic without a version is left out", "put", lambda u: u.target, sets="route")
-    no_news = Mutant("C-192", "what is not known of the stored version is left out", "ignore", lambda u: u.target, sets="route")
+    nothing_put = ModelMutant("C-743", "a topic without a version is left out", "put", lambda u: u.target, sets="route")
+    no_news = ModelMutant("C-192", "what is not known of the stored version is left out", "ignore", lambda u: u.target, sets="route")
     return [
         guard("C-185", "AUX-50", "take", "not refused", dropped, "a first registration of one topic is taken", settings=again, **late),
         guard("C-186", "AUX-51", "take", "version differs", newer, "only a newer version is taken", usual="violated"),
@@ -272,7 +272,7 @@ def _registrations(r: Registrations) -> list[Noticed]:
     ]  # fmt: skip
 
 
-def _pair(p: Pair) -> list[Noticed]:
+def _pair(p: MasterAndSlave) -> list[Noticed]:
     late, connected = {"lags": True}, lambda c: c & p.connected
     return [
         guard("C-194", "INV-06.pair", "confirm", "pushed", dropped, "a put is confirmed before the slave has told of it"),
@@ -353,7 +353,7 @@ def _device(d: Device) -> list[Noticed]:
     ]
 
 
-def _progress(p: Progress) -> list[Noticed]:
+def _progress(p: ConsumerProgress) -> list[Noticed]:
     ends: dict[str, Any] = {"settings": {"sync": False, "crash_budget": 2, "stop_budget": 2}}
     flushed: dict[str, Any] = {"settings": {"power_budget": 1}, "profile": "P533"}
     return [
@@ -445,7 +445,7 @@ def _of_topic(s: Sendbacks) -> Expr:
 _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Persistence: _persistence,
     Answering: _answering,
-    Waiting: _waiting,
+    WaitingRequests: _waiting,
     Expiry: _expiry,
     News: _news,
     Patience: _patience,
@@ -459,9 +459,9 @@ _MADE: dict[type, Callable[[Any], list[Noticed]]] = {
     Starting: _starting,
     Dispatching: _dispatching,
     Registrations: _registrations,
-    Pair: _pair,
+    MasterAndSlave: _pair,
     Device: _device,
-    Progress: _progress,
+    ConsumerProgress: _progress,
     Times: _times,
     Sendbacks: _sendbacks,
 }

@@ -16,7 +16,7 @@ from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite, java_abs, maximum, minimum, rem
 from rocketproof_model.language import const
-from rocketproof_model.transforms.mutation import Mutant, dropped, negated, with_mutants
+from rocketproof_model.transforms.mutation import ModelMutant, dropped, negated, with_mutants
 from rocketproof_spec import FAULTS, Part, Specification, part
 from rocketproof_spec.arithmetic import clamped, counted
 from rocketproof_spec.committing import UNTOLD
@@ -230,8 +230,8 @@ def _deletions(s: Specification) -> list[Noticed]:
     one: dict[str, Any] = {"settings": {"update_budget": 1}}
     known: dict[str, Any] = {"usual": "violated", **one}
     gone = "the name server takes away what a registration does not have"
-    forgets = Mutant("M-115", gone, "accept_registration", lambda u: ite(u.value.args[0], u.value, 0), sets="route.entries")
-    goes_on = Mutant("C-776", "every queue goes on where it was", "delete_topic", lambda u: u.target, sets="offset")
+    forgets = ModelMutant("M-115", gone, "accept_registration", lambda u: ite(u.value.args[0], u.value, 0), sets="route.entries")
+    goes_on = ModelMutant("C-776", "every queue goes on where it was", "delete_topic", lambda u: u.target, sets="offset")
     return [
         Noticed(forgets, ("REA-164",), "holds", **one),
         sets("C-773", "INV-18", "delete_topic", "version", s.version[x.b], "a topic that is deleted is no new version", **one),
@@ -274,7 +274,7 @@ def _told(s: Specification) -> list[Noticed]:
 def _offsets(s: Specification) -> list[Noticed]:
     x, last = _Terms(s), s.scope.subject
     later: dict[str, Any] = {"profile": "P533", "settings": {"update_budget": 1, "existing": True}}
-    stays = Mutant("C-791", "what a group told of a topic outlives it", "delete_topic", lambda u: u.target, sets="told")
+    stays = ModelMutant("C-791", "what a group told of a topic outlives it", "delete_topic", lambda u: u.target, sets="told")
     return [
         guard("C-789", "AUX-105", "commit_offset", "topic known", dropped, "a group tells offsets of any topic", **later),
         guard("C-790", "AUX-106", "commit_offset", "group listed", dropped, "a group that the broker does not have tells offsets", **later),

@@ -9,14 +9,14 @@ import pytest
 from rocketproof_model import search
 from rocketproof_model.language.content import Contents
 from rocketproof_properties.catalogue import source as sources
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.commands.checks import matrix, processes
-from rocketproof_properties.commands.checks.plan import Request, plan
+from rocketproof_properties.commands.checks.plan import CheckRequest, plan
 from rocketproof_properties.commands.checks.units import Unit
 from rocketproof_properties.commands.checks.verdictcache import VerdictCache
 from rocketproof_spec import part, part_class
 
-FLUSH = Source("flush", "P49")
+FLUSH = ModelSource("flush", "P49")
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_the_workers_build_the_models(cache: Path, monkeypatch: pytest.MonkeyPat
     given: list[Unit] = []
     monkeypatch.setattr(sources, "_built", None)
     monkeypatch.setattr(processes, "run", lambda units, *_: given.extend(units))
-    tasks = plan(Request(profiles=("P45",))).tasks
+    tasks = plan(CheckRequest(profiles=("P45",))).tasks
     matrix.run(tasks, Silent(), matrix.Settings(workers=2, cache=VerdictCache()))
     assert len({unit.source.scope for unit in given}) > 10
     assert {task for unit in given for task in unit.tasks} == set(tasks)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from proportion import in_proportion
-from rocketproof_impl.store.flush import Wanted
+from rocketproof_impl.store.flush import AwaitedFlush
 from rocketproof_impl.tasks import Wait
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
 GIVEN: dict[str, dict[str, Any]] = {
@@ -41,11 +41,11 @@ FEW = in_proportion(PROGRAMS)
 """Programs of a test that expects no finding, as it runs all of them; a test that expects one ends with the finding."""
 
 
-def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None, programs: int = PROGRAMS) -> Finding | None:
-    source = Source(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
+def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None, programs: int = PROGRAMS) -> ConformanceError | None:
+    source = ModelSource(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
     subject = source.subject()
     return run(Campaign(subject.instance, target_of(source, subject)), programs, 5, shrink=False)
 
 
-async def waited(wanted: Wanted, millis: int) -> bool:
+async def waited(wanted: AwaitedFlush, millis: int) -> bool:
     return await Wait(wanted.future, millis) and wanted.future.result()

@@ -8,7 +8,7 @@ import pytest
 
 from rocketproof_impl.broker import checking, retry, sendback
 from rocketproof_impl.store import delay
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -87,5 +87,5 @@ def test_another_way_back_is_a_finding(name: str, monkeypatch: pytest.MonkeyPatc
     module, attribute, planted, program = PLANTED[name]
     profile, given, steps = BACKS[program]
     monkeypatch.setattr(module, attribute, planted)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("backs", profile, steps, given)

@@ -9,8 +9,8 @@ import pytest
 from rocketproof_model.result import Coverage
 from rocketproof_properties.commands.checks import matrix, programs
 from rocketproof_properties.commands.checks.decide import decide
-from rocketproof_properties.commands.checks.plan import Task
-from rocketproof_properties.commands.checks.units import Answer, Budget, Unit
+from rocketproof_properties.commands.checks.plan import CheckTask
+from rocketproof_properties.commands.checks.units import Budget, Unit, UnitResult
 from rocketproof_spec import FAULTS
 
 PROFILES = ("P40", "P45", "P49", "P494")
@@ -27,7 +27,7 @@ FAULT_PROFILES = dict.fromkeys(FAULTS, ("P49",)) | {"answers": ("P45", "P49"), "
 """Where the profiles' switches make a difference; the other profiles would run the same code again."""
 
 
-def _tasks() -> Iterator[Task]:
+def _tasks() -> Iterator[CheckTask]:
     for profile in PROFILES:
         for task in programs.tasks(profile):
             if task.kind != "history" and profile in FAULT_PROFILES.get(task.source.scope, PROFILES):
@@ -73,7 +73,7 @@ def _cases() -> Iterator[Any]:
 @pytest.mark.parametrize("name", [*_cases()])
 def test_verdicts(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(str(tmp_path))
-    answer: Answer = decide(_units()[name], Budget(programs=PROGRAMS, seed=7), lambda progress: None)
+    answer: UnitResult = decide(_units()[name], Budget(programs=PROGRAMS, seed=7), lambda progress: None)
     assert answer.problems == []
     for row in answer.rows.values():
         seldom = row.id in SELDOM.get(_units()[name].source.scope, ()) and row.verdict == "unknown"

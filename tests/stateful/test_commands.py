@@ -10,8 +10,8 @@ from rocketproof_properties.commands import run
 from rocketproof_properties.commands.checks import programs
 from rocketproof_properties.commands.checks.decide import decide
 from rocketproof_properties.commands.checks.matrix import units
-from rocketproof_properties.commands.checks.plan import Request, plan
-from rocketproof_properties.commands.checks.units import Answer, Budget
+from rocketproof_properties.commands.checks.plan import CheckRequest, plan
+from rocketproof_properties.commands.checks.units import Budget, UnitResult
 from rocketproof_spec import FAULTS
 
 
@@ -24,9 +24,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def witness(here: Path) -> str:
     """A search's witness of INV-31 on a topic with more queues to read than to write."""
-    chosen = plan(Request(properties=("INV-31",), profiles=("P49",), condition="topic with read 2, write 1", engine="explicit"))
+    chosen = plan(CheckRequest(properties=("INV-31",), profiles=("P49",), condition="topic with read 2, write 1", engine="explicit"))
     (unit,) = units(chosen.tasks, here)
-    answer: Answer = decide(unit, Budget(), lambda progress: None)
+    answer: UnitResult = decide(unit, Budget(), lambda progress: None)
     (row,) = answer.rows.values()
     assert row.witness is not None
     return row.witness

@@ -14,9 +14,9 @@ from rocketproof_impl.broker.transaction import EndTransactionProcessor
 from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.store import delay
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_properties.conformance.targets.delays import DelaysTarget
@@ -44,7 +44,7 @@ HALF = "put_half(tran=true, delayed=False)"
     ids=["sync", "halves", "transactions", "meeting"],
 )
 def test_each_release_delays_and_ends_as_its_switches_say(scope: str, given: dict[str, Any], profile: str) -> None:
-    source = Source(scope, profile, tuple(sorted(given.items())))
+    source = ModelSource(scope, profile, tuple(sorted(given.items())))
     subject = source.subject()
     assert run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS // 2, 5, shrink=False) is None
 
@@ -54,7 +54,7 @@ def test_a_level_that_is_not_capped_is_a_finding(monkeypatch: pytest.MonkeyPatch
     replay("delays", "P49", [ONE])
     monkeypatch.setattr(delay, "LEVELS", (*delay.LEVELS, delay.LEVELS[-1]))
     monkeypatch.setattr(delay, "MAX_LEVEL", 19)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("delays", "P49", [ONE])
 
 
@@ -68,14 +68,14 @@ def test_a_delivery_to_another_queue_is_a_finding(monkeypatch: pytest.MonkeyPatc
     back = delay.from_schedule_topic
     replay("delays", "P49", [*DUE, "deliver(e=0)"])
     monkeypatch.setattr(delay, "from_schedule_topic", to_the_first)
-    with pytest.raises(Finding, match="place"):
+    with pytest.raises(ConformanceError, match="place"):
         replay("delays", "P49", [*DUE, "deliver(e=0)"])
 
 
 @behaviour("REC-05", "AUX-28", "REC-04")
 def test_a_level_that_waits_less_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delay, "LEVELS", (*delay.LEVELS[:-1], 0))
-    with pytest.raises(Finding, match="due"):
+    with pytest.raises(ConformanceError, match="due"):
         replay("delays", "P49", [ONE])
 
 
@@ -83,7 +83,7 @@ def test_a_level_that_waits_less_is_a_finding(monkeypatch: pytest.MonkeyPatch) -
 @behaviour("REC-05", "AUX-30", "AUX-27")
 @pytest.mark.parametrize("switch", ["records_each_delivery", "corrects_delay_offsets"])
 def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:
-    source = Source("delays", "P494", (("end_budget", 1), ("power", True)))
+    source = ModelSource("delays", "P494", (("end_budget", 1), ("power", True)))
     subject = source.subject()
     other = replace(PROFILES["P494"], **{switch: False})
     specification = part("delays")
@@ -96,7 +96,7 @@ def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:
 def test_a_gate_that_asks_for_the_property_alone_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("transactions", "P49", ["put_own(tran=false)"])
     monkeypatch.setattr(sending, "is_transactional", lambda message, profile: TRAN_MSG in message.properties)
-    with pytest.raises(Finding, match="place"):
+    with pytest.raises(ConformanceError, match="place"):
         replay("transactions", "P49", ["put_own(tran=false)"])
 
 
@@ -105,7 +105,7 @@ def test_a_refusal_before_the_topic_is_made_is_a_finding(monkeypatch: pytest.Mon
     steps = ["refuse(tran=true)"]
     replay("transactions", "P49", steps, {"rejects": True})
     monkeypatch.setattr(TopicConfigManager, "select", lambda self, topic: None)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("transactions", "P49", steps, {"rejects": True})
 
 
@@ -117,7 +117,7 @@ def test_an_end_without_an_operation_record_is_a_finding(monkeypatch: pytest.Mon
     steps = [HALF, "roll_back(c=0)", "pass_over(c=0)"]
     replay("transactions", "P49", steps)
     monkeypatch.setattr(EndTransactionProcessor, "_delete", nothing)
-    with pytest.raises(Finding, match="half"):
+    with pytest.raises(ConformanceError, match="half"):
         replay("transactions", "P49", steps)
 
 
@@ -126,7 +126,7 @@ def test_a_check_that_never_gives_up_is_a_finding(monkeypatch: pytest.MonkeyPatc
     steps = [HALF, "ask(c=0)", "ask(c=1)", "give_up(c=2)"]
     replay("transactions", "P49", steps)
     monkeypatch.setattr(HalfQueueRound, "_asked_often_enough", lambda self, message: False)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("transactions", "P49", steps)
 
 
@@ -136,5 +136,5 @@ def test_a_retry_that_is_known_is_no_half_message(monkeypatch: pytest.MonkeyPatc
     for profile in ("P49", "P533"):
         replay("meeting", profile, steps if profile == "P49" else [*steps[:2], "half_write_operations()", *steps[2:]])
     monkeypatch.setattr(transaction, "delay_level", lambda message: 0)
-    with pytest.raises(Finding, match="asked"):
+    with pytest.raises(ConformanceError, match="asked"):
         replay("meeting", "P533", [*steps[:2], "half_write_operations()", *steps[2:]])

@@ -10,9 +10,9 @@ from proportion import in_proportion
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model import RocketproofError
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import Finding, Run
+from rocketproof_properties.conformance.stateful.follow import ConformanceError, FollowedProgram
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
@@ -24,17 +24,17 @@ MADE = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found
 AGAIN = [SENT[0], *(f"{step}(p=0)" for step in (*MADE, "announce", "accept_queue"))]
 
 
-def found(programs: int = 60, **given: Any) -> Finding | None:
-    source = Source("deletions", "P49", tuple(sorted((GIVEN | given).items())))
+def found(programs: int = 60, **given: Any) -> ConformanceError | None:
+    source = ModelSource("deletions", "P49", tuple(sorted((GIVEN | given).items())))
     subject = source.subject()
     return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
 
 
-def performed(steps: list[str]) -> Run:
+def performed(steps: list[str]) -> FollowedProgram:
     return replay("deletions", "P49", steps, GIVEN)
 
 
-def next_offset(followed: Run) -> int:
+def next_offset(followed: FollowedProgram) -> int:
     """What the broker answers the message that it has stored."""
     assert isinstance(followed.target, SimulatedTarget)
     return followed.target.parts.jobs[0].offset

@@ -9,7 +9,7 @@ import pytest
 from rocketproof_impl.simulator.disk import SimulatedRegion
 from rocketproof_impl.store.files import MappedFile
 from rocketproof_impl.store.flush import Durability
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -23,14 +23,14 @@ def put_without_wait(self: Durability, appended: Any, message: Any) -> None:
 def test_an_answer_before_the_flush_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("recovery", "P49", ["append()", "flush()", "acknowledge()"])
     monkeypatch.setattr(Durability, "ask_flush", put_without_wait)
-    with pytest.raises(Finding, match="turn"):
+    with pytest.raises(ConformanceError, match="turn"):
         replay("recovery", "P49", ["append()"])
 
 
 @behaviour("FLU-05", "INV-06")
 def test_a_flush_that_forces_nothing_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimulatedRegion, "force", lambda self: None)
-    with pytest.raises(Finding, match="not forced"):
+    with pytest.raises(ConformanceError, match="not forced"):
         replay("recovery", "P49", ["append()", "flush()"])
 
 
@@ -47,5 +47,5 @@ def test_a_store_that_notices_a_failed_force_is_another_one(monkeypatch: pytest.
     replay("device", "P49", ["put()", "flush_fails()", "confirm()", "power_loss(kept=0)"], given)
     replay("device", "P49", ["put()", "flush_fails()", "time_out()"], {**given, "trusts_failed_force": False})
     monkeypatch.setattr(MappedFile, "force", lambda self: True)
-    with pytest.raises(Finding, match="forced"):
+    with pytest.raises(ConformanceError, match="forced"):
         replay("device", "P49", ["put()", "flush()"], given)

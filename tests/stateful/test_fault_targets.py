@@ -8,7 +8,7 @@ import pytest
 from performed import FEW, GIVEN, found
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue.source import UNPERFORMED, Source
+from rocketproof_properties.catalogue.source import UNPERFORMED, ModelSource
 from rocketproof_properties.conformance.stateful.engine import TARGETS, target_of
 from rocketproof_properties.conformance.targets.base import Deviation
 from rocketproof_properties.conformance.targets.flush import FlushTarget
@@ -28,14 +28,14 @@ def test_every_scope_has_a_target_but_those_that_nothing_performs() -> None:
 
 @pytest.mark.parametrize("scope", UNPERFORMED)
 def test_a_scope_that_nothing_performs_is_said_to_be_one(scope: str) -> None:
-    source = Source(scope, "P533")
+    source = ModelSource(scope, "P533")
     with pytest.raises(InputError, match=f"nothing performs scope {scope}"):
         target_of(source, source.subject())
 
 
 def test_a_value_that_the_specification_does_not_have_is_a_finding_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     specification = part("flush")
-    made = FlushTarget(specification, Source("flush", "P49", ()).subject().instance, PROFILES["P49"])
+    made = FlushTarget(specification, ModelSource("flush", "P49", ()).subject().instance, PROFILES["P49"])
     monkeypatch.setattr(made, "seen", lambda seen=made.seen: {**seen(), ("put.next", 1): 99})
     with pytest.raises(Deviation, match=re.escape("put.next[1]: 99 is not a value of Int(0, 8)")):
         made.observe()

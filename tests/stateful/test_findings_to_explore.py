@@ -12,14 +12,14 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_model.result import Limits
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.catalogue.source import Source
-from rocketproof_properties.commands.campaign.totals import Found
+from rocketproof_properties.catalogue.source import ModelSource
+from rocketproof_properties.commands.campaign.totals import CampaignFinding
 from rocketproof_properties.commands.checks import matrix, memory, programs, witnessfiles
 from rocketproof_properties.commands.checks.rows import undecided
 from rocketproof_properties.commands.explorer.openings import Openings, of_path
 from rocketproof_properties.conformance.stateful import engine, history, report
 
-HALF = history.Breach(history.CLAIMS["INV-44"], "the queue is another one", (("send", {"properties": {"TRAN_MSG": "true"}}),))
+HALF = history.BrokenClaim(history.CLAIMS["INV-44"], "the queue is another one", (("send", {"properties": {"TRAN_MSG": "true"}}),))
 
 
 def quiet(_: str) -> None:
@@ -30,7 +30,7 @@ def quiet(_: str) -> None:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The test of a finding: an implementation that never stores the new topic departs from the specification."""
     monkeypatch.setattr(TopicConfigManager, "_put", lambda *_, **__: None, raising=True)
-    source = Source("tiny", "P49")
+    source = ModelSource("tiny", "P49")
     found = engine.campaign(source, source.subject(), [], lambda _: "holds", programs=50, seed=1, limits=Limits())
     (finding,) = found.findings
     return report.save(source, finding, tmp_path / "findings")
@@ -63,7 +63,7 @@ def test_a_row_without_a_witness_has_no_trace() -> None:
 
 
 def test_a_finding_of_a_campaign_says_what_to_explore() -> None:
-    assert "trace" in Found.__dataclass_fields__
+    assert "trace" in CampaignFinding.__dataclass_fields__
 
 
 def test_what_failed_is_tried_first_by_the_next_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,9 @@ def test_what_failed_is_tried_first_by_the_next_test(tmp_path: Path, monkeypatch
     (broken, *_) = [unit for unit in matrix.units(chosen, tmp_path) if not unit.source.is_messages]
     departed = set(broken.tasks)
 
-    def ran(tasks: Any, listener: Any, settings: matrix.Settings) -> matrix.Report:
+    def ran(tasks: Any, listener: Any, settings: matrix.Settings) -> matrix.CheckReport:
         first.append(settings.first)
-        return matrix.Report([replace(undecided(task, ""), verdict=task.expected) for task in tasks], broken=set(departed))
+        return matrix.CheckReport([replace(undecided(task, ""), verdict=task.expected) for task in tasks], broken=set(departed))
 
     monkeypatch.setattr(matrix, "run", ran)
     monkeypatch.setattr(programs, "_reach", lambda actions, tasks: (set(), []))

@@ -6,12 +6,12 @@ import pytest
 from performed import waited
 
 from rocketproof_impl.store import flushing
-from rocketproof_impl.store.flush import Wanted
+from rocketproof_impl.store.flush import AwaitedFlush
 from rocketproof_impl.store.flushing import GroupCommitService
 from rocketproof_model.result import Move
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue.source import Source
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.catalogue.source import ModelSource
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, perform
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_properties.conformance.targets.flush import FlushTarget
@@ -52,7 +52,7 @@ def test_another_group_commit_is_a_finding(planted: type, monkeypatch: pytest.Mo
     steps = [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)"]
     replay("flush", "P49", steps)
     monkeypatch.setattr(GroupCommitService, "_flush_to", planted._flush_to)  # type: ignore[attr-defined] # both have it
-    with pytest.raises(Finding, match=r"flushed|answer"):
+    with pytest.raises(ConformanceError, match=r"flushed|answer"):
         replay("flush", "P49", steps)
 
 
@@ -66,12 +66,12 @@ def test_the_look_after_the_second_flush_is_the_releases(profile: str, end: str)
 @behaviour("CL-05", "STO-03", "LIV-05", "HAZ-23")
 def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
     steps = ["lock(p=0)", "throw(p=0)"]
-    source = Source("flush", "P49", (("throws", True),))
+    source = ModelSource("flush", "P49", (("throws", True),))
     subject = source.subject()
     specification = part("flush")
     assert isinstance(specification, Flushing)
     made = Campaign(subject.instance, lambda: FlushTarget(specification, subject.instance, PROFILES["P45"]))
-    with pytest.raises(Finding, match="age"):
+    with pytest.raises(ConformanceError, match="age"):
         perform(made, [Move(name, (0,)) for name in ("lock", "throw")])
     replay("flush", "P49", steps, {"throws": True})
 
@@ -80,6 +80,6 @@ def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
 def test_a_put_with_more_patience_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["lock(p=0)", "append(p=0)", "time_out(p=0)"]
     replay("flush", "P49", steps)
-    monkeypatch.setattr(Wanted, "fulfilled", lambda self, millis: waited(self, 60_000))
-    with pytest.raises(Finding, match="60000 ms"):
+    monkeypatch.setattr(AwaitedFlush, "fulfilled", lambda self, millis: waited(self, 60_000))
+    with pytest.raises(ConformanceError, match="60000 ms"):
         replay("flush", "P49", steps)

@@ -13,10 +13,10 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits, Move
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful import report
 from rocketproof_properties.conformance.stateful.engine import cover, target_of
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_properties.conformance.targets import abstraction
@@ -25,13 +25,13 @@ from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
 PROGRAMS = 60
 
 
-def campaign(scope: str, profile: str = "P49", **given: Any) -> tuple[Source, Campaign]:
-    source = Source(scope, profile, tuple(sorted(given.items())))
+def campaign(scope: str, profile: str = "P49", **given: Any) -> tuple[ModelSource, Campaign]:
+    source = ModelSource(scope, profile, tuple(sorted(given.items())))
     subject = source.subject()
     return source, Campaign(subject.instance, target_of(source, subject))
 
 
-def found(scope: str, profile: str = "P49", **given: Any) -> Finding:
+def found(scope: str, profile: str = "P49", **given: Any) -> ConformanceError:
     finding = run(campaign(scope, profile, **given)[1], PROGRAMS, 1, shrink=False)
     assert finding is not None, "nothing was noticed"
     return finding
@@ -151,7 +151,7 @@ def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("name", ["look_again_found", "unlock_found", "lock_timeout"])
 def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: str) -> None:
-    source = Source("creation", "P49", ())
+    source = ModelSource("creation", "P49", ())
     coverage = cover(source, source.subject(), name, Limits())
     assert coverage is not None
     assert coverage.taken[name] == 1
@@ -159,7 +159,7 @@ def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: st
 
 def test_an_action_is_covered_by_a_way_that_the_target_may_go() -> None:
     """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
-    source = Source("flush", "P49", ())
+    source = ModelSource("flush", "P49", ())
     coverage = cover(source, source.subject(), "confirm", Limits())
     assert coverage is not None
     assert coverage.taken["confirm"] == 1
@@ -167,7 +167,7 @@ def test_an_action_is_covered_by_a_way_that_the_target_may_go() -> None:
 
 
 def test_an_action_that_cannot_happen_is_not_covered() -> None:
-    source = Source("tiny", "P49", ())
+    source = ModelSource("tiny", "P49", ())
     assert cover(source, source.subject(), "lock_timeout", Limits()) is None
 
 

@@ -10,20 +10,29 @@ import pytest
 from rocketproof_model.result import BOUND, TIME
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.runs.simulated import history_of
-from rocketproof_properties.catalogue.history import Answer, Entry, Event, Exchange, History, Request, Routes, Waited
+from rocketproof_properties.catalogue.history import (
+    BrokerRequest,
+    Exchange,
+    History,
+    QueueEntry,
+    Response,
+    Routes,
+    TopicEvent,
+    WaitedProducer,
+)
 from rocketproof_properties.catalogue.table import HISTORY_CASES, HISTORY_CLAIMS
 from rocketproof_properties.commands import run
-from rocketproof_properties.commands.checks.plan import Request as Asked
+from rocketproof_properties.commands.checks.plan import CheckRequest as Asked
 from rocketproof_properties.commands.checks.plan import plan
 from rocketproof_properties.commands.checks.programs import tasks
 from rocketproof_properties.commands.checks.rows import undecided
-from rocketproof_properties.conformance.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
+from rocketproof_properties.conformance.stateful.history import CLAIMS, BrokenClaim, ClaimBroken, as_test, campaign, run_program, save
 from rocketproof_properties.programs.settings import ClusterSettings
 from rocketproof_properties.programs.strategies import LIMIT, PROGRAMS, SMALL_FILES
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
-from rocketproof_traces.stored.record import Log, Record, read_log
+from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log
 
 FEW = 10  # programs of a case
 
@@ -184,7 +193,7 @@ KNOWN: list[tuple[str, str, str, str, list[Step]]] = [
     ],
 )
 def test_known_problems(profile: str, property: str, condition: str, steps: list[Step]) -> None:
-    with pytest.raises(Broken, match=property):
+    with pytest.raises(ClaimBroken, match=property):
         run_program(profile=profile, condition=condition, property=property, steps=steps)
 
 
@@ -194,27 +203,27 @@ def test_known_problems(profile: str, property: str, condition: str, steps: list
 BROKER = "b"
 
 
-def _record(at: int = 0, **more: object) -> Record:
-    made = Record(at, 100, 0, 0, 0, 0, at, 0, 1, ("h", 1), 0, ("127.0.0.1", 10911), 0, b"x" * 8, "T", "", 100)
+def _record(at: int = 0, **more: object) -> StoredRecord:
+    made = StoredRecord(at, 100, 0, 0, 0, 0, at, 0, 1, ("h", 1), 0, ("127.0.0.1", 10911), 0, b"x" * 8, "T", "", 100)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def _exchange(
     kind: str = "send", code: int | None = 0, *, stored: tuple[int, ...] = (), answers: int = 1, opaque: int = 1, **more: object
 ) -> Exchange:
-    asked = replace(Request(kind, 1, topic="T", bodies=(b"x" * 8,)), **more)  # type: ignore[arg-type]
+    asked = replace(BrokerRequest(kind, 1, topic="T", bodies=(b"x" * 8,)), **more)  # type: ignore[arg-type]
     fields = {"msgId": f"7F00000100002A9F{(stored or (0,))[0]:016X}", "queueId": "0", "queueOffset": "0"}
-    given = [] if code is None else [Answer(code, opaque, None, fields)] * answers
+    given = [] if code is None else [Response(code, opaque, None, fields)] * answers
     return Exchange(BROKER, asked, 0, given, stored=stored, queues=(4, 4))
 
 
-def _history(*exchanges: Exchange, records: tuple[Record, ...] = (), file_size: int = 1000, **more: object) -> History:
-    log = Log(file_size, max((r.end for r in records), default=0), list(records))
+def _history(*exchanges: Exchange, records: tuple[StoredRecord, ...] = (), file_size: int = 1000, **more: object) -> History:
+    log = LogRecords(file_size, max((r.end for r in records), default=0), list(records))
     made = History(list(exchanges), {BROKER: log}, {BROKER: {}}, {BROKER: {}}, {BROKER: {}}, end=10**9)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def _delayed() -> Record:
+def _delayed() -> StoredRecord:
     return _record(topic="SCHEDULE_TOPIC_XXXX", queue_id=2, properties_text="DELAY\x013\x02REAL_TOPIC\x01T\x02REAL_QID\x010")
 
 
@@ -222,7 +231,7 @@ def _back(level: int = 0, *, code: int = 0, stored: tuple[int, ...] = (100,)) ->
     return _exchange("send_back", code, stored=stored, topic="", group="g", delay_level=level, max_reconsume_times=16)
 
 
-def _again(**more: object) -> Record:
+def _again(**more: object) -> StoredRecord:
     text = "RETRY_TOPIC\x01T\x02ORIGIN_MESSAGE_ID\x01ID"
     return replace(_record(100, topic="%RETRY%g", reconsume_times=1, properties_text=text), **more)  # type: ignore[arg-type]
 
@@ -276,8 +285,8 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
     ),
     (
         "INV-36.records",
-        lambda: _history(entries={BROKER: {("T", 0): [Entry(0, 100)]}}, next_offsets={BROKER: {"T-0": 1}}),
-        lambda: _history(entries={BROKER: {("T", 0): [Entry(0, 100)]}}, next_offsets={BROKER: {"T-0": 2}}),
+        lambda: _history(entries={BROKER: {("T", 0): [QueueEntry(0, 100)]}}, next_offsets={BROKER: {"T-0": 1}}),
+        lambda: _history(entries={BROKER: {("T", 0): [QueueEntry(0, 100)]}}, next_offsets={BROKER: {"T-0": 2}}),
     ),
     ("INV-37", lambda: _history(records=(_record(100),)), lambda: _history(records=(_record(100, physical_offset=99),))),
     ("INV-38.records", lambda: _history(records=(_record(892),)), lambda: _history(records=(_record(893),))),
@@ -308,8 +317,8 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
     ),
     (
         "INV-44",
-        lambda: _history(_exchange(stored=(0,)), entries={BROKER: {("T", 0): [Entry(0, 100)]}}),
-        lambda: _history(_exchange(stored=(0,)), entries={BROKER: {("T", 0): [Entry(100, 100)]}}),
+        lambda: _history(_exchange(stored=(0,)), entries={BROKER: {("T", 0): [QueueEntry(0, 100)]}}),
+        lambda: _history(_exchange(stored=(0,)), entries={BROKER: {("T", 0): [QueueEntry(100, 100)]}}),
     ),
     (
         "INV-45",
@@ -400,28 +409,42 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
     ),
     (
         "LIV-01",
-        lambda: _history(events=[Event(0, "created", "T", "a"), Event(30_000, "routed", "T", "a")]),
-        lambda: _history(events=[Event(0, "created", "T", "a"), Event(30_001, "routed", "T", "a")]),
+        lambda: _history(events=[TopicEvent(0, "created", "T", "a"), TopicEvent(30_000, "routed", "T", "a")]),
+        lambda: _history(events=[TopicEvent(0, "created", "T", "a"), TopicEvent(30_001, "routed", "T", "a")]),
     ),
     (
         "LIV-02",
-        lambda: _history(events=[Event(0, "used", "T", by="p"), Event(1000, "routed", "T", "a"), Event(34_000, "known", "T", "a", "p")]),
-        lambda: _history(events=[Event(0, "used", "T", by="p"), Event(1000, "routed", "T", "a"), Event(34_001, "known", "T", "a", "p")]),
+        lambda: _history(
+            events=[TopicEvent(0, "used", "T", by="p"), TopicEvent(1000, "routed", "T", "a"), TopicEvent(34_000, "known", "T", "a", "p")]
+        ),
+        lambda: _history(
+            events=[TopicEvent(0, "used", "T", by="p"), TopicEvent(1000, "routed", "T", "a"), TopicEvent(34_001, "known", "T", "a", "p")]
+        ),
     ),
     (
         "LIV-02",
-        lambda: _history(events=[Event(0, "known", "T", "a", "p"), Event(1, "used", "T", by="p"), Event(2, "routed", "T", "a")]),
+        lambda: _history(
+            events=[TopicEvent(0, "known", "T", "a", "p"), TopicEvent(1, "used", "T", by="p"), TopicEvent(2, "routed", "T", "a")]
+        ),
         lambda: _history(
             events=[
-                Event(0, "known", "T", "a", "p"),
-                Event(0, "forgotten", "T", "a", "p"),
-                Event(1, "used", "T", by="p"),
-                Event(2, "routed", "T", "a"),
+                TopicEvent(0, "known", "T", "a", "p"),
+                TopicEvent(0, "forgotten", "T", "a", "p"),
+                TopicEvent(1, "used", "T", by="p"),
+                TopicEvent(2, "routed", "T", "a"),
             ]
         ),
     ),
-    ("AUX-33.asked", lambda: _history(waited=[Waited("p", ("T",), True)]), lambda: _history(waited=[Waited("p", ("T",), False)])),
-    ("AUX-33.asked", lambda: _history(waited=[Waited("p", (), False)]), lambda: _history(waited=[Waited("p", ("T", "U"), False)])),
+    (
+        "AUX-33.asked",
+        lambda: _history(waited=[WaitedProducer("p", ("T",), True)]),
+        lambda: _history(waited=[WaitedProducer("p", ("T",), False)]),
+    ),
+    (
+        "AUX-33.asked",
+        lambda: _history(waited=[WaitedProducer("p", (), False)]),
+        lambda: _history(waited=[WaitedProducer("p", ("T", "U"), False)]),
+    ),
     ("LIV-06", lambda: _chain(17, dead=True), lambda: _chain(18, dead=True)),
     ("LIV-06", lambda: _chain(16, dead=False), lambda: _chain(17, dead=False)),
     ("LIV-06", lambda: _chain(17, dead=True), lambda: _chain(16, dead=True)),
@@ -446,7 +469,7 @@ def test_every_check_is_tried_on_both_sides() -> None:
 # Reading a log
 
 
-def _written(profile: str = "P49") -> tuple[bytes, Log]:
+def _written(profile: str = "P49") -> tuple[bytes, LogRecords]:
     from rocketproof_impl.simulator.cluster import Cluster
     from rocketproof_profiles import PROFILES
     from rocketproof_properties.brokers.runs.simulated import SimulatedRun
@@ -501,7 +524,7 @@ def test_a_blank_has_to_end_its_file() -> None:
 # What is kept, and what the command line shows
 
 
-BREACH = Breach(CLAIMS["INV-44"], 'said """so"""', (("send", {"properties": {"DELAY": "3"}}),))
+BREACH = BrokenClaim(CLAIMS["INV-44"], 'said """so"""', (("send", {"properties": {"DELAY": "3"}}),))
 
 
 def _run(text: str) -> None:
@@ -521,7 +544,7 @@ def test_a_known_violation_is_kept_as_a_test_that_passes(tmp_path: Path) -> None
 
 
 def test_an_unknown_violation_is_kept_as_a_test_that_fails() -> None:
-    with pytest.raises(Broken, match="INV-44 is violated"):
+    with pytest.raises(ClaimBroken, match="INV-44 is violated"):
         _run(as_test("P49", "messages with a delay", BREACH, "unknown"))
 
 

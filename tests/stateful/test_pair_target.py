@@ -12,7 +12,7 @@ from rocketproof_impl.broker.slave import SlaveSynchronize
 from rocketproof_impl.store import haclient
 from rocketproof_impl.store.flush import Durability
 from rocketproof_impl.store.ha import OFFSET
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_properties.conformance.targets.pair import RECORD
 
@@ -53,5 +53,5 @@ def asks_nobody(self: Durability, appended: Any, message: Any) -> None:
 def test_another_pair_is_a_finding(where: Any, name: str, planted: Any, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     replay("pair", "P49", steps, {"lags": True})
     monkeypatch.setattr(where, name, planted)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("pair", "P49", steps, {"lags": True})

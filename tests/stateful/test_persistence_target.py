@@ -9,7 +9,7 @@ import pytest
 from performed import FEW, GIVEN, found
 
 from rocketproof_impl import persistence
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -64,7 +64,7 @@ def test_a_start_from_the_temporary_file_is_a_finding(monkeypatch: pytest.Monkey
     steps = ["create(t=1)", *WRITE, "crash()", "start()"]
     replay("persistence", "P49", steps, GIVEN["persistence"])
     monkeypatch.setattr(persistence, "load", from_temporary)
-    with pytest.raises(Finding, match="memory"):
+    with pytest.raises(ConformanceError, match="memory"):
         replay("persistence", "P49", steps, GIVEN["persistence"])
 
 
@@ -72,7 +72,7 @@ def test_a_start_from_the_temporary_file_is_a_finding(monkeypatch: pytest.Monkey
 def test_an_error_that_leaves_persist_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persistence, "persist", loud)
     steps = ["create(t=1)", "truncate_tmp()", "disk_full()"]
-    with pytest.raises(Finding, match="persist raises"):
+    with pytest.raises(ConformanceError, match="persist raises"):
         replay("persistence", "P49", steps, GIVEN["persistence"])
 
 

@@ -12,9 +12,9 @@ from rocketproof_impl.broker.groups import SubscriptionGroupManager
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.message import Message
 from rocketproof_impl.store import commitlog, service
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
 
@@ -25,8 +25,8 @@ DELETES: dict[str, Any] = {"update_budget": 1}
 TOLD = "commit_offset(b=0, g=1, t=2, named=True, whole=True, k=0, at={})"
 
 
-def found(scope: str, profile: str, programs: int = PROGRAMS, **given: Any) -> Finding | None:
-    source = Source(scope, profile, tuple(sorted({"existing": True, **given}.items())))
+def found(scope: str, profile: str, programs: int = PROGRAMS, **given: Any) -> ConformanceError | None:
+    source = ModelSource(scope, profile, tuple(sorted({"existing": True, **given}.items())))
     subject = source.subject()
     return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
 
@@ -61,12 +61,12 @@ def test_offsets_that_outlive_their_topic_are_noticed(monkeypatch: pytest.Monkey
     made = ["update_group(b=0, t=1, known=True, limit=1, queues=1, listed=True)", *steps]
     assert replay("offsets", "P533", made, {"existing": True, **DELETES})
     monkeypatch.setattr(ConsumerOffsetManager, "remove_topic", lambda *_: None)
-    with pytest.raises(Finding, match="told"):
+    with pytest.raises(ConformanceError, match="told"):
         replay("offsets", "P533", made, {"existing": True, **DELETES})
 
 
 def test_a_release_that_wants_to_know_the_group_refuses_its_offset() -> None:
-    with pytest.raises(Finding, match="answered 26"):
+    with pytest.raises(ConformanceError, match="answered 26"):
         replay("offsets", "P533", [TOLD.format(1)], {"existing": True, **DELETES})
     assert replay("offsets", "P49", [TOLD.format(1)], {"existing": True, **DELETES})
 

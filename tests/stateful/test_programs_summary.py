@@ -9,24 +9,24 @@ import pytest
 from rich.console import Console
 
 from rocketproof_model.result import BOUND, TIME, Limits, Watch
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.commands.checks import matrix, programs_summary
-from rocketproof_properties.commands.checks.matrix import Gap, Report, Settings
-from rocketproof_properties.commands.checks.plan import Request, plan
-from rocketproof_properties.commands.checks.rows import Row
-from rocketproof_properties.commands.checks.units import Answer, Budget, Unit
+from rocketproof_properties.commands.checks.matrix import CheckReport, Gap, Settings
+from rocketproof_properties.commands.checks.plan import CheckRequest, plan
+from rocketproof_properties.commands.checks.rows import VerdictRow
+from rocketproof_properties.commands.checks.units import Budget, Unit, UnitResult
 from rocketproof_properties.conformance.stateful import machine
 from rocketproof_properties.conformance.stateful.engine import target_of
 from rocketproof_properties.reports.output import Page
 
-SHOWN = Row("INV-09", "one", "always", "P49", "", "stateful", "tiny", "violated", "", "violated", length=8)
+SHOWN = VerdictRow("INV-09", "one", "always", "P49", "", "stateful", "tiny", "violated", "", "violated", length=8)
 REACHED = replace(SHOWN, id="REA-01", kind="reachable", verdict="holds", expected="holds", length=3)
 SAFE = replace(SHOWN, id="INV-10", verdict="unknown", reason=BOUND, expected="unknown", length=None)
 
 
-def said(*rows: Row, **more: Any) -> str:
+def said(*rows: VerdictRow, **more: Any) -> str:
     out = StringIO()
-    programs_summary.print_summary(Report(list(rows), **more), "P49", Page(Console(file=out, width=80)))
+    programs_summary.print_summary(CheckReport(list(rows), **more), "P49", Page(Console(file=out, width=80)))
     return out.getvalue()
 
 
@@ -75,14 +75,14 @@ def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: 
     monkeypatch.setattr("rocketproof_model.result.time", SimpleNamespace(monotonic=lambda: clock.now))
     shares: list[float] = []
 
-    def decide(unit: Unit, budget: Budget, report: Any) -> Answer:
+    def decide(unit: Unit, budget: Budget, report: Any) -> UnitResult:
         assert budget.limits.seconds is not None
         shares.append(round(budget.limits.seconds, 6))
         clock.now += budget.limits.seconds + 1e-9
-        return Answer()
+        return UnitResult()
 
     monkeypatch.setattr(matrix, "decide", decide)
-    tasks = plan(Request(profiles=("P45",), properties=("INV-10", "INV-30", "INV-31"), engine="stateful")).tasks
+    tasks = plan(CheckRequest(profiles=("P45",), properties=("INV-10", "INV-30", "INV-31"), engine="stateful")).tasks
     matrix.run(tasks, Silent(), Settings(seconds=12, fair=fair))
     count = len(matrix.units(tasks, Settings().witnesses))
     assert count > 2
@@ -91,7 +91,7 @@ def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: 
 
 def test_a_program_ends_before_the_time_is_looked_at() -> None:
     """However late it is, a campaign has done one program; and no more than it may."""
-    source = Source("tiny", "P49")
+    source = ModelSource("tiny", "P49")
     subject = source.subject()
     made = machine.Campaign(subject.instance, target_of(source, subject), watch=Watch(Limits(seconds=-1)))
     with pytest.raises(machine.Over):

@@ -10,7 +10,7 @@ from performed import GIVEN, found
 from rocketproof_impl.store import recovery
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model.result import Move
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful.engine import target_of
 from rocketproof_properties.conformance.stateful.machine import Campaign, perform
 
@@ -21,7 +21,7 @@ behaviour = pytest.mark.behaviour
 @pytest.mark.parametrize("before", [[], [Move("dispatch", ()), Move("flush_queue", ())]], ids=["log", "queue"])
 def test_what_a_start_has_cut_off_is_gone_for_good_though_its_bytes_are_not(before: list[Move]) -> None:
     """The ends of the log and of a queue move back at a start and nothing is wiped: another crash leaves the same bytes behind them."""
-    source = Source("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
+    source = ModelSource("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
     subject = source.subject()
     begin, end = Move("append", ()), [Move("power_loss", (0, len(before) // 2, True)), Move("start", ()), Move("crash", ())]
     perform(Campaign(subject.instance, target_of(source, subject)), [begin, *before, *end])

@@ -10,7 +10,7 @@ from performed import FEW, found
 from rocketproof_impl import nameserver
 from rocketproof_impl.broker import topics
 from rocketproof_impl.broker.registration import Registration
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -31,7 +31,7 @@ def test_so_does_one_whose_single_topics_name_no_version(monkeypatch: pytest.Mon
     steps = ["create(t=A)", "restart(n=first)", "register(s=message)"]
     replay("registrations", "P533", [*steps, "refuse(n=first, s=message)"], given)
     monkeypatch.setattr(nameserver.NameServer, "register_topic", lambda self, topic, queues: self._update_queue_data(topic, queues[0]))
-    with pytest.raises(Finding, match="route"):
+    with pytest.raises(ConformanceError, match="route"):
         replay("registrations", "P533", [*steps, "refuse(n=first, s=message)"], given)
 
 
@@ -50,7 +50,7 @@ def test_the_version_of_a_registration_is_that_of_its_writing(monkeypatch: pytes
         self._topics.data_version = version
 
     monkeypatch.setattr(Registration, "_register_alone", remembers)
-    with pytest.raises(Finding, match="version"):
+    with pytest.raises(ConformanceError, match="version"):
         replay("registrations", "P494", HIDDEN)
 
 
@@ -58,10 +58,10 @@ def test_the_version_of_a_registration_is_that_of_its_writing(monkeypatch: pytes
 def test_a_name_server_that_refuses_no_single_topic_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["restart(n=first)", "update(t=A, unit=False)", "register(s=administrator)"]
     replay("registrations", "P494", [*steps, "take(n=first, s=administrator)"], {"restart": True})
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("registrations", "P533", [*steps, "take(n=first, s=administrator)"], {"restart": True})
     monkeypatch.setattr(nameserver.NameServer, "is_topic_config_changed", lambda self, address, version: True)
-    with pytest.raises(Finding, match="route"):
+    with pytest.raises(ConformanceError, match="route"):
         replay("registrations", "P494", [*HIDDEN, "ignore(n=first, s=message)"])
 
 
@@ -78,5 +78,5 @@ def test_a_name_server_that_refuses_no_single_topic_is_a_finding(monkeypatch: py
 def test_a_change_that_is_none_is_a_finding(where: type, name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     replay("registrations", "P49", steps, {"wipe": True})
     monkeypatch.setattr(where, name, lambda self, *args: None)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("registrations", "P49", steps, {"wipe": True})

@@ -10,7 +10,7 @@ from performed import FEW, found
 from rocketproof_impl.broker import checking, sending
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.producer import instance, producer
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -51,7 +51,7 @@ def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.Monk
     replay("progress", "P49", steps, {"power_budget": 1})
     replay("progress", "P533", ["append(marks=False)", "flush()", "dispatch()"])
     monkeypatch.setattr(ConsumerOffsetManager, "commit", lambda self, group, topic, queue_id, offset: None)
-    with pytest.raises(Finding, match="committed"):
+    with pytest.raises(ConformanceError, match="committed"):
         replay("progress", "P49", [*steps[:4], "commit()"])
 
 

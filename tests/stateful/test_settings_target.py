@@ -8,14 +8,14 @@ import pytest
 
 from proportion import in_proportion
 from rocketproof_impl.broker import admin
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
 
-def found(programs: int = 30, **given: Any) -> Finding | None:
-    source = Source("settings", "P49", tuple(sorted(given.items())))
+def found(programs: int = 30, **given: Any) -> ConformanceError | None:
+    source = ModelSource("settings", "P49", tuple(sorted(given.items())))
     subject = source.subject()
     return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
 

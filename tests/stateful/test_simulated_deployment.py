@@ -12,7 +12,7 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.simulated import history_of
 from rocketproof_properties.brokers.simulated import SimulatedDeployment, cluster_of
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.parts import NAME_SERVER, Capability
 from rocketproof_properties.programs.requests import UNSUPPORTED_CODE
 from rocketproof_properties.programs.settings import ClusterSettings
@@ -25,7 +25,7 @@ P49 = PROFILES["P49"]
 
 
 def send() -> Command:
-    call = request_of(("send", {"topic": "T"}), Context(Names("", 0), "broker-a"))
+    call = request_of(("send", {"topic": "T"}), Context(ProgramNames("", 0), "broker-a"))
     assert call is not None
     return call.command()
 

@@ -10,7 +10,7 @@ from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.periodic import Periodic
 from rocketproof_impl.producer import instance
 from rocketproof_impl.producer.send import Sending
-from rocketproof_properties.conformance.stateful.follow import Finding
+from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -21,7 +21,7 @@ behaviour = pytest.mark.behaviour
 def test_another_limit_of_the_wait_for_the_lock_is_a_finding(millis: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "LOCK_TIMEOUT_MILLIS", millis)
     steps = ["arrive(r=0, retry=False)", "arrive(r=1, retry=True)", *["second()"] * 3, "give_up(r=1)"]
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("locks", "P49", steps)
 
 
@@ -31,7 +31,7 @@ def test_another_time_of_expiry_is_a_finding(millis: int, offset: int, monkeypat
     """Scans 120 s after the last registration, which is not late, or 121 s after it, which is."""
     monkeypatch.setattr(routeinfo, "EXPIRED_MILLIS", millis)
     steps = [f"begin(offset={offset})", "die()", *["second()"] * offset, "look()", *[*["second()"] * 10, "look()"] * 12]
-    with pytest.raises(Finding, match="listed"):
+    with pytest.raises(ConformanceError, match="listed"):
         replay("expiry", "P49", steps)
 
 
@@ -44,7 +44,7 @@ def test_another_period_of_registrations_is_a_finding(monkeypatch: pytest.Monkey
     steps = ["begin(offset=0)", *SECONDS, "register()"]
     replay("news", "P49", steps)
     monkeypatch.setattr(Registration, "PERIODIC", (Periodic("register_periodically", 10_000, 40_000),))
-    with pytest.raises(Finding, match="40 is not"):
+    with pytest.raises(ConformanceError, match="40 is not"):
         replay("news", "P49", steps)
 
 
@@ -54,7 +54,7 @@ def test_another_time_limit_of_a_refresh_is_a_finding(millis: int, monkeypatch: 
     steps = [*ASKED, "second()", "second()", "announce()", "serve()", "second()", "learn()"]
     replay("news", "P49", steps)
     monkeypatch.setattr(instance, "TIMEOUT_MILLIS", millis)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("news", "P49", steps)
 
 
@@ -64,7 +64,7 @@ def test_another_wait_for_the_clients_lock_is_a_finding(millis: int, monkeypatch
     steps = ["begin(known=False)", *["second()"] * 3, "lock_times_out()"]
     replay("patience", "P49", steps)
     monkeypatch.setattr(instance, "LOCK_TIMEOUT_MILLIS", millis)
-    with pytest.raises(Finding):
+    with pytest.raises(ConformanceError):
         replay("patience", "P49", steps)
 
 
@@ -74,7 +74,7 @@ def test_an_attempt_with_the_full_time_is_a_finding(monkeypatch: pytest.MonkeyPa
     replay("patience", "P49", steps)
     prepare = Sending.prepare
     monkeypatch.setattr(Sending, "prepare", lambda self, queue, timeout: prepare(self, queue, self.timeout))
-    with pytest.raises(Finding, match="rest of the time"):
+    with pytest.raises(ConformanceError, match="rest of the time"):
         replay("patience", "P49", steps)
 
 

@@ -17,7 +17,7 @@ from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.listening import listening_socket
 from rocketproof_impl.system.node import BrokerNode, NameServerNode
-from rocketproof_impl.system.server import Limits, TcpServer
+from rocketproof_impl.system.server import ServerLimits, TcpServer
 from rocketproof_protocol.codes import SEND_MESSAGE_V2
 
 PATIENCE = 20.0
@@ -45,7 +45,7 @@ class Echo:
 class EchoServer:
     """An Echo behind a listener."""
 
-    def __init__(self, background: Background, limits: Limits | None = None) -> None:
+    def __init__(self, background: Background, limits: ServerLimits | None = None) -> None:
         self.background = background
         self.echo = Echo()
         listening = listening_socket("127.0.0.1", 0)
@@ -65,7 +65,7 @@ class EchoServer:
 
 
 @contextmanager
-def echo_server(limits: Limits | None = None) -> Iterator[EchoServer]:
+def echo_server(limits: ServerLimits | None = None) -> Iterator[EchoServer]:
     with Background() as background:
         server = EchoServer(background, limits)
         yield server

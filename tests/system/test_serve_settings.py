@@ -13,7 +13,7 @@ from serving import Raw, send_command
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.node import BrokerNode
-from rocketproof_properties.brokers.serve import Wanted, settings_of
+from rocketproof_properties.brokers.serve import ServeOptions, settings_of
 from rocketproof_properties.reports.choices import InputError
 
 VALUES = st.one_of(
@@ -32,7 +32,7 @@ VALUES = st.one_of(
 @settings(max_examples=40)
 def test_setting_is_refused_or_the_broker_answers(name: str, value: str) -> None:
     with TemporaryDirectory() as folder, Background() as background:
-        wanted, made, said = Wanted(Path(folder) / "s", port=0, settings=(f"{name}={value}",)), None, name
+        wanted, made, said = ServeOptions(Path(folder) / "s", port=0, settings=(f"{name}={value}",)), None, name
         try:
             (made,) = settings_of(wanted)
         except InputError as problem:

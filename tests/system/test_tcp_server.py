@@ -19,9 +19,9 @@ from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import JSON, ONE_WAY, ROCKETMQ, Command
 from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.background import Background
-from rocketproof_impl.system.connection import TURN, Connection
+from rocketproof_impl.system.connection import TURN, ServerConnection
 from rocketproof_impl.system.listening import BACKLOG, listening_socket
-from rocketproof_impl.system.server import Limits, TcpServer
+from rocketproof_impl.system.server import ServerLimits, TcpServer
 
 behaviour = pytest.mark.behaviour
 FORMS = pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])
@@ -136,7 +136,7 @@ def test_a_length_that_is_only_claimed_takes_no_memory() -> None:
 
 
 def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
-    with echo_server(Limits(incomplete=100_000)) as server:
+    with echo_server(ServerLimits(incomplete=100_000)) as server:
         begun = struct.pack(">I", 90_000) + b"x" * 60_000
         with Raw(server.port) as first, Raw(server.port) as second:
             first.send(begun)
@@ -243,7 +243,7 @@ def test_who_sends_much_at_once_does_not_keep_the_others_waiting() -> None:
     data = frame.encode(Command(1)) * 10
     with Background() as background, closing(Turns()) as loop:
         slow = Slow(loop, TURN / 2)
-        connection = Connection(TcpServer(background.threads, slow), loop)
+        connection = ServerConnection(TcpServer(background.threads, slow), loop)
         connection.connection_made(Gone({"peername": ("127.0.0.1", 1)}))
         connection.data_received(data)
         assert len(slow.received) == 2
@@ -264,7 +264,7 @@ def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) ->
     with ours, closing(Turns()) as loop:
         with theirs:
             theirs.sendall(unread)
-        connection = Connection(server.tcp, loop)
+        connection = ServerConnection(server.tcp, loop)
         connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
         connection.data_received(came)
         connection.connection_lost(why)
@@ -311,7 +311,7 @@ async def occupied(began: threading.Event, ended: threading.Event) -> None:
 
 
 def test_so_many_connections_and_no_more() -> None:
-    with echo_server(Limits(connections=2)) as server, Raw(server.port) as first, Raw(server.port) as second:
+    with echo_server(ServerLimits(connections=2)) as server, Raw(server.port) as first, Raw(server.port) as second:
         wait_until(server, lambda: len(server.tcp.connections) == 2)
         with Raw(server.port) as third:
             assert third.command() is None

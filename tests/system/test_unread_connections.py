@@ -15,8 +15,8 @@ from serving import PATIENCE, EchoServer, Parts, Raw, echo_server, parts, send_c
 from nonempty import nonempty
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import ONE_WAY, Command
-from rocketproof_impl.system.connection import UNREAD, Connection
-from rocketproof_impl.system.server import Limits
+from rocketproof_impl.system.connection import UNREAD, ServerConnection
+from rocketproof_impl.system.server import ServerLimits
 from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS
 
@@ -27,7 +27,7 @@ HELD = 300
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[EchoServer]:
-    with echo_server(Limits(unread=BOUND, unread_total=TOTAL)) as made:
+    with echo_server(ServerLimits(unread=BOUND, unread_total=TOTAL)) as made:
         yield made
 
 
@@ -39,7 +39,7 @@ class Silent(Raw):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 
 
-def waiting(connection: Connection) -> int:
+def waiting(connection: ServerConnection) -> int:
     """The bytes that asyncio keeps for a connection."""
     return connection._transport.get_write_buffer_size()
 

@@ -19,7 +19,7 @@ from compared_opinions import made, tell
 from random_histories import SHAPES, Chance
 from tiny_opinion import TooLarge, opinions
 
-from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Header
 
 MOST = 1500
@@ -66,7 +66,7 @@ def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most:
             counts.wrong += [f"{label}, {bound}: {problem}" for problem in contradictions(whole, bounded)]
 
 
-def contradictions(whole: Verdict, bounded: Verdict) -> list[str]:
+def contradictions(whole: HistoryVerdict, bounded: HistoryVerdict) -> list[str]:
     """What a verdict with a bound says against the one without."""
     found = []
     if bounded.verdict not in (whole.verdict, "unknown"):

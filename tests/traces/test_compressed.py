@@ -16,8 +16,8 @@ from many_histories import PROFILE, history, write
 from proportion import few
 from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import Order
-from rocketproof_traces.common.compressed import DamagedError, is_compressed, open_text
+from rocketproof_traces.bulk.work import JudgingJob
+from rocketproof_traces.common.compressed import DamagedStreamError, is_compressed, open_text
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import cases
 
@@ -31,7 +31,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 
 
 def judged(tmp: Path, source: Path) -> Any:
-    data = local.judge(Order((str(source),), PROFILE, str(tmp / "out"), str(tmp / "shelf"))).data()
+    data = local.judge(JudgingJob((str(source),), PROFILE, str(tmp / "out"), str(tmp / "shelf"))).data()
     return [{**one, "history": "", "file": ""} for one in data["findings"]], data["events"], data["verdict"]
 
 
@@ -63,7 +63,7 @@ def test_what_is_before_a_cut_is_read(form: str, left: float, tmp_path: Path) ->
     path = tmp_path / "cut"
     path.write_bytes(data[: int(len(data) * left)])
     found = []
-    with pytest.raises(DamagedError) as caught, open_text(path) as file:
+    with pytest.raises(DamagedStreamError) as caught, open_text(path) as file:
         found.extend(file)
     assert caught.value.strerror is not None and caught.value.strerror.endswith("data are cut off")
     assert found == lines[: len(found)]

@@ -13,7 +13,7 @@ from rocketproof_model import Instance, Int, Model
 from rocketproof_model.interpreter import effect, refusing
 from rocketproof_model.result import Move, Witness
 from rocketproof_traces.explorer import document as documents
-from rocketproof_traces.explorer.document import REFUSED, Subject, at, of_witness
+from rocketproof_traces.explorer.document import REFUSED, TraceSubject, at, of_witness
 from rocketproof_traces.witness.explain import answer
 from rocketproof_traces.witness.truth import truths
 
@@ -22,7 +22,7 @@ SCHEMA = json.loads((Path(rocketproof_traces.__file__).parents[1] / "docs" / "tr
 
 def test_the_schema_states_the_form_of_a_document(skew: Witness, loud: Witness, lasso: Witness) -> None:
     for witness in (skew, loud, lasso):
-        document = json.loads(json.dumps(of_witness(witness, Subject("m", "s", "P49", "", "explicit"), session="x")))
+        document = json.loads(json.dumps(of_witness(witness, TraceSubject("m", "s", "P49", "", "explicit"), session="x")))
         jsonschema.validate(document, SCHEMA)
         del document["truths"][0]["word"]
         with pytest.raises(jsonschema.ValidationError):

@@ -14,7 +14,7 @@ from rocketproof_model.result import Witness
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.explorer import page, serving
 from rocketproof_traces.explorer.access import LARGEST, Guarded
-from rocketproof_traces.explorer.document import Subject
+from rocketproof_traces.explorer.document import TraceSubject
 from rocketproof_traces.explorer.opened import Opened, Progress, Trace, walk
 from rocketproof_traces.explorer.server import Explorer
 from rocketproof_traces.explorer.sessions import KEPT, MOST_STATES
@@ -31,7 +31,7 @@ class OneOpening:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> Opened | None:
-        return Trace(self.witness, Subject("shop"))
+        return Trace(self.witness, TraceSubject("shop"))
 
     def catalogue(self) -> Mapping[str, Any]:
         return {"properties": [], "witnesses": [], "scopes": []}
@@ -51,7 +51,7 @@ class OneOpening:
                 self.ended.set()
         for number in range(3):
             report(f"looking {number}")
-        return walk(self.witness.instance, Subject("shop"))
+        return walk(self.witness.instance, TraceSubject("shop"))
 
 
 @dataclass

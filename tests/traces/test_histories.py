@@ -18,9 +18,9 @@ from rocketproof_lab.bench.contention import Load, contend
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
 from rocketproof_spec.remarks import REMARKS, remarked
 from rocketproof_traces.checker import histories
-from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.checker.machine import machine
-from rocketproof_traces.checker.shape import Shape
+from rocketproof_traces.checker.shape import MachineShape
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header
 
@@ -185,7 +185,7 @@ def sent(process: str, offset: int, queue: int = 0) -> list[Line]:
     return call(process, "send", send(queue=queue), place(queue, offset))
 
 
-def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] = (), profile: str = "P494") -> Verdict:
+def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] = (), profile: str = "P494") -> HistoryVerdict:
     events = [Event(k, *line, time=times[k] if times else None) for k, line in enumerate(lines)]
     return judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), events, profile, limit)
 
@@ -238,7 +238,7 @@ def test_a_remark_is_that_of_the_refusal(topic: str, queue: int, profile: str, c
 
 
 def test_each_remark_belongs_to_one_action_of_the_specification() -> None:
-    assert REMARKS.keys() <= {function.action.name for function in machine(Shape("P494", ("ordinary",), 1)).handler}
+    assert REMARKS.keys() <= {function.action.name for function in machine(MachineShape("P494", ("ordinary",), 1)).handler}
     assert {action: remarked(text.replace("{}", "T")) for action, text in REMARKS.items()} == {action: {action} for action in REMARKS}
 
 

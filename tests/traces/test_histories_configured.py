@@ -18,8 +18,8 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import Order
-from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.bulk.work import JudgingJob
+from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
@@ -55,7 +55,7 @@ class Told:
     def set(self) -> Told:
         return self.add("ok", "administrator", "configure", {"code": 0, "fields": {}})
 
-    def judged(self, profile: str = "P49") -> Verdict:
+    def judged(self, profile: str = "P49") -> HistoryVerdict:
         return judge_history(HEADER, self.events, profile)
 
 
@@ -150,7 +150,7 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     cases["other"] = Told().sends(0, "A").stored(0, 0).sets("flushDiskType=SYNC_FLUSH").set().sends(0, "A").stored(0, 7)
     for name, one in cases.items():
         write(folder / f"{name}.ndjson", HEADER, one.events)
-    found = local.judge(Order((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
+    found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
     single = [one.judged() for one in cases.values()]
     assert len(found.findings) == sum(len(one.findings) for one in single) == 1
     assert found.explained == sum(one.explained for one in single)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
 
 SEND = {
@@ -89,7 +89,7 @@ class Story:
         self._add("state", "broker-a", "topics", {"topics": table})
         return self
 
-    def judged(self, profile: str = "P494") -> Verdict:
+    def judged(self, profile: str = "P494") -> HistoryVerdict:
         return judge_history(HEADER, self.events, profile)
 
 

@@ -15,7 +15,7 @@ from proportion import few
 from rocketproof_model import Model
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.checker.machine import Machine, machine
-from rocketproof_traces.checker.shape import SERVED, SIZES, Shape
+from rocketproof_traces.checker.shape import SERVED, SIZES, MachineShape
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
@@ -55,7 +55,7 @@ class Told:
         named = ("readQueueNums", "writeQueueNums", "perm")
         return {"topics": {t: {**dict(zip(named, c, strict=True)), "order": self.ordered} for t, c in table.items()}}
 
-    def verdict(self, make: Callable[[Shape], Machine]) -> str:
+    def verdict(self, make: Callable[[MachineShape], Machine]) -> str:
         settings = {"autoCreateTopicEnable": str(self.auto).lower(), "brokerPermission": self.permission}
         return judge_history(Header({"settings": settings}), self.events(), self.profile, make=make).verdict
 
@@ -228,7 +228,7 @@ def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
     assert told.verdict(machine) == "illegal"
     change = without(*place)
 
-    def spoilt(shape: Shape) -> Machine:
+    def spoilt(shape: MachineShape) -> Machine:
         named = any(a.name == place[0] for a in machine(shape).spec.model.actions)
         return Machine(shape, change if named else None)
 
@@ -236,7 +236,7 @@ def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
 
 
 def test_every_guard_is_told_or_has_a_reason() -> None:
-    shape = Shape("P494", ("template", "retry", "long", "ordinary"), 2, deletes=True)
+    shape = MachineShape("P494", ("template", "retry", "long", "ordinary"), 2, deletes=True)
     actions = [a for a in machine(shape).spec.model.actions if a.actor in SERVED and a.name not in SIZES]
     guards = {(a.name, g.name) for a in actions for g in a.guards if not g.bound and g.name != "broker runs"}
     assert not TELLS.keys() & NO_HISTORY.keys()

@@ -12,7 +12,7 @@ import pytest
 
 from rocketproof_traces.checker import part
 from rocketproof_traces.checker.histories import judge_history
-from rocketproof_traces.checker.steps import Answer, Point, Request, Searched
+from rocketproof_traces.checker.steps import CheckedRequest, Point, ResponsePoint, SearchEnd
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
@@ -24,7 +24,7 @@ MOST = 1000  # states after which the other search gives up
 Whole = tuple[Any, tuple[Any, ...]]
 
 
-def explained(requests: list[Request], answers: list[Answer], start: Any) -> tuple[int, bool]:
+def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], start: Any) -> tuple[int, bool]:
     """How many answers have an explanation: every order of every step, all states at once. False if it stops at too many of them."""
     states: set[Whole] = {(start, ())}
     for number, answer in enumerate(answers):
@@ -133,7 +133,7 @@ def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatc
     compared: list[tuple[int, int, bool]] = []
 
     class Both(part.Search):
-        def run(self, starts: Sequence[Point], first: int = 0) -> Searched:
+        def run(self, starts: Sequence[Point], first: int = 0) -> SearchEnd:
             found = super().run(starts, first)
             compared.append((found.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
             return found

@@ -13,7 +13,7 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.store import service
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.vocabulary import plain
-from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
@@ -43,7 +43,7 @@ def history(*sends: tuple[bool, int, int]) -> list[Event]:
     return events
 
 
-def judged(events: list[Event], profile: str = "P533") -> Verdict:
+def judged(events: list[Event], profile: str = "P533") -> HistoryVerdict:
     return judge_history(Header({}), events, profile)
 
 

@@ -20,19 +20,19 @@ from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import local, partition
 from rocketproof_traces.bulk.cache import PieceCache
 from rocketproof_traces.bulk.ingest import sources, stamp_of
-from rocketproof_traces.bulk.results import DONE, Results, Summary
+from rocketproof_traces.bulk.results import DONE, FolderResults, Summary
 from rocketproof_traces.bulk.tables import EVENTS, FINDINGS, event_row
-from rocketproof_traces.bulk.work import Order, tasks
+from rocketproof_traces.bulk.work import JudgingJob, tasks
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.history.operations import Call, paired
+from rocketproof_traces.history.operations import CallEvents, paired
 
 DATA = Path(__file__).parents[1] / "data"
 
 
 def judge(tmp: Path, *sources: Path, profile: str = PROFILE, **more: object) -> Summary:
-    order = Order(tuple(map(str, sources)), profile, str(tmp / "out"), str(tmp / "cache"), **more)  # type: ignore[arg-type]
+    order = JudgingJob(tuple(map(str, sources)), profile, str(tmp / "out"), str(tmp / "cache"), **more)  # type: ignore[arg-type]
     return local.judge(order)
 
 
@@ -111,7 +111,7 @@ def test_a_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
     first = judge(tmp_path, path)
     (batch,) = (tmp_path / "out" / "verdicts").iterdir()
     (batch / DONE).unlink()
-    assert Results(str(tmp_path / "out")).stamps() == {}
+    assert FolderResults(str(tmp_path / "out")).stamps() == {}
     assert judge(tmp_path, path).data() == first.data()
 
 
@@ -207,7 +207,7 @@ def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path
 def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path / f"{number}.ndjson", *history(wrong="T1" if number == 1 else ""))
-    order = Order(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "cache"))
+    order = JudgingJob(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "cache"))
     found = local.judge(order, cores=2)
     shutil.rmtree(tmp_path / "out")
     assert local.judge(order).data() == found.data()
@@ -219,7 +219,7 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
     path = write(tmp_path / "long.ndjson", header, events)
     judge(tmp_path, path)
     cache = PieceCache(str(tmp_path / "cache"))
-    (task,) = tasks(cache.sources().values(), {}, Order((), PROFILE, "", ""))
+    (task,) = tasks(cache.sources().values(), {}, JudgingJob((), PROFILE, "", ""))
     batches = list(partition.partition(cache, task))
     assert sum(batch.num_rows for batch in batches) == 1 + 3 + 400 * 6 + 401 * 3
     parts = {row["part"] for batch in batches for row in batch.to_pylist()}
@@ -262,7 +262,7 @@ def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list
 
 def last_answer(events: Sequence[Event], topic: str) -> Event:
     """The answer to the last send to a topic."""
-    calls = [call for call in paired(events) if isinstance(call, Call) and call.begun.op == "send"]
+    calls = [call for call in paired(events) if isinstance(call, CallEvents) and call.begun.op == "send"]
     return max((one.ended for one in calls if one.ended and one.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
 
 

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketproof_traces.common.outcomes import Outcome, all_of, any_of, decisive
+from rocketproof_traces.common.outcomes import JudgingOutcome, all_of, any_of, decisive
 
-EXPLAINED, REFUSED, UNDECIDED = Outcome
+EXPLAINED, REFUSED, UNDECIDED = JudgingOutcome
 COMBINED = {"any": any_of, "all": all_of}
-Tree = Outcome | tuple[str, list["Tree"]]
-LEAF = st.sampled_from(Outcome)
+Tree = JudgingOutcome | tuple[str, list["Tree"]]
+LEAF = st.sampled_from(JudgingOutcome)
 TREES: st.SearchStrategy[Tree] = st.recursive(LEAF, lambda inner: st.tuples(st.sampled_from(list(COMBINED)), st.lists(inner, max_size=4)))
 
 
-def value(tree: Tree) -> Outcome:
-    return tree if isinstance(tree, Outcome) else COMBINED[tree[0]](map(value, tree[1]))
+def value(tree: Tree) -> JudgingOutcome:
+    return tree if isinstance(tree, JudgingOutcome) else COMBINED[tree[0]](map(value, tree[1]))
 
 
-def decided(tree: Tree, outcomes: Sequence[Outcome], used: list[None]) -> Tree:
+def decided(tree: Tree, outcomes: Sequence[JudgingOutcome], used: list[None]) -> Tree:
     """The tree with each undecided leaf replaced by the next outcome, the last one again and again."""
     if isinstance(tree, tuple):
         return tree[0], [decided(inner, outcomes, used) for inner in tree[1]]
@@ -32,7 +32,7 @@ def decided(tree: Tree, outcomes: Sequence[Outcome], used: list[None]) -> Tree:
 
 
 @given(TREES, st.lists(st.sampled_from([EXPLAINED, REFUSED]), min_size=1))
-def test_deciding_undecided_leaves_never_contradicts(tree: Tree, outcomes: list[Outcome]) -> None:
+def test_deciding_undecided_leaves_never_contradicts(tree: Tree, outcomes: list[JudgingOutcome]) -> None:
     whole = value(decided(tree, outcomes, []))
     assert whole is not UNDECIDED
     assert value(tree) in (whole, UNDECIDED)
@@ -45,7 +45,7 @@ def test_tree_is_undecided_only_if_its_leaves_matter(tree: Tree) -> None:
 
 
 @given(st.lists(st.tuples(LEAF, st.integers(0, 3)), min_size=1))
-def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: list[tuple[Outcome, int]]) -> None:
+def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: list[tuple[JudgingOutcome, int]]) -> None:
     outcome, progress = chosen = decisive(iter(tried), outcome=lambda one: one[0], progress=lambda one: one[1])
     assert chosen in tried and outcome is any_of(one for one, _ in tried)
     if outcome is not EXPLAINED:

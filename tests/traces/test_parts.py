@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from rocketproof_model import Bool, Instance, Int, Maybe, Model, ModelError
-from rocketproof_model.interpreter import State, Step, initial, successors
+from rocketproof_model.interpreter import ModelStep, State, initial, successors
 from rocketproof_model.language import MaybeType
 from rocketproof_spec import NAMES, part
 from rocketproof_traces.witness.parts import Acting, acting, concerned, in_order, kinds, owner, part_name
@@ -130,7 +130,7 @@ def test_elements_are_read_by_name_or_number_and_written_by_name() -> None:
         holds.type.encode("eve")
 
 
-def steps(instance: Instance, most: int) -> Iterator[tuple[State, Step]]:
+def steps(instance: Instance, most: int) -> Iterator[tuple[State, ModelStep]]:
     first = initial(instance)
     seen, queue = {first}, deque([first])
     while queue and len(seen) < most:

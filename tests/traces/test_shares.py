@@ -63,7 +63,7 @@ def summary(found: Explored) -> object:
     return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
 
 
-def spread(instance: Instance, session: OneProcess | None = None, **options: Any) -> search.Spread:
+def spread(instance: Instance, session: OneProcess | None = None, **options: Any) -> search.SparkExplored:
     return search.explore(session or OneProcess(), instance, **options)  # type: ignore[arg-type]
 
 
@@ -132,7 +132,7 @@ def breaking(level: int, how: Callable[[], None]) -> Callable[[Any], Any]:
 
     def perform(work: Any) -> Any:
         done = shares.perform(work)
-        if isinstance(work, shares.Share) and work.level == level and not broken:
+        if isinstance(work, shares.ShardTask) and work.level == level and not broken:
             broken.append(True)
             how()
         return done

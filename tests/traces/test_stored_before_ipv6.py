@@ -13,7 +13,7 @@ from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.stored.kinds import Reason
 from rocketproof_traces.stored.layout import SYS_FLAG_AT
-from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.record import read_log
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> list[Stored]:
 def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size: int) -> None:
     found = []
     for part in ranges(log_files([str(tmp_path)], hosts_by_flag=False), size):
-        for chunk in Walk(part, Names()):
+        for chunk in Walk(part, NameTable()):
             lines = ("physicalOffset", "sysFlag", "partsSize", "storeTimestamp", "bodyOffset")
             texts = zip(chunk.hosts("store").to_pylist(), chunk.text("keys").to_pylist(), chunk.bodies().to_pylist(), strict=True)
             found += [(*map(int, row), *more) for row, more in zip(zip(*(chunk[name] for name in lines), strict=True), texts, strict=True)]

@@ -22,10 +22,10 @@ from rocketproof_traces.stored.index import index_files
 from rocketproof_traces.stored.keys import _has
 from rocketproof_traces.stored.layout import ENTRY, FILLER, FILLER_SIZE, NO_ENTRY, NO_QUEUE
 from rocketproof_traces.stored.memory import MARGIN
-from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.nametable import LONGEST
 from rocketproof_traces.stored.paths import join, names_of, open_source, read
-from rocketproof_traces.stored.queues import BEYOND, Lookup, Queue, Queues, _Probe
+from rocketproof_traces.stored.queues import BEYOND, EntryLookup, Queue, Queues, _Probe
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, ranges
 from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
@@ -73,7 +73,7 @@ def test_zeros_to_the_end_of_a_file_that_is_not_the_last_are_a_stretch(tmp_path:
     write_log(tmp_path, 0, first.ljust(4096, b"\0"))
     write_log(tmp_path, 4096, record(chance, 4096).ljust(4096, b"\0"))
     files = log_files([str(tmp_path)])
-    walks = [Walk(range_, Names()) for range_ in ranges(files)]
+    walks = [Walk(range_, NameTable()) for range_ in ranges(files)]
     rows = []
     for walk in walks:
         table = np.concatenate([chunk.table.copy() for chunk in walk], axis=1)
@@ -87,7 +87,7 @@ def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path: Path
     data = log(random.Random(4), 0, 300)
     path = write_log(tmp_path, 0, data)
     (file,) = log_files([scheme + str(tmp_path)])
-    walk = iter(Walk(Range(file, 0, file.length, exact=True), Names(), window=4096))
+    walk = iter(Walk(Range(file, 0, file.length, exact=True), NameTable(), window=4096))
     next(walk)
     os.truncate(path, 5000)
     with pytest.raises(StoredError, match=r"ends at byte 5000, and had \d+ bytes"):
@@ -98,7 +98,7 @@ def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(tmp_path: Pa
     data = log(random.Random(4), 0, 300)
     path = write_log(tmp_path, 0, data)
     (file,) = log_files([str(tmp_path)])
-    walk = Walk(Range(file, 0, file.length, exact=True), Names(), window=4096)
+    walk = Walk(Range(file, 0, file.length, exact=True), NameTable(), window=4096)
     chunks = iter(walk)
     rows = next(chunks).rows
     path.unlink()
@@ -120,7 +120,7 @@ def test_the_same_by_a_scheme(tmp_path: Path) -> None:
     tables = []
     for root in (str(tmp_path), folder):
         (file,) = log_files([root])
-        tables.append(np.concatenate([chunk.table.copy() for chunk in Walk(ranges([file])[0], Names())], axis=1))
+        tables.append(np.concatenate([chunk.table.copy() for chunk in Walk(ranges([file])[0], NameTable())], axis=1))
         with open_source(file.path) as source:
             assert read(source, 10, 20) == data[10:30]
     assert (tables[0] == tables[1]).all()
@@ -136,7 +136,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
     for guard in (address, address + 2 * page):
         assert libc.mprotect(ctypes.c_void_p(guard), page, 0) == 0
     chance = random.Random(7)
-    table, names = new_table(), Names()
+    table, names = new_table(), NameTable()
     for _ in range(300):
         count = chance.randrange(1, page - 2 * MARGIN)
         data = damage(chance, damage(chance, log(chance, 0, 8)))[:count]
@@ -156,7 +156,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
 
 
 def test_names_keep_their_numbers_while_the_table_grows() -> None:
-    names = Names(["first", "", "x" * LONGEST])
+    names = NameTable(["first", "", "x" * LONGEST])
     many = [f"%RETRY%group-{number:05d}-of-the-service" for number in range(5000)]
     numbers = [names.number(name) for name in many]
     assert numbers == list(range(3, 5003)) and [names.number(name) for name in many] == numbers
@@ -186,9 +186,9 @@ def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> 
     assert found.found.tolist() == [FILLER] + [ENTRY] * 48 + [NO_ENTRY] * 3
     assert found.physicalOffset[1:49].tolist() == [100 * n for n in range(57, 105)]
     assert found.tagsCode[48] == 1 << 62
-    names = Names(["T", "Empty", "Other"])
+    names = NameTable(["T", "Empty", "Other"])
     rows = [(0, 3, 57), (0, 3, 104), (0, 3, 105), (0, 3, 56), (0, 2, 57), (1, 0, 0), (2, 0, 0), (-1, 0, 0), (0, 3, 99), (0, -1, 0)]
-    looked = Lookup(queues, names).find(*(np.array(each) for each in zip(*rows, strict=True)))
+    looked = EntryLookup(queues, names).find(*(np.array(each) for each in zip(*rows, strict=True)))
     assert looked.found.tolist() == [ENTRY, ENTRY, NO_ENTRY, NO_ENTRY, NO_QUEUE, NO_ENTRY, NO_QUEUE, NO_QUEUE, ENTRY, NO_QUEUE]
     assert looked.physicalOffset[[0, 1, 8]].tolist() == [5700, 10400, 9900]
 
@@ -223,9 +223,9 @@ def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:
     for number, topic in enumerate(topics):
         for queue_id in range(4):
             write_queue(tmp_path, topic, queue_id, 0, [((number * 4 + queue_id) << 20 | n, 100 + n, n) for n in range(30)])
-    names = Names(topics)
+    names = NameTable(topics)
     rows = [(chance.randrange(40), chance.randrange(4), chance.randrange(30)) for _ in range(5000)]
-    lookup = Lookup(Queues([str(tmp_path)]), names)
+    lookup = EntryLookup(Queues([str(tmp_path)]), names)
     lookup._queues.windows.size = 4  # so that windows are read again
     topic, queue_id, index = (np.array(each) for each in zip(*rows, strict=True))
     found = lookup.find(topic, queue_id, index)
@@ -235,19 +235,19 @@ def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:
 
 def test_what_one_has_read_of_a_queue_another_does_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(50)])
-    queues, names, read = Queues([str(tmp_path)]), Names(["T"]), []
+    queues, names, read = Queues([str(tmp_path)]), NameTable(["T"]), []
     read_into = Queue.read_into
     monkeypatch.setattr(Queue, "read_into", lambda self, first, room: (read.append(first), read_into(self, first, room))[1])
     for rows in ([0, 3, 20], [30, 49], [5]):
         index = np.array(rows)
-        found = Lookup(queues, names).find(index * 0, index * 0, index)
+        found = EntryLookup(queues, names).find(index * 0, index * 0, index)
         assert found.physicalOffset.tolist() == [100 * n for n in rows]
     assert read == [0]
     monkeypatch.setattr(stored_queues, "_MEMORY", 20)
     queues.windows.size = 10
     for row in (0, 15, 0):
         index = np.array([row])
-        Lookup(queues, names).find(index * 0, index * 0, index)
+        EntryLookup(queues, names).find(index * 0, index * 0, index)
     assert read == [0, 10, 0], "what does not fit goes"
 
 
@@ -307,7 +307,7 @@ def test_the_dialect_of_the_tables(tmp_path: Path) -> None:
 def test_a_checkpoint_of_both_lines_and_a_short_one(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     path.write_bytes(struct.pack(">qqqqq", 1, 2, 3, 4, 5).ljust(4096, b"\0"))
-    assert config.read_checkpoint(str(path)) == config.Checkpoint(1, 2, 3, 4, 5)
+    assert config.read_checkpoint(str(path)) == config.CheckpointTimes(1, 2, 3, 4, 5)
     path.write_bytes(b"\0" * 24)
     with pytest.raises(StoredError, match="24 bytes"):
         config.read_checkpoint(str(path))
@@ -323,7 +323,7 @@ def test_magic_numbers_and_data_are_found_across_blocks(tmp_path: Path, monkeypa
         wanted = record(chance, gap, body=b"b" * 10)
         path = write_log(tmp_path, 0, chance.randbytes(gap) + wanted + bytes(300) + b"\1" + bytes(50))
         with open_source(str(path)) as source:
-            place = plausible.Place(source, 0)
+            place = plausible.FilePlace(source, 0)
             assert place.next_plausible(0, source.length) == gap
             assert place.data_in_rest(gap + len(wanted)) == (gap + len(wanted) + 300,) * 2
             assert place.data_in_rest(gap + len(wanted) + 301) is None

@@ -13,10 +13,10 @@ from rocketproof_impl.store import record
 from rocketproof_traces.stored import layout
 from rocketproof_traces.stored.config import has_abort, read_checkpoint, read_json, read_topics
 from rocketproof_traces.stored.index import index_files
-from rocketproof_traces.stored.kinds import Kind
+from rocketproof_traces.stored.kinds import RowKind
 from rocketproof_traces.stored.layout import ENTRY, NO_ENTRY, NO_QUEUE
-from rocketproof_traces.stored.names import Names
-from rocketproof_traces.stored.queues import Lookup, Queues
+from rocketproof_traces.stored.names import NameTable
+from rocketproof_traces.stored.queues import EntryLookup, Queues
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
@@ -58,7 +58,7 @@ def test_the_numbers_of_the_format_are_those_of_the_implementation() -> None:
 
 def test_every_record_of_a_real_store(real_store: Path) -> None:
     (range_,) = ranges(log_files([str(real_store)]))
-    walk = Walk(range_, Names())
+    walk = Walk(range_, NameTable())
     rows = []
     for chunk in walk:
         names = (
@@ -104,14 +104,14 @@ def test_tables_and_checkpoint_of_a_real_store(real_store: Path) -> None:
 def listing_time(store: Path) -> int:
     """The store timestamp of the last record."""
     (range_,) = ranges(log_files([str(store)]))
-    return max(int(chunk["storeTimestamp"].max()) for chunk in Walk(range_, Names()))
+    return max(int(chunk["storeTimestamp"].max()) for chunk in Walk(range_, NameTable()))
 
 
 def test_every_entry_of_a_real_queue_has_its_record(real_store: Path) -> None:
-    queues, names = Queues([str(real_store)]), Names()
+    queues, names = Queues([str(real_store)]), NameTable()
     (range_,) = ranges(log_files([str(real_store)]))
     (chunk,) = Walk(range_, names)
-    entries = Lookup(queues, names).find(chunk["topic"], chunk["queueId"], chunk["queueOffset"])
+    entries = EntryLookup(queues, names).find(chunk["topic"], chunk["queueId"], chunk["queueOffset"])
     good = (entries.found == ENTRY) & (entries.physicalOffset == chunk["physicalOffset"])
     assert (entries.size[good] == chunk["size"][good]).all()
     scheduled = chunk["topic"] == names.number("SCHEDULE_TOPIC_XXXX")
@@ -150,11 +150,11 @@ def test_a_store_of_the_implementation_with_blanks_and_several_files(tmp_path: P
         {name.partition("/")[2]: bytes(content).ljust(stand.disk.sizes.get(name, 0), b"\0") for name, content in stand.disk.files.items()},
     )
     log = log_files([str(tmp_path)])
-    names, rows, blanks = Names(), [], 0
+    names, rows, blanks = NameTable(), [], 0
     for range_ in ranges(log, 1000):
         for chunk in Walk(range_, names):
-            assert set(chunk["kind"]) <= {Kind.MESSAGE, Kind.BLANK}
-            blanks += int((chunk["kind"] == Kind.BLANK).sum())
+            assert set(chunk["kind"]) <= {RowKind.MESSAGE, RowKind.BLANK}
+            blanks += int((chunk["kind"] == RowKind.BLANK).sum())
             rows += [row for row, is_message in zip(chunk.text("topic").to_pylist(), chunk.is_message, strict=True) if is_message]
     assert rows == [f"T{number % 3}" for number in range(60)] + ["Tagged"]
     assert blanks == len(log) - 1

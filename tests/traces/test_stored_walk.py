@@ -14,8 +14,8 @@ from plain_reader import Answer, Reader, Row
 from nonempty import nonempty
 from proportion import in_proportion
 from rocketproof_traces.stored.facts import COLUMNS, column
-from rocketproof_traces.stored.kinds import PROPERTIES, Kind, Reason
-from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.kinds import PROPERTIES, Reason, RowKind
+from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, mend, ranges
 from rocketproof_traces.stored.walk import Walk
 
@@ -26,7 +26,7 @@ def rows_of(walk: Walk) -> list[Row]:
         texts = {name: chunk.text(name).to_pylist() for name in ("tags", "keys", "properties", "topic")}
         for n in range(chunk.rows):
             row: Row = {name: int(chunk[name][n]) for name in COLUMNS}
-            if row["kind"] >= Kind.BLANK:
+            if row["kind"] >= RowKind.BLANK:
                 found.append({name: row[name] for name in ("kind", "reason", "physicalOffset", "size")})
                 continue
             for name in ("topic", "realTopic", "retryTopic"):
@@ -41,7 +41,7 @@ def plain_rows(answer: Answer) -> list[Row]:
     found = []
     for row in answer.rows:
         row = dict(row)
-        if row["kind"] < Kind.BLANK:
+        if row["kind"] < RowKind.BLANK:
             for name in ("tags", "keys", "text"):
                 row[name] = None if row[name] is None else row[name].decode("utf-8", "replace")
             row["text"] = row["text"] if row["propertiesLength"] >= 0 else None
@@ -77,7 +77,7 @@ def test_the_walk_of_a_file_says_what_a_plain_reader_says(
     for _ in range(mishaps):
         data = damage(chance, data)
     file = file_of(write_log(tmp_path, base, data), base, last=last)
-    walk = Walk(Range(file, 0, file.length, exact=True), Names(), rows=rows, window=window)
+    walk = Walk(Range(file, 0, file.length, exact=True), NameTable(), rows=rows, window=window)
     found = rows_of(walk)
     expected = Reader(data, base, last=last).walk()
     assert_same(found, plain_rows(expected))
@@ -93,7 +93,7 @@ def test_ranges_together_have_each_row_of_the_file_once(seed: int, mishaps: int,
     for _ in range(mishaps):
         data = damage(chance, data)
     file = file_of(write_log(tmp_path, 0, data), 0)
-    whole = rows_of(Walk(Range(file, 0, file.length, exact=True), Names()))
+    whole = rows_of(Walk(Range(file, 0, file.length, exact=True), NameTable()))
     assert_same(divided(file, size), whole)
 
 
@@ -103,7 +103,7 @@ def divided(file: LogFile, size: int) -> list[Row]:
     todo = list(ranges([file], size))
     while todo:
         for range_ in todo:
-            walk = Walk(range_, Names(), window=300)
+            walk = Walk(range_, NameTable(), window=300)
             rows = rows_of(walk)
             done[range_.end] = walk.walked, rows
         todo = mend([walked for walked, _ in done.values()])
@@ -120,7 +120,7 @@ def test_each_range_is_what_a_plain_reader_says_of_it(seed: int, size: int, mish
     file = file_of(write_log(tmp_path, 0, data), 0)
     reader = Reader(data)
     for range_ in ranges([file], size):
-        walk = Walk(range_, Names())
+        walk = Walk(range_, NameTable())
         found = rows_of(walk)
         expected = reader.walk(range_.start, range_.end, exact=range_.exact)
         assert_same(found, plain_rows(expected))
@@ -142,7 +142,7 @@ def test_a_record_inside_of_a_body_is_found_out_when_ranges_are_mended(tmp_path:
     data += record(chance, len(data), topic=b"T", text=b"", body=b"3")
     file = file_of(write_log(tmp_path, 0, data), 0)
     cut = len(first) + 50
-    deceived = rows_of(Walk(Range(file, cut, file.length, exact=False), Names()))
+    deceived = rows_of(Walk(Range(file, cut, file.length, exact=False), NameTable()))
     assert [row.get("topicText") for row in deceived][:2] == ["Fake", "Fake"]
     assert [row["topicText"] for row in divided(file, cut)] == ["T", "T", "T"]
 
@@ -168,17 +168,17 @@ def test_why_a_stretch_is_no_record(reason: Reason, tmp_path: Path) -> None:
     cut = len(parts[0])
     data = REASONS[reason](b"".join(parts), cut)
     file = file_of(write_log(tmp_path, 0, data), 0)
-    rows = rows_of(Walk(Range(file, 0, file.length, exact=True), Names()))
+    rows = rows_of(Walk(Range(file, 0, file.length, exact=True), NameTable()))
     end = len(data) if reason is Reason.TRUNCATED else 2 * cut
-    assert rows[1] == {"kind": Kind.CORRUPT, "reason": reason, "physicalOffset": cut, "size": end - cut}
-    assert [row["kind"] for row in rows[2:]] == ([] if reason is Reason.TRUNCATED else [Kind.MESSAGE])
+    assert rows[1] == {"kind": RowKind.CORRUPT, "reason": reason, "physicalOffset": cut, "size": end - cut}
+    assert [row["kind"] for row in rows[2:]] == ([] if reason is Reason.TRUNCATED else [RowKind.MESSAGE])
     assert reason.sentence
 
 
 def test_without_crc_and_properties_these_columns_are_empty(tmp_path: Path) -> None:
     data = log(random.Random(8), 0, 40)
     file = file_of(write_log(tmp_path, 0, data), 0)
-    for chunk in nonempty(Walk(Range(file, 0, file.length, exact=True), Names(), crc=False, properties=False)):
+    for chunk in nonempty(Walk(Range(file, 0, file.length, exact=True), NameTable(), crc=False, properties=False)):
         messages = chunk.table[:, chunk.is_message]
         assert set(column(messages, "computedCRC")) == {-1} and set(column(messages, "properties")) == {0}
         assert set(column(messages, "topic")) != {-1}
@@ -186,7 +186,7 @@ def test_without_crc_and_properties_these_columns_are_empty(tmp_path: Path) -> N
 
 def test_a_record_that_names_one_property_with_many_topics_adds_the_last_one(tmp_path: Path) -> None:
     text = b"\2".join(b"REAL_TOPIC\1t%d" % number for number in range(1500))
-    names = Names()
+    names = NameTable()
     file = file_of(write_log(tmp_path, 0, record(random.Random(2), 0, topic=b"T", text=text)), 0)
     (row,) = rows_of(Walk(Range(file, 0, file.length, exact=True), names))
     assert (row["realTopic"], row["items"]) == (b"t1499", 1500)

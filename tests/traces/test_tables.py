@@ -16,13 +16,13 @@ from nonempty import nonempty
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark.tables import commitlog, consumequeue, index, topics
 from rocketproof_traces.spark.tables.clauses import Clause, Clauses, bounds
-from rocketproof_traces.spark.tables.table import PART_SIZE, Table
+from rocketproof_traces.spark.tables.table import PART_SIZE, StoreTable
 
 BODY_AT = 88  # of a record with IPv4 hosts
 GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
 
-def rows(table: Table, folder: Path, columns: str = "*", clauses: Clauses = (), part_size: int = PART_SIZE) -> list[dict[str, Any]]:
+def rows(table: StoreTable, folder: Path, columns: str = "*", clauses: Clauses = (), part_size: int = PART_SIZE) -> list[dict[str, Any]]:
     names = table.chosen(columns)
     found = []
     for part in table.parts([str(folder)], clauses, part_size):

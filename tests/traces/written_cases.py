@@ -10,10 +10,10 @@ from typing import Any
 
 from rocketproof_model import Model
 from rocketproof_model.language import Action
-from rocketproof_model.language.actions import Update
-from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_model.language.actions import Assignment
+from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.checker.machine import Machine, machine
-from rocketproof_traces.checker.shape import Shape
+from rocketproof_traces.checker.shape import MachineShape
 from rocketproof_traces.history import Event, Header
 from rocketproof_traces.history.operations import NAME_SERVER
 
@@ -76,7 +76,7 @@ class Recorded:
         told = {"code": 22, "fields": {}} if offset is None else {"code": 0, "fields": {"offset": str(offset)}}
         return self.ask("progress", 14, {**_QUEUE, **fields}, told)
 
-    def judged(self, profile: str = "P533", make: Callable[[Shape], Machine] = machine) -> Verdict:
+    def judged(self, profile: str = "P533", make: Callable[[MachineShape], Machine] = machine) -> HistoryVerdict:
         header = {"recording": True, "settings": {"autoCreateTopicEnable": "true"}}
         return judge_history(Header(header), self.events, profile, make=make)
 
@@ -99,13 +99,13 @@ def unguarded(guard: str) -> Callable[[Action], Action]:
 
 
 def not_setting(prefix: str) -> Callable[[Action], Action]:
-    def kept(update: Update) -> Update:
+    def kept(update: Assignment) -> Assignment:
         return replace(update, value=update.target) if update.target.args[0].name.startswith(prefix) else update
 
     return lambda action: replace(action, updates=tuple(map(kept, action.updates)))
 
 
-def mutated(name: str, changed: Callable[[Action], Action]) -> Callable[[Shape], Machine]:
+def mutated(name: str, changed: Callable[[Action], Action]) -> Callable[[MachineShape], Machine]:
     """The judge's machines whose actions with names that begin so are changed."""
 
     def change(model: Model) -> Model:

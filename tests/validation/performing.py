@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import Judged, judge_file
+from rocketproof_properties.judging.judging import JudgedProgram, judge_file
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
@@ -21,6 +21,6 @@ def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
         runner.close()
 
 
-def judged(running: Deployment, folder: Path, *steps: Step) -> Judged:
+def judged(running: Deployment, folder: Path, *steps: Step) -> JudgedProgram:
     """What the profile of an in-process target says of the program."""
     return judge_file(performed(running, folder, *steps), running.name.partition(":")[2])

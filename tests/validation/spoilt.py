@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from rocketproof_impl.remoting.command import RESPONSE, Command
 from rocketproof_properties.brokers.connection import Connection, TcpConnection
-from rocketproof_properties.brokers.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
+from rocketproof_properties.brokers.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_protocol import codes
 
@@ -38,7 +38,7 @@ class _Spoilt:
         self._line.close()
 
 
-class Spoilt(Target):
+class Spoilt(ValidationTarget):
     """The implementation in this process, with its requests spoilt; one that `forgets` when it ends comes back empty, and only so often
     does it start again."""
 

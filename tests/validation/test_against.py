@@ -15,7 +15,7 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.commands import run
 from rocketproof_properties.judging.reference import dispatched
-from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.validation.knownbugs.bugs import chosen
 from rocketproof_properties.validation.knownbugs.search import compared
 from rocketproof_properties.validation.releases import against, staging
@@ -23,20 +23,20 @@ from rocketproof_properties.validation.releases.causes import cause_of
 from rocketproof_properties.validation.releases.edges import EDGES, edges
 from rocketproof_properties.validation.releases.pairs import compare
 from rocketproof_properties.validation.releases.staging import Stage, serves
-from rocketproof_properties.validation.releases.switching import Recorded
+from rocketproof_properties.validation.releases.switching import RecordedProgram
 
 PERFORMED = against._performed
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
 
 
-def performed(profile: str, folder: Path, programs: list[Program]) -> dict[int, Recorded]:
+def performed(profile: str, folder: Path, programs: list[Program]) -> dict[int, RecordedProgram]:
     return Stage(InProcess(profile), folder, 0, Bounds(2)).record(programs)
 
 
 @pytest.mark.slow
 def test_two_brokers_of_one_profile_do_not_differ(tmp_path: Path) -> None:
     """Whatever is each run's own is left out: names, times, places, ids, queues that are drawn."""
-    programs = generate(Choice("P533", 40, 5, concurrent=False, waits=False))
+    programs = generate(ProgramOptions("P533", 40, 5, concurrent=False, waits=False))
     one, other = (performed("P533", tmp_path / name, programs) for name in ("one", "other"))
     pairs = [(one[number], other[number]) for number in one if one[number].tells and other[number].tells]
     assert len(pairs) > 35
@@ -45,7 +45,7 @@ def test_two_brokers_of_one_profile_do_not_differ(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorded, Recorded]:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[RecordedProgram, RecordedProgram]:
     folder = tmp_path_factory.mktemp("pair")
     steps = (("send", {"topic": "A", "properties": {"KEYS": "k"}}), ("topic", {"topic": "B"}), ("send", {"topic": "B", "queue": -1}))
     program = Program(1, "test", steps)
@@ -63,8 +63,10 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorded, Recorded]:
         (2, {"fields": {"msgId": ""}}, "msgId"),
     ],
 )
-def test_another_answer_is_a_difference(pair: tuple[Recorded, Recorded], event: int, change: dict[str, object], about: str) -> None:
-    one, other = pair[0].history, Recorded.read(pair[1].path).history
+def test_another_answer_is_a_difference(
+    pair: tuple[RecordedProgram, RecordedProgram], event: int, change: dict[str, object], about: str
+) -> None:
+    one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
     asked = other.asked[event]
     fields = change.get("fields")
     with_fields = {"fields": {**asked.answer["fields"], **fields}} if isinstance(fields, dict) else {}
@@ -100,8 +102,8 @@ def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
     assert [each.field for each in compare(one, other)] == ["preparedTxOffset"]
 
 
-def test_what_is_stored_otherwise_is_a_difference(pair: tuple[Recorded, Recorded]) -> None:
-    one, other = pair[0].history, Recorded.read(pair[1].path).history
+def test_what_is_stored_otherwise_is_a_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:
+    one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
     (name,) = [topic for topic in other.states["topics"]["topics"] if topic.endswith("B")]
     other.states["topics"]["topics"][name]["perm"] = 4
     other.states["queues"]["queues"][0][2] += 1

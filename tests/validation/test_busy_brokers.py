@@ -8,7 +8,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.conditions import FAILED_IN_LOCK
 from rocketproof_properties.programs.boundaries import context, sent, unread
-from rocketproof_properties.programs.program import Choice, generate
+from rocketproof_properties.programs.program import ProgramOptions, generate
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step, request_of
 from rocketproof_properties.validation.busy import PROPERTY, busy
@@ -59,7 +59,7 @@ def test_batches_that_fail_in_the_lock_are_known_by_profile(profile: str) -> Non
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])
 def test_programs_with_such_batches_have_a_broker_of_their_own(profile: str) -> None:
-    programs = generate(Choice(profile, 600, 5, configure=True, start=True, end=True))
+    programs = generate(ProgramOptions(profile, 600, 5, configure=True, start=True, end=True))
     flagged = [
         one
         for one in programs

@@ -10,13 +10,13 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.brokers.runs.client import Client
-from rocketproof_properties.programs.call import Call, Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.brokers.runs.client import ProgramClient
+from rocketproof_properties.programs.call import Context, RecordedCall
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_protocol.codes import SUCCESS, SYSTEM_ERROR, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, UPDATE_AND_CREATE_TOPIC
 
-CHANGE = Call("update_topic", "broker-a", UPDATE_AND_CREATE_TOPIC, {"topic": "T"})
-GROUP = Call("update_group", "broker-a", UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {})
+CHANGE = RecordedCall("update_topic", "broker-a", UPDATE_AND_CREATE_TOPIC, {"topic": "T"})
+GROUP = RecordedCall("update_group", "broker-a", UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {})
 
 
 class Line:
@@ -34,12 +34,12 @@ class Line:
         return Command(self.code)
 
 
-def events(profile: str, call: Call, code: int = SUCCESS, *, deaf: bool = False) -> list[str]:
+def events(profile: str, call: RecordedCall, code: int = SUCCESS, *, deaf: bool = False) -> list[str]:
     """What is asked and what is recorded, in order."""
     found: list[str] = []
     recording: Any = SimpleNamespace(add=lambda kind, *_: (found.append(kind), SimpleNamespace(seq=0))[1])
     deployment: Any = SimpleNamespace(address=lambda to: "here", connect=lambda part: Line(found, code, deaf=deaf))
-    client = Client(0, deployment, Context(Names("r0-0-", 0), "broker-a", profile=PROFILES[profile]), recording)
+    client = ProgramClient(0, deployment, Context(ProgramNames("r0-0-", 0), "broker-a", profile=PROFILES[profile]), recording)
     client.call(call)
     return found
 
@@ -53,5 +53,5 @@ def test_a_change_that_was_answered_before_is_over_when_another_is_refused(profi
 
 @pytest.mark.parametrize(("profile", "call", "code"), [("P471", CHANGE, SUCCESS), ("P470", GROUP, SUCCESS), ("P470", CHANGE, SYSTEM_ERROR)])
 @pytest.mark.behaviour("TCM-30")
-def test_nobody_waits_for_what_was_done_or_refused(profile: str, call: Call, code: int) -> None:
+def test_nobody_waits_for_what_was_done_or_refused(profile: str, call: RecordedCall, code: int) -> None:
     assert len([one for one in events(profile, call, code) if one.startswith("asked")]) == 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.brokers.runs.parsed import Asked, ParsedHistory
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory, ParsedRequest
 from rocketproof_properties.catalogue.rules import rules
-from rocketproof_properties.judging.reference.comparison import Difference
+from rocketproof_properties.judging.reference.comparison import FieldDifference
 from rocketproof_properties.judging.reference.decided import kept, rules_of
 from rocketproof_properties.judging.reference.rules import SHOWN, TOGETHER
 from rocketproof_protocol import codes
@@ -19,16 +19,16 @@ FORBIDDEN = [codes.NO_PERMISSION, "Sending message to topic[SCHEDULE_TOPIC_XXXX]
 GOOD = [codes.SUCCESS, None]
 
 
-def asked(op: str, code: int, answer: int, fields: Mapping[str, str], seq: int = 0, **more: Any) -> Asked:
+def asked(op: str, code: int, answer: int, fields: Mapping[str, str], seq: int = 0, **more: Any) -> ParsedRequest:
     value = {"code": code, "fields": dict(fields), "oneWay": False}
-    return Asked(seq, "client 0", op, value, "ok", {"code": answer, "fields": {}, **more}, end=seq + 1)
+    return ParsedRequest(seq, "client 0", op, value, "ok", {"code": answer, "fields": {}, **more}, end=seq + 1)
 
 
-def send(answer: int = 0, seq: int = 0, **fields: str) -> Asked:
+def send(answer: int = 0, seq: int = 0, **fields: str) -> ParsedRequest:
     return asked("send", codes.SEND_MESSAGE_V2, answer, {"topic": "A", "queueId": "0", **fields}, seq)
 
 
-def history(*items: Asked, **states: Any) -> ParsedHistory:
+def history(*items: ParsedRequest, **states: Any) -> ParsedHistory:
     return ParsedHistory({}, [], list(items), states=states)
 
 
@@ -43,33 +43,33 @@ def history(*items: Asked, **states: Any) -> ParsedHistory:
     ],
 )
 def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
-    assert rules_of(Difference("code", recorded, found, "", 0), history(send())) == (rule,)
+    assert rules_of(FieldDifference("code", recorded, found, "", 0), history(send())) == (rule,)
 
 
 @pytest.mark.parametrize(
     ("difference", "found"),
     [
-        (Difference("queueOffset", "1", "0", "", 0), ("APP-10",)),
-        (Difference("remark", "a", "b", "", 0), ()),
-        (Difference("perm", 7, 6, "topic A"), ("TCM-15",)),
-        (Difference("the broker's entry", None, {}, "topic A"), ("CHK-07", "TCM-12", "TCM-14")),
-        (Difference("property WAIT", "TRUE", None, "the record at 7 (A, queue 0)"), ("SEND-25",)),
-        (Difference("topic", "A", "B", "the record at 7 (SCHEDULE_TOPIC_XXXX, queue 2)"), ("CL-02",)),
-        (Difference("next offset", 1, 2, "queue 0 of A"), ()),
+        (FieldDifference("queueOffset", "1", "0", "", 0), ("APP-10",)),
+        (FieldDifference("remark", "a", "b", "", 0), ()),
+        (FieldDifference("perm", 7, 6, "topic A"), ("TCM-15",)),
+        (FieldDifference("the broker's entry", None, {}, "topic A"), ("CHK-07", "TCM-12", "TCM-14")),
+        (FieldDifference("property WAIT", "TRUE", None, "the record at 7 (A, queue 0)"), ("SEND-25",)),
+        (FieldDifference("topic", "A", "B", "the record at 7 (SCHEDULE_TOPIC_XXXX, queue 2)"), ("CL-02",)),
+        (FieldDifference("next offset", 1, 2, "queue 0 of A"), ()),
     ],
 )
-def test_what_else_differs_names_the_rules_that_decide_it(difference: Difference, found: tuple[str, ...]) -> None:
+def test_what_else_differs_names_the_rules_that_decide_it(difference: FieldDifference, found: tuple[str, ...]) -> None:
     assert rules_of(difference, history(send())) == found
 
 
 def test_an_entry_is_that_of_who_made_it() -> None:
     update = asked("update_topic", codes.UPDATE_AND_CREATE_TOPIC, 0, {"topic": "A"}, 2)
-    assert rules_of(Difference("perm", 7, 6, "topic A"), history(send(), update)) == ("TCM-30",)
+    assert rules_of(FieldDifference("perm", 7, 6, "topic A"), history(send(), update)) == ("TCM-30",)
     back = asked("send_back", codes.CONSUMER_SEND_MSG_BACK, 0, {"group": "g", "delayLevel": "0"}, 2)
     record = "the record at 7 (%RETRY%g, queue 0)"
-    assert rules_of(Difference("reconsumeTimes", 0, 1, record), history(send(), back)) == ("BACK-14",)
+    assert rules_of(FieldDifference("reconsumeTimes", 0, 1, record), history(send(), back)) == ("BACK-14",)
     either = history(send(topic="%RETRY%g"), back)
-    assert rules_of(Difference("reconsumeTimes", 0, 1, record), either) == ()
+    assert rules_of(FieldDifference("reconsumeTimes", 0, 1, record), either) == ()
 
 
 def test_a_program_keeps_the_rules_of_what_it_was_answered() -> None:

@@ -10,9 +10,9 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_properties.brokers.runs import client
-from rocketproof_properties.brokers.runs.client import Client
+from rocketproof_properties.brokers.runs.client import ProgramClient
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_protocol import codes
 
@@ -51,7 +51,7 @@ def asked(broker: Broker, *steps: Step) -> list[int]:
     """The requests of these steps and of waiting for them, by their codes."""
     recording: Any = SimpleNamespace(add=lambda *_: SimpleNamespace(seq=0))
     deployment: Any = SimpleNamespace(address=lambda to: "here", connect=lambda part: broker)
-    performing = Client(0, deployment, Context(Names("r0-0-", 0), "broker-a"), recording)
+    performing = ProgramClient(0, deployment, Context(ProgramNames("r0-0-", 0), "broker-a"), recording)
     for step in steps:
         performing.step(step)
     return broker.asked

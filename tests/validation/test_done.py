@@ -9,10 +9,10 @@ import pytest
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.done import Done
+from rocketproof_properties.judging.done import ProgramStatistics
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step, request_of
 from rocketproof_properties.reports.estimates import unseen
@@ -28,7 +28,7 @@ STEPS: tuple[Step, ...] = (
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory: pytest.TempPathFactory) -> ProgramStatistics:
     with InProcess("P494").open() as running:
         runner = Runner(running, tmp_path_factory.mktemp("done"), {"profile": "P494"}, Bounds(1), "r000000-")
         path: Path = runner.perform(Program(1, "", STEPS))
@@ -36,24 +36,24 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return judge_file(path, "P494", ()).done
 
 
-def test_requests_are_counted_by_operation_and_answer(done: Done) -> None:
+def test_requests_are_counted_by_operation_and_answer(done: ProgramStatistics) -> None:
     assert done.answers == {("send", "0"): 2, ("send", "1"): 1, ("send", "one-way"): 1, ("send_back", "0"): 1}
     assert done.pairs == {("send", "send"): 2, ("send", "send_back"): 1, ("send_back", "send"): 1}
 
 
-def test_boundaries_are_those_of_the_names_that_were_sent(done: Done) -> None:
+def test_boundaries_are_those_of_the_names_that_were_sent(done: ProgramStatistics) -> None:
     assert done.boundaries["characters of a topic", "at"] == 1
     assert done.boundaries["characters of a topic", "above"] == 1
     assert done.boundaries["queues that a sender wants", "below"] == 1
 
 
-def test_what_a_program_promised_and_did_not_do_is_told(done: Done) -> None:
+def test_what_a_program_promised_and_did_not_do_is_told(done: ProgramStatistics) -> None:
     assert done.never == {"operation end_transaction": 1}  # there was no half message
     assert done.data()["never"] == done.never
 
 
-def test_programs_together_are_their_sums(done: Done) -> None:
-    both = Done()
+def test_programs_together_are_their_sums(done: ProgramStatistics) -> None:
+    both = ProgramStatistics()
     both.add(done)
     both.add(done)
     assert both.answers["send", "0"] == 4
@@ -69,7 +69,7 @@ def test_what_came_once_says_how_much_never_came() -> None:
 
 
 def test_a_field_of_any_request_can_be_left_out_or_get_a_text_of_its_own() -> None:
-    where = Context(Names("p1-", 1), "broker-a", profile=PROFILES["P494"])
+    where = Context(ProgramNames("p1-", 1), "broker-a", profile=PROFILES["P494"])
     call = request_of(("topic", {"topic": "A", "without": "perm", "altered": ("readQueueNums", "x")}), where)
     assert call is not None
     assert "perm" not in call.fields and call.fields["readQueueNums"] == "x"
@@ -77,7 +77,7 @@ def test_a_field_of_any_request_can_be_left_out_or_get_a_text_of_its_own() -> No
 
 def test_a_name_that_is_about_its_length_keeps_characters_and_bytes() -> None:
     name = "x" * 60 + "値" * 20
-    found = Names("r000000-12-", 12).topic(name)
+    found = ProgramNames("r000000-12-", 12).topic(name)
     assert found.startswith("r000000-12-x")
     assert (len(found), len(found.encode())) == (len(name), len(name.encode()))
-    assert Names("r000000-12-", 12).topic("xxx") == "r000000-12-xxx"
+    assert ProgramNames("r000000-12-", 12).topic("xxx") == "r000000-12-xxx"

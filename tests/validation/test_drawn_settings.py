@@ -15,8 +15,8 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.settings import change
-from rocketproof_properties.judging.done import Done
-from rocketproof_properties.programs.program import POOL, Choice, Program, generate
+from rocketproof_properties.judging.done import ProgramStatistics
+from rocketproof_properties.programs.program import POOL, Program, ProgramOptions, generate
 from rocketproof_properties.programs.settings import (
     ALONE,
     CONFIGURED,
@@ -103,12 +103,12 @@ def test_sets_with_the_same_settings_from_the_start_share_a_broker() -> None:
 
 
 def test_programs_have_drawn_settings_unless_they_are_not_wanted() -> None:
-    choice = Choice("P494", 200, 3, configure=True, start=True)
+    choice = ProgramOptions("P494", 200, 3, configure=True, start=True)
     named = {"", *CONFIGURED, *STARTED}
     made = [one for one in generate(choice) if one.needs not in named]
     assert len(made) > 10 and {one.source for one in made} == {POOL}
     assert all(settings_of(one.needs) == one.settings for one in made)
-    assert not [one for one in generate(Choice("P494", 200, 3, configure=True, start=True, drawn=False)) if one.needs not in named]
+    assert not [one for one in generate(ProgramOptions("P494", 200, 3, configure=True, start=True, drawn=False)) if one.needs not in named]
 
 
 def test_remembered_programs_are_those_whose_settings_can_be_given() -> None:
@@ -141,5 +141,5 @@ def test_a_setting_that_a_broker_does_not_take_over_is_told(tmp_path: Path) -> N
 
 
 def test_programs_that_share_settings_are_counted_by_value() -> None:
-    done = Done(settings=Counter({BOTH: 3, "regionId=eu": 2, "": 7, "no trace": 1}))
+    done = ProgramStatistics(settings=Counter({BOTH: 3, "regionId=eu": 2, "": 7, "no trace": 1}))
     assert done.values == {("regionId", "eu"): 5, ("defaultTopicQueueNums", "3"): 3, ("traceOn", "false"): 1}

@@ -13,7 +13,7 @@ from rocketproof_properties.brokers.deployment import Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_properties.validation.faults.found import FaultTests
-from rocketproof_properties.validation.faults.store import Store
+from rocketproof_properties.validation.faults.store import PromisedStore
 from rocketproof_protocol import codes
 
 BROKER = "broker-a"
@@ -74,7 +74,7 @@ def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> N
 def test_behind_a_fault_it_is_told(profile: str, known: bool, tmp_path: Path) -> None:
     """A finding where the profile says that the broker starts with it."""
     with InProcess("P494").open(Setup(settings=LARGE)) as running:
-        store = Store(running, profile, Random(1), FaultTests("kill"), tmp_path)
+        store = PromisedStore(running, profile, Random(1), FaultTests("kill"), tmp_path)
         left(running)
         assert store.restart()
         (one,) = store.found.wrong

@@ -10,7 +10,7 @@ import pytest
 
 from nonempty import nonempty
 from rocketproof_lab.generated import arguments, baseline, called, operators, sampling, settled, switched
-from rocketproof_lab.generated.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
+from rocketproof_lab.generated.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, GeneratedReport, GeneratedResult
 from rocketproof_lab.generated.target import _done
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import values
@@ -102,8 +102,10 @@ def test_a_part_or_a_module_can_be_chosen() -> None:
         sampling.chosen(["nowhere"], 5, 1)
 
 
-def rows(*verdicts: str) -> Report:
-    return Report({}, [Row(f"broker/x:{number}", "broker", "broker/x", "fixed", verdict) for number, verdict in enumerate(verdicts)])
+def rows(*verdicts: str) -> GeneratedReport:
+    return GeneratedReport(
+        {}, [GeneratedResult(f"broker/x:{number}", "broker", "broker/x", "fixed", verdict) for number, verdict in enumerate(verdicts)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,8 +122,8 @@ def test_the_exit_code_says_whether_something_survived(verdicts: tuple[str, ...]
     assert (rows(*verdicts).exit_code, rows(*verdicts).share) == (code, share)
 
 
-def row_of(change: sampling.Change, verdict: str) -> Row:
-    return Row(change.id, change.part, change.module, change.kind, verdict)
+def row_of(change: sampling.GeneratedMutant, verdict: str) -> GeneratedResult:
+    return GeneratedResult(change.id, change.part, change.module, change.kind, verdict)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.exchanges import rebuild
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.sendbacks import Group, choose
-from rocketproof_properties.catalogue.history import Request
+from rocketproof_properties.catalogue.history import BrokerRequest
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
@@ -67,7 +67,7 @@ def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
 )
 @pytest.mark.behaviour("BACK-05", "BACK-12", "BACK-13")
 def test_a_send_back_has_first_choice_of_what_it_asks_for(record: Row, group: Group, level: int, asked: bool, any_: bool) -> None:
-    request = Request("send_back", 1, group="g", delay_level=level, offset=10, version=120)
+    request = BrokerRequest("send_back", 1, group="g", delay_level=level, offset=10, version=120)
     for first, expected in ((True, asked), (False, any_)):
         assert choose(request, group, Row("T"), [(10, record), (11, record)], asked=first) == (11 if expected else None)
 

@@ -17,12 +17,12 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.judging.reference.program import Reference
+from rocketproof_properties.judging.reference.program import ReferenceReplay
 from rocketproof_properties.programs import requests
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.pool import PHRASES, phrases
-from rocketproof_properties.programs.program import Choice, generate
+from rocketproof_properties.programs.program import ProgramOptions, generate
 
 (HELD,) = (one for one in PHRASES if one.name == "a pull that is held")
 STEPS = tuple((name, {key: of[0] for key, of in values.items()}) for name, values in HELD.steps)
@@ -64,7 +64,7 @@ def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Dep
     history = load(judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"})).path)
     *_, last = history.asked
     last.closed, last.answer = "info", {"error": "the connection was closed"}  # nobody knows what came of it, so nothing comes behind
-    reference = Reference(history, PROFILES[history.origin["profile"]], history.items)
+    reference = ReferenceReplay(history, PROFILES[history.origin["profile"]], history.items)
     assert [one.field for one in reference.compare()] == ["answer"]
     del reference
     gc.collect()  # a thread that was never started would be told here
@@ -85,14 +85,14 @@ def test_a_pull_that_a_broker_does_not_hold_is_told(running: Deployment, tmp_pat
 
 def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
     assert HELD in phrases(PROFILES["P494"]) and HELD.concurrent and HELD.waits
-    several, one = (generate(Choice("P494", 600, 2, concurrent=concurrent)) for concurrent in (True, False))
+    several, one = (generate(ProgramOptions("P494", 600, 2, concurrent=concurrent)) for concurrent in (True, False))
     assert any(args.get("hold") for made in several for _, args in made.steps)
     alone = {args["hold"] for made in one for _, args in made.steps if args.get("hold") and not args.get("one_way")}
     assert alone <= {300, 3000} and not any(made.concurrent for made in one)  # until their time is over
 
 
 def test_who_lets_a_pull_be_held_waits_longer_for_its_answer() -> None:
-    context = Context(Names("t", 0), "broker-a")
+    context = Context(ProgramNames("t", 0), "broker-a")
     assert client.patience(requests.pull(context, "broker-a")) == client.PATIENCE
     assert client.patience(requests.pull(context, "broker-a", hold=3000)) == client.PATIENCE + client.LOOKS + 3
     assert client.patience(requests.send(context, "broker-a")) == client.PATIENCE

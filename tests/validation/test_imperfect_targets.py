@@ -11,7 +11,7 @@ import pytest
 
 from faultproxy import LOST, Fault, FaultProxy, FaultyTarget
 from rocketproof_properties.brokers.address import AddressTarget
-from rocketproof_properties.brokers.deployment import Deployment, Target, TargetError
+from rocketproof_properties.brokers.deployment import Deployment, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client, readback, runner, transport
 from rocketproof_properties.brokers.runs.parsed import Other, load
@@ -19,16 +19,16 @@ from rocketproof_properties.brokers.runs.readback import LATE, Reader, late_ends
 from rocketproof_properties.brokers.runs.recording import answer_data
 from rocketproof_properties.brokers.runs.runner import Bounds, Gone, Runner
 from rocketproof_properties.conformance.witnesses.known import WITNESSES, replay
-from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
+from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding, judge_file
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation import stores
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.confirm import repetitions
 from rocketproof_properties.validation.faults.found import FaultTests
-from rocketproof_properties.validation.faults.store import Store
+from rocketproof_properties.validation.faults.store import PromisedStore
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
@@ -64,7 +64,7 @@ def faultless() -> Iterator[Deployment]:
         yield made
 
 
-Perform = Callable[..., tuple[Judged, Runner]]
+Perform = Callable[..., tuple[JudgedProgram, Runner]]
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
     """Programs on the target through a proxy that begins with its faults when the runner has begun."""
     closing: list[Runner | FaultProxy] = []
 
-    def perform(steps: tuple[Step, ...], *, at: Mapping[int, Fault]) -> tuple[Judged, Runner]:
+    def perform(steps: tuple[Step, ...], *, at: Mapping[int, Fault]) -> tuple[JudgedProgram, Runner]:
         (address,) = faultless.brokers.values()
         begun = 4  # to know the broker, its version and its settings
         proxy = FaultProxy(address, at={begun + number: fault for number, fault in at.items()})
@@ -200,7 +200,7 @@ def test_a_level_whose_end_was_not_known_is_not_read_from_its_start(faultless: D
 
     def queues(before: readback.Ends) -> object:
         reader = Watched(faultless, "broker-a")
-        seen = dict(read_back(reader, Names("r000000-1-", 1), [], [], before, range(1), 0))
+        seen = dict(read_back(reader, ProgramNames("r000000-1-", 1), [], [], before, range(1), 0))
         reader.close()
         return seen["queues"]
 
@@ -231,7 +231,7 @@ def test_a_broker_that_does_not_tell_its_settings_cannot_be_judged(faultless: De
 # Whole validations
 
 
-def run(target: Target, folder: Path, programs: int, seed: int, shrink: float = 0) -> ValidationReport:
+def run(target: ValidationTarget, folder: Path, programs: int, seed: int, shrink: float = 0) -> ValidationReport:
     return validate(ValidationRequest(target, folder, programs, seed, shrink=shrink))
 
 
@@ -286,11 +286,11 @@ def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
 def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
     found = FaultTests("kill")
     gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
-    store = Store(gone, PROFILE, random.Random(0), found, tmp_path)
+    store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
     assert store.missing("topics", {"T"}) == []
     assert list(store.strange_next({("T", 0): 1})) == []
     assert [one.partition(": ")[2].partition(":")[0] for one in found.unknown] == ["topics", "next offset"]
-    report = ValidationReport({}, PROFILE, 0, 1, judged=[Judged(1, tmp_path, "", frozenset())])
+    report = ValidationReport({}, PROFILE, 0, 1, judged=[JudgedProgram(1, tmp_path, "", frozenset())])
     assert report.exit_code == 0
     report.faults.append(found)
     assert report.exit_code == 3
@@ -298,7 +298,7 @@ def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deploy
 
 def test_an_answer_that_names_no_place_is_told_as_a_finding_behind_a_kill(faultless: Deployment, tmp_path: Path) -> None:
     found = FaultTests("kill")
-    store = Store(faultless, PROFILE, random.Random(0), found, tmp_path)
+    store = PromisedStore(faultless, PROFILE, random.Random(0), found, tmp_path)
     store.where = "kill 1"
     assert store.remember({"topic": "T"}, {"msgId": "?", "queueId": "0", "queueOffset": "0"}, b"") is None
     assert found.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
@@ -325,8 +325,10 @@ def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_pat
 @pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])
 def test_the_more_a_connection_loses_the_more_often_a_lost_answer_has_to_come_again(lost: int, wanted: int, times: int) -> None:
     """What counts are requests of other kinds: a broker that answers no send-back says nothing of the connection."""
-    back = transport.Fault(transport.SILENT, "client 0, request 2 (send_back)", 3, "", "send_back")
-    others = [transport.Fault(transport.SILENT, f"client 0, request {number} (send)", number, "", "send") for number in range(lost)]
-    judged = Judged(1, Path(), "", frozenset(), faults=(back, *others), wanted=Counter(send=wanted, send_back=50))
-    verdict = Verdict("claims", "INV-01", "", at=back.at)
+    back = transport.TransportFault(transport.SILENT, "client 0, request 2 (send_back)", 3, "", "send_back")
+    others = [
+        transport.TransportFault(transport.SILENT, f"client 0, request {number} (send)", number, "", "send") for number in range(lost)
+    ]
+    judged = JudgedProgram(1, Path(), "", frozenset(), faults=(back, *others), wanted=Counter(send=wanted, send_back=50))
+    verdict = ProgramFinding("claims", "INV-01", "", at=back.at)
     assert repetitions([judged], judged, verdict) == times

@@ -19,7 +19,7 @@ from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.catalogue.conditions import BATCHED, GIVEN_UP, MOVED, REGISTERED
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs import program as programs
-from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SUCCESS, SYSTEM_ERROR
@@ -87,7 +87,7 @@ def test_nobody_can_miss_what_becomes_of_a_message_where_dead_letters_cannot_be_
 @pytest.mark.behaviour("PERM-02", "REM-05")
 def test_nobody_waits_for_an_answer_to_a_request_that_the_name_server_does_not_serve() -> None:
     def given(profile: str) -> int:
-        programs = generate(Choice(profile, 500, seed=7))
+        programs = generate(ProgramOptions(profile, 500, seed=7))
         return sum(name == "permit_writes" and bool(args.get("permitted")) for one in programs for name, args in one.steps)
 
     assert given("P492") > 0
@@ -166,7 +166,7 @@ def test_a_dead_letter_is_looked_for_when_what_lies_behind_it_is_dispatched(tmp_
 @pytest.mark.behaviour("TRX-02", "REM-05")
 def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_that() -> None:
     def ends(profile: str) -> int:
-        return sum(name == "end" for one in generate(Choice(profile, 200, seed=7)) for name, _ in one.steps)
+        return sum(name == "end" for one in generate(ProgramOptions(profile, 200, seed=7)) for name, _ in one.steps)
 
     assert ends("P420") == 0
     assert ends("P40") > 0 and ends("P432") > 0
@@ -176,7 +176,7 @@ def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_
 @pytest.mark.behaviour("NS-09")
 def test_nobody_asks_a_name_server_of_42_for_versions() -> None:
     def asked(profile: str) -> int:
-        return sum(name == "has_to_register" for one in generate(Choice(profile, 500, seed=7)) for name, _ in one.steps)
+        return sum(name == "has_to_register" for one in generate(ProgramOptions(profile, 500, seed=7)) for name, _ in one.steps)
 
     assert asked("P432") > asked("P420") == 0
 

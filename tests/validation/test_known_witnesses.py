@@ -11,7 +11,7 @@ import pytest
 
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.served import Served
 from rocketproof_properties.commands import run
@@ -69,7 +69,7 @@ def test_a_broker_that_leaves_its_template_alone_does_not_follow_the_witness(mon
     assert "TBW102 on broker-a" in found.said[-1]
 
 
-class _Address(Target):
+class _Address(ValidationTarget):
     """A target that cannot be started with other settings."""
 
     name, version, profile = "somebody's", "", PROFILE

@@ -14,8 +14,8 @@ from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES
 from rocketproof_properties.programs.call import Context
-from rocketproof_properties.programs.names import Names
-from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.programs.names import ProgramNames
+from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.programs.requests import batch_items, stored_bytes
 from rocketproof_properties.programs.settings import ALONE, at_start
 from rocketproof_properties.programs.vocabulary import request_of
@@ -54,7 +54,7 @@ def test_one_byte_is_noticed(size: str, wrong: str, tmp_path: Path) -> None:
 
 
 def test_a_batch_fills_a_file_by_its_last_message() -> None:
-    where = Context(Names("p1-", 1), "broker-a", file_size=65_536, profile=PROFILES["P494"])
+    where = Context(ProgramNames("p1-", 1), "broker-a", file_size=65_536, profile=PROFILES["P494"])
     where.end = 65_536 + 300
     call = request_of(("send", {"items": [("a", {}), ("b", {"TAGS": "t"})], "leave": 9}), where)
     assert call is not None and call.body is not None
@@ -64,7 +64,7 @@ def test_a_batch_fills_a_file_by_its_last_message() -> None:
 
 @pytest.mark.slow
 def test_some_programs_of_three_hundred_fill_files() -> None:
-    programs = generate(Choice("P494", 300, 1, configure=True, start=True, end=True))
+    programs = generate(ProgramOptions("P494", 300, 1, configure=True, start=True, end=True))
     left = [args["leave"] for one in programs if one.needs == ALONE for _, args in one.steps if "leave" in args]
     assert {7, 8, 9} <= set(left)
     batches = [args["leave"] for one in programs for _, args in one.steps if "leave" in args and "items" in args]

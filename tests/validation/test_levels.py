@@ -17,7 +17,7 @@ from nonempty import nonempty
 from proportion import few
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers import probe
-from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.readback import Reader
 from rocketproof_properties.commands import run
@@ -103,7 +103,7 @@ def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, re
 # Our own broker, spoilt on its way
 
 
-def tried(target: Target, number: int, folder: Path) -> Rung:
+def tried(target: ValidationTarget, number: int, folder: Path) -> Rung:
     """One level alone, on a log that others have begun."""
     (folder / "histories").mkdir()
     with target.open() as running:
@@ -128,7 +128,7 @@ def tried(target: Target, number: int, folder: Path) -> Rung:
         (6, Spoilt(forgets="kill"), "APP-10"),
     ],
 )
-def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: Target, said: str) -> None:
+def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: ValidationTarget, said: str) -> None:
     found = tried(target, number, tmp_path)
     assert found.failed is not None and not found.reached
     assert said in " ".join(vars(found.failed).values())

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.brokers.runs.recording import Recording, last_number
+from rocketproof_properties.brokers.runs.recording import HistoryRecorder, last_number
 from rocketproof_traces.common.errors import TraceError
 
 
 def test_a_second_program_in_a_file_is_refused_and_the_first_one_stays(tmp_path: Path) -> None:
     path = tmp_path / "00001.ndjson"
-    Recording(path, {"program": 1}).close()
+    HistoryRecorder(path, {"program": 1}).close()
     before = path.read_bytes()
     with pytest.raises(TraceError, match=r"00001\.ndjson: has the history of another program; give another folder"):
-        Recording(path, {"program": 2})
+        HistoryRecorder(path, {"program": 2})
     assert path.read_bytes() == before
 
 
 def test_an_empty_file_is_no_history(tmp_path: Path) -> None:
     (tmp_path / "00001.ndjson").touch()
-    Recording(tmp_path / "00001.ndjson", {}).close()
+    HistoryRecorder(tmp_path / "00001.ndjson", {}).close()
 
 
 def test_new_histories_get_greater_numbers(tmp_path: Path) -> None:

@@ -7,15 +7,15 @@ import pytest
 from rocketproof_impl.broker.transaction import EndTransactionProcessor
 from rocketproof_model.result import Witness
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.witnesses.known import find
 from rocketproof_properties.conformance.witnesses.outside import WAYS, course, perform_file, perform_outside
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 
 
-def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494") -> tuple[Source, Witness]:
-    source = Source(scope, profile, tuple(sorted(given.items())))
+def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494") -> tuple[ModelSource, Witness]:
+    source = ModelSource(scope, profile, tuple(sorted(given.items())))
     witness = find(source, claim)
     assert witness is not None
     return source, witness

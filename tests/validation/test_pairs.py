@@ -14,7 +14,7 @@ from rocketproof_properties.brokers import apache, jars
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.choose import choose
 from rocketproof_properties.brokers.connection import SECONDS
-from rocketproof_properties.brokers.forms import Form, form_of
+from rocketproof_properties.brokers.forms import TargetForm, form_of
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.processes import Launch
 from rocketproof_properties.catalogue.stored import settings
@@ -69,7 +69,7 @@ def test_what_is_no_pair_is_told_in_one_line(capsys: pytest.CaptureFixture[str],
 
 
 def test_a_file_may_have_the_sign_in_its_name() -> None:
-    assert form_of("a+b.toml") == Form("file", "a+b.toml")
+    assert form_of("a+b.toml") == TargetForm("file", "a+b.toml")
     assert form_of("served+served") is None
 
 

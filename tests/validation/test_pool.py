@@ -13,8 +13,8 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.programs import pool
-from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES, Boundary, Sent, met, unread
-from rocketproof_properties.programs.program import POOL, Choice, Program, generate
+from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES, Boundary, MeasuredRequest, met, unread
+from rocketproof_properties.programs.program import POOL, Program, ProgramOptions, generate
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step
 
@@ -77,13 +77,13 @@ def test_flags_of_ipv6_are_where_a_profile_takes_them_from_clients() -> None:
 
 
 def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> None:
-    programs = generate(Choice("P494", 600, 3, configure=True, start=True, end=True))
+    programs = generate(ProgramOptions("P494", 600, 3, configure=True, start=True, end=True))
     ended = [one for one in programs if one.needs == ENDED]
     assert all(one.steps[-1] in (("crash", {}), ("question", {})) for one in ended)
     stored = set().union(*(stored_unread("P494", *one.steps) for one in ended))
     assert set(about.UNREAD) <= stored <= {*about.UNREAD, about.UNCOUNTED}
     assert not set().union(*(stored_unread("P494", *one.steps) for one in programs if one.needs != ENDED))
-    assert not [one for one in generate(Choice("P494", 400, 3, configure=True, start=True)) if one.needs == ENDED]
+    assert not [one for one in generate(ProgramOptions("P494", 400, 3, configure=True, start=True)) if one.needs == ENDED]
 
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
@@ -95,13 +95,13 @@ def test_a_half_message_without_room_for_the_count_of_its_checks_has_one_byte_to
     assert not one.there(PROFILES["P40"]) and not [*one.measure(measured("P40", one.at(1, PROFILES["P45"])[1]))]
 
 
-def measured(profile: str, step: Step) -> Sent:
+def measured(profile: str, step: Step) -> MeasuredRequest:
     (found,) = pool.requests([step], PROFILES[profile])
     return found
 
 
 def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> None:
-    programs = [one for one in generate(Choice("P494", 1000, 4, configure=True, start=True, end=True)) if one.source == POOL]
+    programs = [one for one in generate(ProgramOptions("P494", 1000, 4, configure=True, start=True, end=True)) if one.source == POOL]
     steps = [step for one in programs for step in one.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
     offered = {
@@ -119,7 +119,7 @@ def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> N
 
 
 def test_what_was_seen_least_comes_first() -> None:
-    seen = pool.Seen(random.Random(1))
+    seen = pool.DrawCounts(random.Random(1))
     drawn = Counter[str]()
     for _ in range(90):
         one = seen.rarest("abc", lambda each: [each])
@@ -139,7 +139,7 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
 @cache
 def ordinary(*, plain: bool = False) -> list[Program]:
     """Programs without settings of their own, in the order of a run."""
-    return [one for one in generate(Choice("P533", 1000, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
+    return [one for one in generate(ProgramOptions("P533", 1000, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
 
 
 def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:

@@ -23,7 +23,7 @@ from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import Judged, judge_file
+from rocketproof_properties.judging.judging import JudgedProgram, judge_file
 from rocketproof_properties.judging.reference.registered import Registered
 from rocketproof_properties.judging.reference.simulated import ReplayDeployment
 from rocketproof_properties.programs.program import Program
@@ -45,7 +45,7 @@ def numbers(number: int) -> Step:
 
 def found(
     folder: Path, profile: str, steps: tuple[Step, ...], monkeypatch: pytest.MonkeyPatch, changed: dict[str, Callable[..., Any]], perm: str
-) -> Judged:
+) -> JudgedProgram:
     """What is said of a broker whose registrations are `changed`."""
     with InProcess(profile).open(Setup(settings={"brokerPermission": perm})) as running, monkeypatch.context() as patched:
         for name, otherwise in changed.items():

@@ -12,11 +12,11 @@ from performing import judged
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client
-from rocketproof_properties.brokers.runs.client import ASKED_AGAIN, SETTLING, Client
+from rocketproof_properties.brokers.runs.client import ASKED_AGAIN, SETTLING, ProgramClient
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 
 
-class Waiting(Client):
+class Waiting(ProgramClient):
     """A client whose name server knows the topic when it has been asked `missed` times."""
 
     def __init__(self, missed: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from rocketproof_properties.brokers.runs.runner import Runner
-from rocketproof_properties.judging.judging import Verdict
+from rocketproof_properties.judging.judging import ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step
@@ -18,7 +18,7 @@ from rocketproof_properties.validation import shrink as shrinking
 POISON: Step = ("back", {"group": "g"})
 SEND: Step = ("send", {})
 CRASH: Step = ("crash", {})
-VERDICT = Verdict("claims", "INV-06.records", "lost")
+VERDICT = ProgramFinding("claims", "INV-06.records", "lost")
 
 
 class Broker:

@@ -13,42 +13,42 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.catalogue.table import HISTORY_CLAIMS
 from rocketproof_properties.judging.expected import ENOUGH
-from rocketproof_properties.judging.judging import Judged, Verdict
+from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
 from rocketproof_properties.judging.stated import contradicted as stated_by
 from rocketproof_properties.judging.stated import guards, kept
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.accept import Accepted
-from rocketproof_properties.validation.entries import Entry, entries, entry_of, puts_to_the_test
+from rocketproof_properties.validation.entries import SuiteEntry, entries, entry_of, puts_to_the_test
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
 from rocketproof_properties.validation.suite import text
-from rocketproof_properties.validation.suite.outcomes import Outcome, outcomes
-from rocketproof_traces.checker.shape import Shape, model_of
+from rocketproof_properties.validation.suite.outcomes import EntryOutcome, outcomes
+from rocketproof_traces.checker.shape import MachineShape, model_of
 from rocketproof_traces.history import Header, Writer
 
 EVERYTHING = frozenset(Capability)
 KNOWN = "INV-44[half messages]"
 
 
-def entry(id_: str, profile: str = "P494") -> Entry:
+def entry(id_: str, profile: str = "P494") -> SuiteEntry:
     return next(one for one in entries(profile, EVERYTHING) if one.id == id_)
 
 
-def judged(path: Path, number: int = 1, **more: Any) -> Judged:
-    return Judged(number, path, "plain messages", frozenset(), by=("specification", "claims", "reference"), **more)
+def judged(path: Path, number: int = 1, **more: Any) -> JudgedProgram:
+    return JudgedProgram(number, path, "plain messages", frozenset(), by=("specification", "claims", "reference"), **more)
 
 
-def half(path: Path, number: int, *, held: bool) -> Judged:
+def half(path: Path, number: int, *, held: bool) -> JudgedProgram:
     claims = {"INV-44": (held, "violated", "half messages")}
-    verdicts = [] if held else [Verdict("claims", "INV-44", "the record is elsewhere", known=True)]
+    verdicts = [] if held else [ProgramFinding("claims", "INV-44", "the record is elsewhere", known=True)]
     return judged(path, number, claims=claims, exercised=frozenset({"INV-44"}), verdicts=verdicts)
 
 
-def report(*programs: Judged, **more: Any) -> ValidationReport:
+def report(*programs: JudgedProgram, **more: Any) -> ValidationReport:
     return ValidationReport({"name": "a broker", "offers": ["start"]}, "P494", 1, len(programs), judged=list(programs), **more)
 
 
-def outcome(made: ValidationReport, id_: str, folder: Path) -> Outcome:
+def outcome(made: ValidationReport, id_: str, folder: Path) -> EntryOutcome:
     return outcomes(made, [entry(id_)], folder)[id_]
 
 
@@ -89,7 +89,7 @@ def test_every_visible_property_has_an_entry_and_a_violation_that_is_expected_on
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -> None:
-    actions = {action.name: action for action in model_of(Shape(profile, ("template", "ordinary", "retry"), 8))[1].actions}
+    actions = {action.name: action for action in model_of(MachineShape(profile, ("template", "ordinary", "retry"), 8))[1].actions}
     stated = guards(profile)
     assert {"CHK-10", "TCM-14"} <= set(stated.values()) <= set(rules())
     for action, guard in stated:
@@ -113,23 +113,23 @@ def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, g
 @pytest.mark.parametrize(
     ("verdict", "id_"),
     [
-        (Verdict("claims", "INV-43", ""), "INV-43"),
-        (Verdict("specification", "specification.send", "", rules=("CHK-10",)), "CHK-10"),
-        (Verdict("specification", "specification.send", ""), "specification.send"),
-        (Verdict("specification", "specification.max_offset", ""), "specification.topics"),
-        (Verdict("reference", "send.code", "", rules=("CHK-03",)), "CHK-03"),
-        (Verdict("reference", "send.code", "", rules=("APP-05", "APP-06", "SEND-41")), "reference.send"),
-        (Verdict("reference", "batch.remark", ""), "reference.send"),
-        (Verdict("reference", "topic.perm", ""), "reference.topic.perm"),
-        (Verdict("reference", "topic.the broker's entry", ""), "reference.topic.made"),
-        (Verdict("reference", "topic.topicSysFlag", ""), "reference.topic.flags"),
-        (Verdict("reference", "record.property WAIT", ""), "reference.record.property"),
-        (Verdict("reference", "record.content", ""), "reference.record"),
-        (Verdict("reference", "queue.next offset", ""), "reference.queue"),
-        (Verdict("reference", "something.new", ""), "reference.other"),
+        (ProgramFinding("claims", "INV-43", ""), "INV-43"),
+        (ProgramFinding("specification", "specification.send", "", rules=("CHK-10",)), "CHK-10"),
+        (ProgramFinding("specification", "specification.send", ""), "specification.send"),
+        (ProgramFinding("specification", "specification.max_offset", ""), "specification.topics"),
+        (ProgramFinding("reference", "send.code", "", rules=("CHK-03",)), "CHK-03"),
+        (ProgramFinding("reference", "send.code", "", rules=("APP-05", "APP-06", "SEND-41")), "reference.send"),
+        (ProgramFinding("reference", "batch.remark", ""), "reference.send"),
+        (ProgramFinding("reference", "topic.perm", ""), "reference.topic.perm"),
+        (ProgramFinding("reference", "topic.the broker's entry", ""), "reference.topic.made"),
+        (ProgramFinding("reference", "topic.topicSysFlag", ""), "reference.topic.flags"),
+        (ProgramFinding("reference", "record.property WAIT", ""), "reference.record.property"),
+        (ProgramFinding("reference", "record.content", ""), "reference.record"),
+        (ProgramFinding("reference", "queue.next offset", ""), "reference.queue"),
+        (ProgramFinding("reference", "something.new", ""), "reference.other"),
     ],
 )
-def test_every_finding_contradicts_an_entry(verdict: Verdict, id_: str) -> None:
+def test_every_finding_contradicts_an_entry(verdict: ProgramFinding, id_: str) -> None:
     assert entry_of(verdict) == id_
     assert entry(id_).id == id_
 
@@ -166,7 +166,9 @@ def test_what_a_target_lacks_is_said(tmp_path: Path) -> None:
 
 def test_what_nothing_contradicts_passes(tmp_path: Path) -> None:
     good = judged(tmp_path, claims={"INV-03": (True, "holds", "")}, exercised=frozenset({"INV-03"}))
-    assert outcome(report(good), "INV-03", tmp_path) == Outcome("passed", "nothing contradicts it in 1 program that put it to the test")
+    assert outcome(report(good), "INV-03", tmp_path) == EntryOutcome(
+        "passed", "nothing contradicts it in 1 program that put it to the test"
+    )
 
 
 @pytest.mark.parametrize(("programs", "status"), [(ENOUGH - 1, "skipped"), (ENOUGH, "failed")])
@@ -183,7 +185,7 @@ def test_a_known_violation_passes_where_it_is_seen_and_says_so(tmp_path: Path) -
 
 
 def contradicted(history: Path, **more: Any) -> ValidationReport:
-    verdict = Verdict("claims", "INV-03", "a one-way request gets no answer: request 2 (send, A): expected 0, found 1")
+    verdict = ProgramFinding("claims", "INV-03", "a one-way request gets no answer: request 2 (send, A): expected 0, found 1")
     broken = judged(history, claims={"INV-03": (False, "holds", "")}, exercised=frozenset({"INV-03"}), verdicts=[verdict])
     program = Program(1, "plain messages", (("send", {}), ("send", {})))
     finding = ValidationFinding(verdict, program, "histories/00001.ndjson", again=2, repeats=3, **more)
@@ -210,7 +212,7 @@ def test_an_accepted_difference_is_accepted(history: Path) -> None:
 def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     from rocketproof_properties.conformance.witnesses.known import HazardReplayed
 
-    def replayed(reproduced: bool | None) -> Outcome:
+    def replayed(reproduced: bool | None) -> EntryOutcome:
         one = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))
         return outcome(report(judged(tmp_path), witnesses=[one]), "HAZ-02", tmp_path)
 
@@ -218,7 +220,7 @@ def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     made = report(judged(tmp_path), witnesses=[HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), True, ())])
     of_states = "INV-18[auto-create off, TBW102 from the file]"
     assert entry(of_states).witness == "HAZ-02" and outcome(made, of_states, tmp_path).words.startswith("violated, as P494 expects")
-    assert replayed(None) == Outcome("skipped", "not exercised: and then that")
+    assert replayed(None) == EntryOutcome("skipped", "not exercised: and then that")
     assert replayed(False).status == "failed" and "    did this" in replayed(False).said
 
 

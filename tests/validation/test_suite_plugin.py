@@ -16,8 +16,8 @@ from faultproxy import MILD, FaultProxy
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client, readback
 from rocketproof_properties.validation.suite import items, shared
-from rocketproof_properties.validation.suite.outcomes import Outcome
-from rocketproof_properties.validation.suite.shared import Results
+from rocketproof_properties.validation.suite.outcomes import EntryOutcome
+from rocketproof_properties.validation.suite.shared import SuiteResults
 
 pytest_plugins = ["pytester"]
 PLUGIN = "rocketproof_properties.pytest_plugin"
@@ -201,13 +201,13 @@ def test_nothing_heavy_is_imported_for_a_usage_error_or_without_a_target(pyteste
 
 
 @pytest.fixture
-def came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Results], list[int]]:
+def came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[SuiteResults], list[int]]:
     """Let the run have this result; the list that it gives counts the runs."""
 
-    def come(results: Results) -> list[int]:
+    def come(results: SuiteResults) -> list[int]:
         runs: list[int] = []
 
-        def perform(*_: object) -> Results:
+        def perform(*_: object) -> SuiteResults:
             runs.append(1)
             return results
 
@@ -218,19 +218,21 @@ def came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Results],
 
 
 OUTCOMES = {
-    "INV-02": Outcome("passed", "nothing contradicts it"),
-    "INV-03": Outcome(
+    "INV-02": EntryOutcome("passed", "nothing contradicts it"),
+    "INV-03": EntryOutcome(
         "failed", "request 0 (send, A): expected 0, found 1", "INV-03 a one-way request\nthe table", {"history": "a/1.ndjson"}
     ),
-    "INV-04": Outcome("skipped", "not exercised: no program that could contradict it among 3 programs"),
-    "INV-05": Outcome("accepted", "accepted: INV-05 (ours differs, until 2099-01-01)", "text"),
-    "INV-44[half messages]": Outcome("passed", "violated, as P494 expects (HAZ-13)", "the text of a program"),
+    "INV-04": EntryOutcome("skipped", "not exercised: no program that could contradict it among 3 programs"),
+    "INV-05": EntryOutcome("accepted", "accepted: INV-05 (ours differs, until 2099-01-01)", "text"),
+    "INV-44[half messages]": EntryOutcome("passed", "violated, as P494 expects (HAZ-13)", "the text of a program"),
 }
 ITEMS = tuple(f"rocketproof::{id_}" for id_ in OUTCOMES)
 
 
-def test_each_item_shows_what_the_one_run_says_of_it(inner: Run, came: Callable[[Results], list[int]], pytester: pytest.Pytester) -> None:
-    runs = came(Results(summary="a broker under P494", folder="a", notes=("accepted deviation x is over",), outcomes=OUTCOMES))
+def test_each_item_shows_what_the_one_run_says_of_it(
+    inner: Run, came: Callable[[SuiteResults], list[int]], pytester: pytest.Pytester
+) -> None:
+    runs = came(SuiteResults(summary="a broker under P494", folder="a", notes=("accepted deviation x is over",), outcomes=OUTCOMES))
     found = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
     found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
     assert runs == [1]
@@ -263,23 +265,23 @@ def test_what_is_wrong_with_the_target_is_told_once(inner: Run, pytester: pytest
     found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
 
 
-def test_that_the_broker_was_gone_is_told_once_and_what_was_recorded_counts(inner: Run, came: Callable[[Results], list[int]]) -> None:
-    came(Results(stopped="broker-a at 127.0.0.1:9 does not answer any more", outcomes=OUTCOMES))
+def test_that_the_broker_was_gone_is_told_once_and_what_was_recorded_counts(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+    came(SuiteResults(stopped="broker-a at 127.0.0.1:9 does not answer any more", outcomes=OUTCOMES))
     found = inner(*on(NOBODY), *ITEMS)
     found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
     found.stdout.fnmatch_lines(["the run says less than it was asked for: broker-a at 127.0.0.1:9 does not answer any more"])
 
 
-def test_a_run_that_only_came_to_its_limit_is_no_error(inner: Run, came: Callable[[Results], list[int]]) -> None:
-    came(Results(stopped="--time 3.0", outcomes=OUTCOMES))
+def test_a_run_that_only_came_to_its_limit_is_no_error(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+    came(SuiteResults(stopped="--time 3.0", outcomes=OUTCOMES))
     found = inner(*on(NOBODY), *ITEMS[:1])
     found.assert_outcomes(passed=1)
     found.stdout.fnmatch_lines(["stopped: --time 3.0"])
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[Results], list[int]]) -> None:
-    came(Results(stopped="Ctrl-C", outcomes=OUTCOMES))
+def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+    came(SuiteResults(stopped="Ctrl-C", outcomes=OUTCOMES))
     assert inner(*on(NOBODY), *ITEMS).ret == pytest.ExitCode.INTERRUPTED
 
 
@@ -338,8 +340,8 @@ def test_processes_of_xdist_share_one_run(inner: Run, broker: tuple[str, ...], p
 def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The item is skipped with the reason, and one error says how many verdicts are open and which option may decide them."""
     open_ = "2 verdicts not decided: program 3 by the specification; a larger --rocketproof-states may decide it"
-    came = {"specification.send": Outcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
-    made = Results("", str(tmp_path), "", "a summary", (), came, open_)
+    came = {"specification.send": EntryOutcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
+    made = SuiteResults("", str(tmp_path), "", "a summary", (), came, open_)
     asked: list[int | None] = []
     monkeypatch.setattr(shared, "_perform", lambda options, base, progress: asked.append(options.states) or made)
     found = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
@@ -347,4 +349,4 @@ def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch:
     assert (found.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])
     found.stdout.fnmatch_lines(["*the run says less than it was asked for: 2 verdicts not decided*", "*reached its bound in 2 programs*"])
     (tmp_path / "suite.json").write_text(json.dumps(made.data()), "utf-8")
-    assert Results.read(tmp_path / "suite.json") == made
+    assert SuiteResults.read(tmp_path / "suite.json") == made

@@ -19,7 +19,7 @@ from nonempty import nonempty
 from proportion import few
 from rocketproof_properties.brokers import probe
 from rocketproof_properties.brokers.command import CommandTarget
-from rocketproof_properties.brokers.deployment import Deployment, NotOffered, Setup, Target, TargetError
+from rocketproof_properties.brokers.deployment import Deployment, NotOffered, Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.ports import AROUND_BROKER, free_port, is_free
 from rocketproof_properties.brokers.processes import Processes
@@ -67,7 +67,7 @@ def group_lives(pid: int) -> bool:
     return True
 
 
-TARGETS: dict[str, Callable[[Path], Target]] = {
+TARGETS: dict[str, Callable[[Path], ValidationTarget]] = {
     "inprocess": lambda _: InProcess(),
     "served": lambda _: Served(),
     "command": lambda folder: CommandTarget(described(folder)),
@@ -149,7 +149,7 @@ def test_what_is_not_offered_is_refused_and_said(tmp_path: Path) -> None:
 # Adapters that only seem to work
 
 
-def problems(target: Target) -> dict[str, str]:
+def problems(target: ValidationTarget) -> dict[str, str]:
     return {one.what: one.problem for one in self_test(target) if not one.works}
 
 

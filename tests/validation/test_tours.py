@@ -7,9 +7,9 @@ import random
 import pytest
 
 from proportion import few
-from rocketproof_properties.programs.pool import Seen
-from rocketproof_properties.programs.program import TOURS, Choice, generate
-from rocketproof_properties.programs.tours import SCOPE, TAKEN, Taken, tables, tour
+from rocketproof_properties.programs.pool import DrawCounts
+from rocketproof_properties.programs.program import TOURS, ProgramOptions, generate
+from rocketproof_properties.programs.tours import SCOPE, TAKEN, TourTransition, tables, tour
 
 PROFILES = ("P40", "P45", "P494", "P533")
 ORDINARY = SCOPE.topics.index("ordinary")
@@ -18,18 +18,18 @@ ORDINARY = SCOPE.topics.index("ordinary")
 @pytest.mark.parametrize("profile", few(PROFILES, 1))
 def test_no_transition_is_taken_again_before_each_other_one_of_the_table_was(profile: str) -> None:
     """The tables that one step leads to, each with all that may be done there."""
-    machine, seen = tables(profile), Seen(random.Random(1))
+    machine, seen = tables(profile), DrawCounts(random.Random(1))
     for _ in range(40):
         tour(seen, profile)
     assert set(seen.counts.values()) == {1}, "there is something new in each table that 40 programs come to"
-    assert {one.transition.action for one in seen.counts if isinstance(one, Taken)} == set(TAKEN)
+    assert {one.transition.action for one in seen.counts if isinstance(one, TourTransition)} == set(TAKEN)
     assert all(one.topic != SCOPE.topics.index("template") for one in machine.enabled(machine.start) if one.action != "request")
 
 
 @pytest.mark.slow
 def test_a_tour_goes_through_tables_that_chance_comes_to_late() -> None:
     """In as many steps, by the tables of one topic and what was done there."""
-    toured, by_chance = Seen(random.Random(5)), Seen(random.Random(5), plain=True)
+    toured, by_chance = DrawCounts(random.Random(5)), DrawCounts(random.Random(5), plain=True)
     for seen in (toured, by_chance):
         for _ in range(100):
             tour(seen, "P494")
@@ -56,6 +56,6 @@ def test_what_only_counts_is_as_at_the_start_behind_each_step() -> None:
 
 
 def test_tours_are_among_the_programs_and_the_same_of_the_same_seed() -> None:
-    first, again, other = ([one.steps for one in generate(Choice("P494", 200, seed)) if one.source == TOURS] for seed in (1, 1, 2))
+    first, again, other = ([one.steps for one in generate(ProgramOptions("P494", 200, seed)) if one.source == TOURS] for seed in (1, 1, 2))
     assert first == again != other
     assert len(first) > 2

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rocketproof_properties.commands import reporting
 from rocketproof_properties.commands import run as command
-from rocketproof_properties.judging.judging import Judged, Verdict
+from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
 from rocketproof_properties.judging.undecided import Undecided
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.programs.program import Program
@@ -55,12 +55,12 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def judged(path: Path, number: int, came: str) -> Judged:
+def judged(path: Path, number: int, came: str) -> JudgedProgram:
     """What the specification's judge says of a program, or of a topic that programs share (number 0)."""
-    made = Judged(number, path.with_name(f"{number:05}.ndjson"), "a source", frozenset(), by=("specification",), requests=1)
+    made = JudgedProgram(number, path.with_name(f"{number:05}.ndjson"), "a source", frozenset(), by=("specification",), requests=1)
     made.actions, made.asked = frozenset({"append", "update_topic", "topic_config"}), frozenset({"send"})
     if came == "violated":
-        made.verdicts.append(Verdict("specification", "specification.send", "recorded code 0; the specification answers 1", seq=0))
+        made.verdicts.append(ProgramFinding("specification", "specification.send", "recorded code 0; the specification answers 1", seq=0))
     if came == "undecided":
         made.unknown = (GIVEN_UP,)
     return made
@@ -215,8 +215,8 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
     """Before, one confirmed verdict made findings of all unconfirmed ones of its property."""
     made = []
     for number, (property_, at) in enumerate(rows, 1):
-        one = Judged(number, Path(f"histories/{number:05}.ndjson"), "", frozenset())
-        one.unconfirmed.append(Verdict("claims", property_, "lost", at=at))
+        one = JudgedProgram(number, Path(f"histories/{number:05}.ndjson"), "", frozenset())
+        one.unconfirmed.append(ProgramFinding("claims", property_, "lost", at=at))
         made.append(one)
     chosen = data.draw(st.sets(st.sampled_from(range(len(rows))))) if rows else set()
     smaller = data.draw(st.booleans())  # whose history is another one than that of the program
@@ -237,7 +237,7 @@ def test_an_unconfirmed_verdict_is_undecided_until_its_program_is_run_again(
     repeated: bool, history: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = validated(history, ["holds", "holds"], [])
-    made.judged[1].unconfirmed.append(Verdict("claims", "INV-01", "no answer", at="client 0, request 1 (send)"))
+    made.judged[1].unconfirmed.append(ProgramFinding("claims", "INV-01", "no answer", at="client 0, request 1 (send)"))
     made.repeated = {("claims", "INV-01")} if repeated else set()
     data = made.data()
     assert (data["exit"], [one["repeated"] for one in data["unconfirmed"]]) == (OK if repeated else STOPPED, [repeated])

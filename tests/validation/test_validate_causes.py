@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.judging.judging import Judge, Verdict
+from rocketproof_properties.judging.judging import Judge, ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation import causes, show
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
@@ -20,7 +20,7 @@ ODD: Step = ("send", {"nums": 0})
 def finding(property_: str, *steps: Step, judge: Judge = "reference", again: int = 3, needs: str = "") -> ValidationFinding:
     """A finding whose program was made smaller to these steps."""
     program = Program(1, "", steps, needs)
-    return ValidationFinding(Verdict(judge, property_, f"{property_} is wrong"), program, "h.ndjson", again=again, repeats=3)
+    return ValidationFinding(ProgramFinding(judge, property_, f"{property_} is wrong"), program, "h.ndjson", again=again, repeats=3)
 
 
 def grouped(*findings: ValidationFinding, **shows: str) -> list[list[str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import Verdict
+from rocketproof_properties.judging.judging import ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ENDED, at_start
 from rocketproof_properties.reports.choices import InputError
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 
 def found(made: tuple[Path, str, str], **more: Any) -> report.ValidationFinding:
     _, history, begin = made
-    verdict = Verdict(
+    verdict = ProgramFinding(
         "reference", "send.queueId", f"event 0 (send {begin}1-A): queueId is 7, and the reference implementation has 0", rules=("SEND-11",)
     )
     return report.ValidationFinding(verdict, Program(1, "", STEPS, ENDED), history, **{"again": 3, "repeats": 3, **more})

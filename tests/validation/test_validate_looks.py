@@ -19,14 +19,14 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.queries import said as said_of
 from rocketproof_properties.brokers.runs.readback import Reader
-from rocketproof_properties.brokers.runs.recording import Recording
+from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging import restarts
-from rocketproof_properties.judging.judging import Verdict, judge_file
-from rocketproof_properties.programs.names import Names
+from rocketproof_properties.judging.judging import ProgramFinding, judge_file
+from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
-from rocketproof_properties.validation.restarts import Late, Report, in_time, restart_each, restart_name_server
+from rocketproof_properties.validation.restarts import Late, RestartReport, in_time, restart_each, restart_name_server
 
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
@@ -45,7 +45,7 @@ def changed(*patch: Text) -> Iterator[Deployment]:
         target.end()
 
 
-def performed(running: Deployment, folder: Path, *steps: Step, prefix: str = PREFIX) -> list[Verdict]:
+def performed(running: Deployment, folder: Path, *steps: Step, prefix: str = PREFIX) -> list[ProgramFinding]:
     """The findings of a program."""
     (folder / prefix).mkdir()
     runner = Runner(running, folder / prefix, {"profile": PROFILE}, Bounds(1), prefix, clean=True)
@@ -293,9 +293,9 @@ def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatc
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND, KEYED, ("group", {"group": "g", "retries": 3}))))
         runner.close()
-        written = Report(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
-        (judged,) = restart_each(running, restarts.STOPPED, [], Names(PREFIX, 0), written)
-        (again,) = restart_each(running, restarts.KILLED, [], Names(PREFIX, 0), written)
+        written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
+        (judged,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written)
+        (again,) = restart_each(running, restarts.KILLED, [], ProgramNames(PREFIX, 0), written)
     found = {one.property for one in judged.findings}
     assert property_ in found if property_ else not found and not again.findings
     assert judged.path.exists() and "restart.topics" in judged.exercised | {property_}
@@ -327,10 +327,10 @@ def test_what_a_name_server_is_not_told_is_found(fault: str, tmp_path: Path, mon
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND,)))
         runner.close()
-        written = Report(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
-        (again,) = restart_name_server(running, Names(PREFIX, 0), written)
+        written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
+        (again,) = restart_name_server(running, ProgramNames(PREFIX, 0), written)
         servers = [str(one.name_server) for one in (running, other)]
-        (further,) = restart_each(running, restarts.STOPPED, [], Names(PREFIX, 0), written, servers)
+        (further,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written, servers)
     finally:
         target.end()
     for judged, shown in zip((again, further), shows, strict=True):
@@ -382,7 +382,7 @@ def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after:
 @pytest.mark.parametrize("routes", [None, {}, {"T": {"perm": 6}}])
 def test_a_route_that_no_name_server_told_is_not_one_that_holds(routes: dict[str, Any] | None, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
-    recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     before = {**VIEW, "topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "missed": []}
     recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**before, "routes": routes}})
     recording.close()
@@ -420,7 +420,7 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
 )
 def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
-    recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     before, after = ({**VIEW, "delayed": [["T", 1, 1, came]], "missed": [], "routes": None} for came in (1, 0))
     recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": after})
     recording.close()
@@ -435,7 +435,7 @@ def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, know
 )
 def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
-    recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     after = {**VIEW, "routes": None, "unsized": ["0/00000000000000000000"]}
     recording.add("state", "b", restarts.STATE, {"how": restarts.KILLED, "before": VIEW, "after": after})
     recording.close()
@@ -448,7 +448,7 @@ def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profil
 def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
     for missed, kept in (([], False), (["progress"], True)):
         path = tmp_path / f"{kept}.ndjson"
-        recording = Recording(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+        recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
         before = {**VIEW, "progress": {"T": None}, "missed": missed}
         recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**VIEW, "progress": {"T": 0}}})
         recording.close()

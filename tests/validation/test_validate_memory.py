@@ -13,7 +13,7 @@ import pytest
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client as session
 from rocketproof_properties.commands import run
-from rocketproof_properties.judging.judging import Judged, Verdict
+from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import FUTURE, NARROW
 from rocketproof_properties.reports import failures
@@ -83,7 +83,7 @@ def test_what_was_not_reached_or_cannot_be_performed_stays_remembered(tmp_path: 
     tried = memory.numbered([SEND, BACK, *needy], 10, configure=True, start=True)
     assert [one.number for one in tried] == [11, 12, 13, 14]
     report = ValidationReport({}, "P494", 1, 10)
-    report.judged = [_judged(11), _judged(12, Verdict("claims", "INV-30", "is wrong"))]
+    report.judged = [_judged(11), _judged(12, ProgramFinding("claims", "INV-30", "is wrong"))]
     report.findings = [ValidationFinding(report.judged[1].findings[0], SEND, "h")]
     assert memory.told(report, tried) == (
         "4 programs of earlier findings tried first: 1 still show one, 1 no more and are forgotten, 2 were not reached"
@@ -93,8 +93,8 @@ def test_what_was_not_reached_or_cannot_be_performed_stays_remembered(tmp_path: 
     assert kept == [SEND, BACK, *needy]
 
 
-def _judged(number: int, *verdicts: Verdict) -> Judged:
-    return Judged(number, Path("h"), "", frozenset(), list(verdicts))
+def _judged(number: int, *verdicts: ProgramFinding) -> JudgedProgram:
+    return JudgedProgram(number, Path("h"), "", frozenset(), list(verdicts))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 
 from nonempty import nonempty
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.programs.call import Context, Stored
-from rocketproof_properties.programs.names import Names
-from rocketproof_properties.programs.program import WIRED, Choice, Program, generate
+from rocketproof_properties.programs.call import Context, StoredPlace
+from rocketproof_properties.programs.names import ProgramNames
+from rocketproof_properties.programs.program import WIRED, Program, ProgramOptions, generate
 from rocketproof_properties.programs.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED
 from rocketproof_properties.programs.specified import MOST_CLIENTS
 from rocketproof_properties.programs.vocabulary import STEPS, is_request, request_of
@@ -23,12 +23,12 @@ from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.stages import FIRST, stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
-EVERYTHING = Choice("P494", 300, 7, configure=True, start=True, end=True)
-NAMES = Names("p1-", 1)
+EVERYTHING = ProgramOptions("P494", 300, 7, configure=True, start=True, end=True)
+NAMES = ProgramNames("p1-", 1)
 
 
 def context() -> Context:
-    return Context(NAMES, "broker-a", [Stored(0, 0, True, True, "A"), Stored(200, 1, False, True, "A")], 65_536)
+    return Context(NAMES, "broker-a", [StoredPlace(0, 0, True, True, "A"), StoredPlace(200, 1, False, True, "A")], 65_536)
 
 
 @cache
@@ -112,7 +112,7 @@ def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
 
 
 def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> None:
-    programs = generate(Choice("P494", 200, 7))
+    programs = generate(ProgramOptions("P494", 200, 7))
     assert {one.needs for one in programs} == {""}
     assert len(programs) == 200
 
@@ -143,7 +143,7 @@ def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
 
 
 def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
-    one, other = Context(Names("p1-", 1), "broker-a"), Context(Names("p2-", 2), "broker-a")
+    one, other = Context(ProgramNames("p1-", 1), "broker-a"), Context(ProgramNames("p2-", 2), "broker-a")
     births = [one.born() for _ in range(500)] + [other.born() for _ in range(500)]
     assert len(set(births)) == 1000
     assert all(birth in one.births for birth in births[:500])

@@ -9,11 +9,11 @@ import pytest
 from seeded import SeededFault
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.brokers.deployment import Target
+from rocketproof_properties.brokers.deployment import ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
+from rocketproof_properties.judging.judging import EXPANDED, JudgedProgram, judge_file, judge_shared
 from rocketproof_properties.judging.reference.differences import differences
 from rocketproof_properties.judging.shared import Touched, judge_topics
 from rocketproof_properties.programs.program import Program
@@ -32,7 +32,7 @@ SENDS = (
 PROGRAMS = [Program(number, "", SENDS) for number in range(1, 4)]
 
 
-def judged(target: Target, folder: Path, programs: list[Program], *, clean: bool = True, workers: int = 2) -> list[Judged]:
+def judged(target: ValidationTarget, folder: Path, programs: list[Program], *, clean: bool = True, workers: int = 2) -> list[JudgedProgram]:
     """The programs on a target, each judged by itself."""
     folder.mkdir(exist_ok=True)
     with target.open() as running:

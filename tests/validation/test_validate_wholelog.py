@@ -20,7 +20,7 @@ import pytest
 
 from nonempty import nonempty
 from rocketproof_model import interrupts
-from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, Target, TargetError
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import ParsedHistory, load
 from rocketproof_properties.brokers.staging import in_turn
@@ -30,7 +30,7 @@ from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.reports.exitcode import STOPPED
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.entries import entries
-from rocketproof_properties.validation.stores import Stored, judge_store
+from rocketproof_properties.validation.stores import BrokerStore, judge_store
 from rocketproof_properties.validation.suite.outcomes import outcomes
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 from rocketproof_traces.common.errors import TraceError
@@ -141,7 +141,7 @@ class Fake(Deployment):
         self.told.append(f"close {self.name}")
 
 
-class Fakes(Target):
+class Fakes(ValidationTarget):
     """Targets whose setting says their name; one called bad cannot be had."""
 
     def __init__(self) -> None:
@@ -307,7 +307,7 @@ def test_a_full_temporary_folder_leaves_the_claims_of_a_log_open(tmp_path: Path,
 def test_a_report_with_a_log_that_was_not_kept_is_undecided(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, number = shutil.copytree(done, tmp_path / "report"), len(list((done / "logs").glob("*.ndjson")))
     full(folder / "logs" / f"{number + 1}{PACKED}")
-    store = Stored(large(tmp_path, 4096), "broker-b", "", (), {"prefix": "r"})
+    store = BrokerStore(large(tmp_path, 4096), "broker-b", "", (), {"prefix": "r"})
     (found,) = judge_store(store, folder, number, PROFILE, audits=False)
     assert found.left_open
     assert command(["validate", "--again", str(folder)]) == STOPPED

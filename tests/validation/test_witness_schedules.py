@@ -15,7 +15,7 @@ from rocketproof_model.result import Witness
 from rocketproof_properties.brokers.deployment import NotOffered
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.served import Served
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.commands import run
 from rocketproof_properties.conformance.witnesses.known import Performed, find, perform
 from rocketproof_properties.conformance.witnesses.schedule import schedule
@@ -144,7 +144,7 @@ def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monk
 def test_what_a_broker_would_have_to_wait_for_is_refused(
     claim: str, scope: str, given: dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = Source(scope, PROFILE, tuple(sorted(given.items())))
+    source = ModelSource(scope, PROFILE, tuple(sorted(given.items())))
     witness = find(source, claim)
     assert witness is not None
     itf.write(witness, tmp_path / "witness.itf.json", source.record())
@@ -155,7 +155,7 @@ def test_what_a_broker_would_have_to_wait_for_is_refused(
 
 
 def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = Source("creation", PROFILE, tuple(sorted(OFF.items())))
+    source = ModelSource("creation", PROFILE, tuple(sorted(OFF.items())))
     witness = find(source, "INV-16")
     assert witness is not None
     file, told = tmp_path / "witness.itf.json", tmp_path / "told.json"
@@ -167,7 +167,7 @@ def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pyt
 
 
 def test_a_witness_about_the_inside_of_a_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = Source("answers", PROFILE)
+    source = ModelSource("answers", PROFILE)
     witness = find(source, "REA-51")
     assert witness is not None
     itf.write(witness, tmp_path / "witness.itf.json", source.record())

@@ -17,8 +17,8 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.rules import is_known
 from rocketproof_properties.commands import run
 from rocketproof_properties.conformance.witnesses.known import HazardReplayed
-from rocketproof_properties.judging.judging import Judged, Verdict
-from rocketproof_properties.judging.reference.comparison import Difference
+from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
+from rocketproof_properties.judging.reference.comparison import FieldDifference
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.faults.kinds import KINDS
 from rocketproof_properties.validation.knownbugs import search as searching
@@ -48,8 +48,8 @@ def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
 
 def reported(*properties: str, programs: int = 10, stopped: str = "") -> ValidationReport:
     made = ValidationReport({}, "P494", 0, 10, stopped=stopped)
-    made.judged = [Judged(number, Path(f"{number}.ndjson"), "", frozenset()) for number in range(programs)]
-    made.findings = [ValidationFinding(Verdict("claims", one, "words"), Program(1, "", ()), "") for one in properties]
+    made.judged = [JudgedProgram(number, Path(f"{number}.ndjson"), "", frozenset()) for number in range(programs)]
+    made.findings = [ValidationFinding(ProgramFinding("claims", one, "words"), Program(1, "", ()), "") for one in properties]
     return made
 
 
@@ -173,13 +173,13 @@ def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch:
 def test_what_an_answer_quotes_is_known_again_in_a_finding() -> None:
     bug = next(one for one in bugs() if one.id == "A14")
     remark = 'java.lang.NullPointerException: Cannot invoke "java.lang.Boolean.booleanValue()" because "v2.m" is null'
-    assert bug.matches("send.code", str(Difference("code", [1, remark], [0, None])))
-    assert not bug.matches("send.code", str(Difference("code", [1, remark.replace("v2.m", "v2.n")], [0, None])))
+    assert bug.matches("send.code", str(FieldDifference("code", [1, remark], [0, None])))
+    assert not bug.matches("send.code", str(FieldDifference("code", [1, remark.replace("v2.m", "v2.n")], [0, None])))
 
 
 def test_a_finding_of_the_same_name_and_other_words_is_another() -> None:
     bug = next(one for one in bugs() if one.id == "A1")
-    known = Verdict("claims", "INV-06.records", "at 5: expected true", known=True, condition="records larger than a file")
+    known = ProgramFinding("claims", "INV-06.records", "at 5: expected true", known=True, condition="records larger than a file")
     assert not bug.fits(known)
     assert bug.fits(replace(known, condition="batches whose properties are too long with the broker's own"))
     assert not bug.fits(replace(known, property="INV-34", condition="batches whose properties are too long with the broker's own"))

@@ -43,7 +43,7 @@ DISK_USE = "CL: -1.00 CQ: -1.00 INDEX: -1.00"  # -1 is RocketMQ's own text for "
 
 
 @dataclass(slots=True)
-class Sent:
+class CompletedPut:
     """A put that is done, and what the answer needs. `queue_id` is the one of SEND-22, not where the record is."""
 
     channel: Channel
@@ -98,7 +98,7 @@ def service_remark(profile: Profile) -> str:
     )
 
 
-def handle_put_message_result(broker: BrokerParts, sent: Sent) -> Command | None:
+def handle_put_message_result(broker: BrokerParts, sent: CompletedPut) -> Command | None:
     """The answer still to be written, None if it is written already (SEND-40 to SEND-44).
 
     Raises JavaError where hooks meet a request without a body (HAZ-24).

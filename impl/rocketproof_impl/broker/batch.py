@@ -14,7 +14,7 @@ from ..message import Message, parse_properties
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader
 from ..remoting.ports import Channel
-from .answering import Sent
+from .answering import CompletedPut
 from .checking import APPEND, pre_send, refuse
 from .hooks import SendMessageContext
 from .parts import BrokerParts
@@ -26,7 +26,7 @@ TOPIC_LENGTH = 127
 
 async def send_batch_message(
     broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
-) -> Command | Sent:
+) -> Command | CompletedPut:
     """The batch, from its checks to its put: a refusal, or a result to be answered (BAT-01).
 
     The store takes it apart (BAT-04). Neither group nor transaction is asked for (HAZ-38).
@@ -44,7 +44,7 @@ async def send_batch_message(
     message = batch_message(broker, channel, request, header)
     message.queue_id, message.sys_flag = queue_id, sys_flag_of(header.sys_flag, config)
     result = await broker.store.put_messages(message)
-    return Sent(channel, request, response, message, queue_id, context, result)
+    return CompletedPut(channel, request, response, message, queue_id, context, result)
 
 
 def batch_problem(topic: str, *, batch_retry: bool) -> str | None:

@@ -10,7 +10,7 @@ from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import INT, whole_number
 
 from .. import persistence
-from ..bounds import ENTRY, MAX_TABLE, Room
+from ..bounds import ENTRY, MAX_TABLE, TableBudget
 from ..ports import Disk
 from .settings import BrokerSettings
 
@@ -24,7 +24,7 @@ class ConsumerOffsetManager:
         self._disk = disk
         self._in_place = profile.overwrites_in_place
         self.path = f"{settings.store_path_root_dir}/config/consumerOffset.json"
-        self._room = Room(MAX_TABLE)
+        self._room = TableBudget(MAX_TABLE)
         self.table: dict[str, dict[int, int]] = {}
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:

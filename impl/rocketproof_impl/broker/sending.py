@@ -29,7 +29,7 @@ from ..remoting.headers import SendMessageRequestHeader, is_null, parse_request_
 from ..remoting.ports import Channel
 from ..store.service import PLACED
 from ..tasks import Future, Pause
-from .answering import Sent, handle_put_message_result
+from .answering import CompletedPut, handle_put_message_result
 from .batch import send_batch_message
 from .checking import APPEND, pre_send, refuse
 from .hooks import SendMessageContext, build_message_context, execute_send_after, execute_send_before
@@ -83,11 +83,11 @@ class SendMessageProcessor:
         store = self._broker.store
         return store.is_os_page_cache_busy() or store.is_transient_store_pool_deficient()
 
-    def _answer(self, sent: Command | Sent, context: SendMessageContext | None, *, again: bool) -> Command | None:
+    def _answer(self, sent: Command | CompletedPut, context: SendMessageContext | None, *, again: bool) -> Command | None:
         """A refusal as it is, or the put's result mapped; then the after-hooks of the profiles that have them (SEND-06). `again`: an answer
         that has been written is given once more."""
         response = sent if isinstance(sent, Command) else handle_put_message_result(self._broker, sent)
-        if again and isinstance(sent, Sent):
+        if again and isinstance(sent, CompletedPut):
             response = sent.response
         if self._broker.profile.after_hooks:
             execute_send_after(self._broker.hooks, context, response)
@@ -121,7 +121,7 @@ def completed(answer: Callable[[], T]) -> Future[T]:
 
 async def send_message(
     broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
-) -> Command | Sent:
+) -> Command | CompletedPut:
     """One message, from its checks to its put: a refusal, or a result to be answered.
 
     The topic is looked up again after the checks, as it may have been deleted since (SEND-21). The retry step may change topic and
@@ -146,7 +146,7 @@ async def send_message(
             prepare(message, trailing=profile.ends_properties, named=profile.names_transaction)
             await PLACED.carrying(message)
     result = await broker.store.put_message(message)
-    return Sent(channel, request, response, message, queue_id, context, result)
+    return CompletedPut(channel, request, response, message, queue_id, context, result)
 
 
 def fill(broker: BrokerParts, message: Message, channel: Channel, request: Command, header: SendMessageRequestHeader) -> None:

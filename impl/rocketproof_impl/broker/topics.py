@@ -30,7 +30,7 @@ from ..java import null_pointer
 from ..ports import Clock, Disk
 from ..pretty import PrettyTable
 from ..remoting.headers import is_null
-from ..tasks import Interrupted, Lock, Pause
+from ..tasks import Lock, Pause, TaskInterrupted
 from ..topic import (
     DataVersion,
     TopicConfig,
@@ -186,7 +186,7 @@ class TopicConfigManager:
                         create_new = True
                 finally:
                     self.lock.release()
-        except Interrupted as error:
+        except TaskInterrupted as error:
             log.error("creation of topic %s interrupted: %r", topic, error)
         if config is not None and create_new:
             await UNLOCKED

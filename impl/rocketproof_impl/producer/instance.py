@@ -20,7 +20,7 @@ from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError
 from ..remoting.ports import Network
 from ..route import MASTER_ID, TopicRouteData, decode_route, encode_json
-from ..tasks import Interrupted, Lock
+from ..tasks import Lock, TaskInterrupted
 from .errors import ClientError
 from .log import log
 from .publish import PublishInfo, publish_info, route_changed
@@ -133,7 +133,7 @@ class ClientInstance:
                 raise JavaError("java.lang.IllegalStateException", f"{type(error).__name__}: {error}") from error
             finally:
                 self.name_server_lock.release()
-        except Interrupted:
+        except TaskInterrupted:
             log.warning("updateTopicRouteInfoFromNameServer of %s is interrupted", topic)
         return False
 

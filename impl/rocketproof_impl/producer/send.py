@@ -11,7 +11,7 @@ from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
 from ..remoting.faq import suggestion
 from ..remoting.ports import Network
-from ..tasks import Interrupted, Pause
+from ..tasks import Pause, TaskInterrupted
 from .draft import Draft
 from .errors import (
     ACCESS_BROKER_TIMEOUT,
@@ -94,7 +94,7 @@ class Sending:
                 break
             try:
                 result = await transmit(queue, self.timeout - cost)
-            except Interrupted:
+            except TaskInterrupted:
                 self._note(last_broker_name, started, isolation=False)
                 raise
             except (RemotingError, ClientError, BrokerError) as error:

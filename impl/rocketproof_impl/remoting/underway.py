@@ -15,16 +15,16 @@ OVERHEAD = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RequestBudget:
     """Bytes of waiting requests: of one connection, and of all together."""
 
     connection: int
     total: int
 
 
-PROCESSED = Room(64 * 1024 * 1024, 128 * 1024 * 1024)
+PROCESSED = RequestBudget(64 * 1024 * 1024, 128 * 1024 * 1024)
 """For requests that are processed: 16 of the largest messages (4 MiB) of one connection."""
-HELD = Room(16 * 1024 * 1024, 64 * 1024 * 1024)
+HELD = RequestBudget(16 * 1024 * 1024, 64 * 1024 * 1024)
 """For held pulls: about 8,000 of one connection; a consumer holds one per queue."""
 
 
@@ -33,7 +33,7 @@ class UnderWay:
 
     __slots__ = ("_by_channel", "_room", "total")
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: RequestBudget) -> None:
         self._room = room
         self._by_channel: dict[Channel, int] = {}
         self.total = 0

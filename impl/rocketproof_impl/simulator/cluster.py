@@ -23,7 +23,7 @@ from .chance import SimulatedRandomness
 from .disk import SimulatedDisk
 from .journal import PowerLoss
 from .network import Endpoint, SimulatedNetwork
-from .scheduler import Scheduler, Task
+from .scheduler import Scheduler, SimulatedThread
 from .streams import SimulatedStreams
 
 NAME_SERVER = "127.0.0.1:9876"
@@ -37,9 +37,9 @@ class Node:
     settings: BrokerSettings
     disk: SimulatedDisk
     random: SimulatedRandomness
-    executors: dict[str, ThreadPool[Task[None]]] = field(default_factory=dict)
+    executors: dict[str, ThreadPool[SimulatedThread[None]]] = field(default_factory=dict)
     broker: Broker | None = None
-    threads: list[Task[None]] = field(default_factory=list)
+    threads: list[SimulatedThread[None]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -187,7 +187,7 @@ class Cluster:
         """Send a raw request and run until its answer is there. Raises a RemotingError if none comes."""
         return self.scheduler.run(self.calling(request, to, client=client, millis=millis).done)
 
-    def calling(self, request: Command, to: str = "broker-a", *, client: str = "client", millis: int = 60_000) -> Task[Command]:
+    def calling(self, request: Command, to: str = "broker-a", *, client: str = "client", millis: int = 60_000) -> SimulatedThread[Command]:
         """Send a raw request as a thread of its own, and let others go on."""
         address = NAME_SERVER if to == "name server" else self.nodes[to].settings.address
         task = self.scheduler.spawn(self.caller(client).call(address, request, millis), f"call {request.code}")

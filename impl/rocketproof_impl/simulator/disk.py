@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 
 from .content import PAGE, MappedContent, PlainContent
-from .journal import Content, Journal, PowerLoss, Step, replay
+from .journal import Content, Journal, JournalStep, PowerLoss, replay
 
 
 class ProcessEnded(BaseException):
@@ -117,7 +117,7 @@ class SimulatedDisk:
         content = self._known(path)
         if content is None:
             content = self.files[path] = PlainContent()
-            self._journal.add(Step("create", path, content))
+            self._journal.add(JournalStep("create", path, content))
         if isinstance(content, PlainContent):
             content.written = True
             self._fill(content, bytes(content) + data)
@@ -129,7 +129,7 @@ class SimulatedDisk:
         content = self._known(path)
         if isinstance(content, PlainContent):
             content.force()
-        self._journal.add(Step("force", path, PlainContent() if content is None else content))
+        self._journal.add(JournalStep("force", path, PlainContent() if content is None else content))
 
     def truncate(self, path: str) -> None:
         """Open a plain file to be written anew."""
@@ -151,12 +151,12 @@ class SimulatedDisk:
             self._free(before)
             before.clear()
             before.written, before.kept = True, 0
-            self._journal.add(Step("truncate", path, before))
+            self._journal.add(JournalStep("truncate", path, before))
             return before
         content = PlainContent()
         content.written = True
-        self._journal.add(Step("create", path, content))
-        self._journal.add(Step("truncate", path, content))
+        self._journal.add(JournalStep("create", path, content))
+        self._journal.add(JournalStep("truncate", path, content))
         if before is not None:
             content.device = bytes(before)
             self._free(before)
@@ -185,7 +185,7 @@ class SimulatedDisk:
         del self.files[path]
         self.sizes.pop(path, None)
         self._free(content)
-        self._journal.add(Step("delete", path, content))
+        self._journal.add(JournalStep("delete", path, content))
         return True
 
     def rename(self, old: str, new: str) -> bool:
@@ -195,7 +195,7 @@ class SimulatedDisk:
         if content is None:
             return False
         self.files[new] = self.files.pop(old)
-        self._journal.add(Step("rename", old, content, new))
+        self._journal.add(JournalStep("rename", old, content, new))
         return True
 
     def names(self, folder: str) -> list[str]:
@@ -214,14 +214,14 @@ class SimulatedDisk:
         if not isinstance(content, MappedContent):
             made = MappedContent(content or b"", self._allocate)
             if content is None or self._journal.names.get(path) is not content:
-                self._journal.add(Step("create", path, made))
+                self._journal.add(JournalStep("create", path, made))
             else:
                 self._journal.names[path], self._journal.sizes[path] = made, len(content)
             content = self.files[path] = made
         if (self.size(path) or 0) < size:
             self.step("extend", path)
             self.sizes[path] = size
-            self._journal.add(Step("extend", path, content, size=size))
+            self._journal.add(JournalStep("extend", path, content, size=size))
         self.regions[path] = SimulatedRegion(self, path, size, content)
         return self.regions[path]
 
@@ -239,7 +239,7 @@ class SimulatedDisk:
 
     def forced(self, path: str, content: MappedContent) -> None:
         """A file is on the device."""
-        self._journal.add(Step("force", path, content))
+        self._journal.add(JournalStep("force", path, content))
 
     def sync(self) -> None:
         """Everything reaches the device, as it does after half a minute by itself."""

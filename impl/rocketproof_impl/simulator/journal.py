@@ -38,7 +38,7 @@ class PowerLoss:
         return self.in_place or self.grain
 
 
-class Step(NamedTuple):
+class JournalStep(NamedTuple):
     """`kind`: create, truncate, extend (to `size`), delete, rename (to `other`), or force, which is none but settles some."""
 
     kind: Literal["create", "truncate", "extend", "delete", "rename", "force"]
@@ -56,9 +56,9 @@ class Journal:
     def __init__(self) -> None:
         self.names: dict[str, Content] = {}
         self.sizes: dict[str, int] = {}
-        self.steps: list[Step] = []
+        self.steps: list[JournalStep] = []
 
-    def add(self, step: Step) -> None:
+    def add(self, step: JournalStep) -> None:
         if len(self.steps) >= self.LONGEST:
             self._apply(self.steps.pop(0))
         self.steps.append(step)
@@ -69,12 +69,12 @@ class Journal:
             self._apply(step)
         self.steps.clear()
 
-    def _apply(self, step: Step) -> None:
+    def _apply(self, step: JournalStep) -> None:
         if step.kind == "truncate" and isinstance(step.content, PlainContent):
             step.content.device = b""
         replay(self.names, self.sizes, [step])
 
-    def survivors(self, loss: PowerLoss, random: Random) -> list[Step]:
+    def survivors(self, loss: PowerLoss, random: Random) -> list[JournalStep]:
         """The steps that a power loss leaves."""
         if loss.only_forced:
             return list(self.steps)
@@ -91,7 +91,7 @@ class Journal:
         ]
 
 
-def replay(names: dict[str, Content], sizes: dict[str, int], steps: Iterable[Step]) -> None:
+def replay(names: dict[str, Content], sizes: dict[str, int], steps: Iterable[JournalStep]) -> None:
     """Do to a table of names, and the lengths of mapped files, what these steps do; one for a file that is not there does nothing."""
     for step in steps:
         if step.kind == "create":

@@ -35,7 +35,7 @@ class SimulatedClock:
         self.ahead += millis
 
 
-class Task(Generic[T]):
+class SimulatedThread(Generic[T]):
     """A thread: where it stands (`at` a pause, or `waiting`), and its result when it has ended."""
 
     __slots__ = ("at", "deadline", "done", "killed", "name", "waiting", "work")
@@ -65,15 +65,15 @@ class Scheduler:
 
     def __init__(self, clock: SimulatedClock | None = None) -> None:
         self.clock = clock or SimulatedClock()
-        self.stops: Callable[[Task[Any], Pause], bool] | None = None
-        self._ready: deque[tuple[Task[Any], Wait | None, Any]] = deque()
-        self._timed: dict[Task[Any], None] = {}
+        self.stops: Callable[[SimulatedThread[Any], Pause], bool] | None = None
+        self._ready: deque[tuple[SimulatedThread[Any], Wait | None, Any]] = deque()
+        self._timed: dict[SimulatedThread[Any], None] = {}
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self._count = 0
 
-    def spawn(self, work: Work[T], name: str = "thread") -> Task[T]:
+    def spawn(self, work: Work[T], name: str = "thread") -> SimulatedThread[T]:
         """A new thread, ready to run."""
-        task = Task(work, name)
+        task = SimulatedThread(work, name)
         self._ready.append((task, None, None))
         return task
 
@@ -91,7 +91,7 @@ class Scheduler:
 
         self.after(first, again)
 
-    def resume(self, task: Task[Any]) -> None:
+    def resume(self, task: SimulatedThread[Any]) -> None:
         """Let a thread that stands at a pause take its next step, and run whatever is ready."""
         if task.at is None:
             raise RuntimeError(f"{task!r} does not stand at a pause")
@@ -99,19 +99,19 @@ class Scheduler:
         self._advance(task, None)
         self.settle()
 
-    def time_out(self, task: Task[Any]) -> None:
+    def time_out(self, task: SimulatedThread[Any]) -> None:
         """End a thread's wait as if its time were over, and let no time pass for the others."""
         self._wake(task, task.waiting, False)
         self.settle()
 
-    def interrupt(self, task: Task[Any], error: BaseException) -> None:
+    def interrupt(self, task: SimulatedThread[Any], error: BaseException) -> None:
         """Raise an exception in a thread where it waits or pauses."""
         task.at = task.waiting = task.deadline = None
         self._timed.pop(task, None)
         self._advance(task, None, error)
         self.settle()
 
-    def kill(self, tasks: Iterable[Task[Any]]) -> None:
+    def kill(self, tasks: Iterable[SimulatedThread[Any]]) -> None:
         """End threads where they stand, as the end of their process does; none of them takes another step."""
         doomed = list(tasks)
         for task in doomed:
@@ -168,13 +168,13 @@ class Scheduler:
         while self._timers and self._timers[0][0] <= when:
             heapq.heappop(self._timers)[2]()
 
-    def _wake(self, task: Task[Any], wait: Wait | None, value: bool) -> None:
+    def _wake(self, task: SimulatedThread[Any], wait: Wait | None, value: bool) -> None:
         if wait is not None and task.waiting is wait:
             self._timed.pop(task, None)
             task.deadline = None
             self._ready.append((task, wait, value))
 
-    def _advance(self, task: Task[Any], value: Any, error: BaseException | None = None) -> None:
+    def _advance(self, task: SimulatedThread[Any], value: Any, error: BaseException | None = None) -> None:
         """Run a thread up to its next stop."""
         if task.killed:
             return
@@ -184,7 +184,7 @@ class Scheduler:
         elif stands is not None:
             self._park(task, stands)
 
-    def _park(self, task: Task[Any], wait: Wait) -> None:
+    def _park(self, task: SimulatedThread[Any], wait: Wait) -> None:
         task.waiting = wait
         if wait.millis is not None:
             task.deadline = self.clock.time + max(0, wait.millis)
@@ -192,5 +192,5 @@ class Scheduler:
         wait.future.then(lambda _: self._wake(task, wait, True))
 
 
-def _due(task: Task[Any]) -> int:
+def _due(task: SimulatedThread[Any]) -> int:
     return task.deadline or 0

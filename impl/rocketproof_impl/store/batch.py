@@ -8,7 +8,7 @@ from struct import Struct
 from ..bounds import MAX_BATCH, out_of_memory
 from ..java import JavaError, utf8
 from ..message import Message, properties_text
-from .record import PROPERTIES_LIMIT, Parts, body_crc, make_parts
+from .record import PROPERTIES_LIMIT, RecordParts, body_crc, make_parts
 
 _SEPARATOR = 2
 _HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
@@ -25,7 +25,7 @@ def items(
     limits_batch_properties: bool = True,
     trailing: bool = False,
     separates: bool = True,
-) -> list[tuple[Message, Parts]]:
+) -> list[tuple[Message, RecordParts]]:
     """The messages of a batch, with their parts; `host_flags` as in `Parts`.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
@@ -43,7 +43,7 @@ def items(
     if len(whole) > PROPERTIES_LIMIT and limits_batch_properties:
         raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")
     added = whole[: _as_short(len(whole))]
-    found: list[tuple[Message, Parts]] = []
+    found: list[tuple[Message, RecordParts]] = []
     total = at = 0
     while at < len(data):
         flag, body, properties, at = _item(data, at)

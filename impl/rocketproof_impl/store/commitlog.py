@@ -23,7 +23,7 @@ from .delay import delay_level, to_schedule_topic
 from .files import MappedFile, MappedFileQueue
 from .flush import Durability
 from .log import log
-from .record import BLANK_SIZE, PROPERTIES_LIMIT, Parts
+from .record import BLANK_SIZE, PROPERTIES_LIMIT, RecordParts
 from .result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 from .settings import StoreSettings
 
@@ -179,7 +179,7 @@ class CommitLog:
 
     # Appends
 
-    def _append_message(self, mapped: MappedFile, message: Message, parts: Parts | None) -> AppendResult:
+    def _append_message(self, mapped: MappedFile, message: Message, parts: RecordParts | None) -> AppendResult:
         """Write one record at the end of a file, or a blank where it does not fit.
 
         A full file takes nothing (APP-01). Prepared and rolled back messages have the offset 0 and leave the queue's alone
@@ -219,7 +219,7 @@ class CommitLog:
             ),
         )
 
-    def _append_batch(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, Parts]]) -> AppendResult:
+    def _append_batch(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, RecordParts]]) -> AppendResult:
         """Write all records of a batch into one file, with consecutive queue offsets (BAT-04). Raises JavaError."""
         position = mapped.wrote_position
         if position >= mapped.size:
@@ -261,7 +261,7 @@ class CommitLog:
         self.appended()
         return True
 
-    def _exceeded(self, parts: Parts) -> AppendMessageStatus | None:
+    def _exceeded(self, parts: RecordParts) -> AppendMessageStatus | None:
         """Which limit a message is over: that on the properties' bytes, or that on the size of the record or the body (APP-05, APP-06)."""
         if len(parts.properties) > PROPERTIES_LIMIT:
             return AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
@@ -310,7 +310,7 @@ class CommitLog:
         mapped.store_timestamp = result.store_timestamp
         return result
 
-    def _lost_ids(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, Parts]]) -> str:
+    def _lost_ids(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, RecordParts]]) -> str:
         """What a batch that does not fit is answered with: the places of those messages that would have fitted, and where
         ids are made last, place 0 for each of the others (HAZ-22)."""
         left = mapped.size - mapped.wrote_position - BLANK_SIZE
@@ -433,7 +433,7 @@ class CommitLog:
         return end if self._profile.dispatch_ends and start + size == self.files.max_offset else end + size
 
 
-def _misread(found: list[tuple[Message, Parts]], missing: int) -> JavaError:
+def _misread(found: list[tuple[Message, RecordParts]], missing: int) -> JavaError:
     """What comes of a batch whose records are `missing` bytes shorter than their sizes say: who goes over them looks for one behind the
     last, or beyond the bytes of the only one (HAZ-51)."""
     if len(found) == 1:

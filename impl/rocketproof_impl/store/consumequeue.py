@@ -23,7 +23,7 @@ LAST_FILES = 3
 _READ_AT_ONCE = 1000
 
 
-class Entry(NamedTuple):
+class ConsumeQueueEntry(NamedTuple):
     """Where a record is and how long, in bytes, and the hash of its tags or its deliver time."""
 
     physical_offset: int
@@ -58,7 +58,7 @@ class ConsumeQueue:
         """One more than the index of the last entry."""
         return self.files.max_offset // ENTRY_SIZE
 
-    def put(self, index: int, entry: Entry) -> None:
+    def put(self, index: int, entry: ConsumeQueueEntry) -> None:
         """Append the entry of a record; what is built already is skipped (REC-04). Raises OSError if there is no file for it,
         and JavaError if the file has no room.
 
@@ -88,10 +88,10 @@ class ConsumeQueue:
         self.files.flushed_where = self.files.committed_where = index * ENTRY_SIZE
         mapped.append(_ENTRY.pack(0, INT_MAX, 0) * (index * ENTRY_SIZE % mapped.size // ENTRY_SIZE))
 
-    def entry(self, index: int) -> Entry | None:
+    def entry(self, index: int) -> ConsumeQueueEntry | None:
         """The entry at an index, None if there is none."""
         data = self.files.select(index * ENTRY_SIZE, ENTRY_SIZE) if index >= self.min_offset else None
-        return None if data is None else Entry._make(_ENTRY.unpack(data))
+        return None if data is None else ConsumeQueueEntry._make(_ENTRY.unpack(data))
 
     def recover(self) -> None:
         """End the queue behind its last entry, as its last three files show it (REC-02)."""
@@ -149,12 +149,12 @@ class ConsumeQueue:
         self.min_offset = 0
 
 
-def _entries(mapped: MappedFile) -> Iterator[tuple[int, Entry]]:
+def _entries(mapped: MappedFile) -> Iterator[tuple[int, ConsumeQueueEntry]]:
     """What stands in a file, entry or not, with its position."""
     for start in range(0, mapped.size, _READ_AT_ONCE * ENTRY_SIZE):
         data = mapped.region.read(start, min(_READ_AT_ONCE * ENTRY_SIZE, mapped.size - start))
         for number, fields in enumerate(_ENTRY.iter_unpack(data)):
-            yield start + number * ENTRY_SIZE, Entry._make(fields)
+            yield start + number * ENTRY_SIZE, ConsumeQueueEntry._make(fields)
 
 
 class ConsumeQueues:

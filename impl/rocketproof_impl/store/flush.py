@@ -59,7 +59,7 @@ class FlushOnDemand:
 
 
 @dataclass(slots=True)
-class Wanted:
+class AwaitedFlush:
     """A future that a put waits for, how many milliseconds at most, and the status if it does not come true."""
 
     future: Future[bool]
@@ -100,7 +100,7 @@ class Durability:
             return
         wanted = [each for each in (flush, replica) if each is not None]
         began = self.clock.now()
-        failed: list[Wanted] = []
+        failed: list[AwaitedFlush] = []
         # The shorter time limit first: what is found finished later was then finished in time.
         for each in sorted(wanted, key=lambda each: each.millis):
             if not await each.fulfilled(max(0, began + each.millis - self.clock.now())):
@@ -109,15 +109,15 @@ class Durability:
             if each in failed:
                 put.status = each.otherwise
 
-    def ask_flush(self, appended: AppendResult, message: Message) -> Wanted | None:
+    def ask_flush(self, appended: AppendResult, message: Message) -> AwaitedFlush | None:
         """A broker that flushes synchronously lets a message wait that wants to; any other put only wakes the flush (FLU-02, FLU-04)."""
         if self.settings.flush_disk_type == "SYNC_FLUSH" and message.waits:
             future = self.flush.request(next_offset(appended))
-            return Wanted(future, self.settings.sync_flush_timeout, PutMessageStatus.FLUSH_DISK_TIMEOUT)
+            return AwaitedFlush(future, self.settings.sync_flush_timeout, PutMessageStatus.FLUSH_DISK_TIMEOUT)
         self.flush.wakeup()
         return None
 
-    def ask_replica(self, appended: AppendResult, message: Message) -> Wanted | None:
+    def ask_replica(self, appended: AppendResult, message: Message) -> AwaitedFlush | None:
         """Only a SYNC_MASTER lets a waiting message wait for a slave; without a good slave the answer is there at once (FLU-07).
 
         A profile that counts replicas counts the master too: one is enough by default, and more are waited for whoever is
@@ -131,9 +131,9 @@ class Durability:
         if not self.profile.counts_replicas and not self.slave_ok(where):
             refused: Future[bool] = Future()
             refused.complete(False)
-            return Wanted(refused, 0, PutMessageStatus.SLAVE_NOT_AVAILABLE)
+            return AwaitedFlush(refused, 0, PutMessageStatus.SLAVE_NOT_AVAILABLE)
         millis = self.settings.slave_timeout if self.profile.replica_wait is None else self.profile.replica_wait
-        return Wanted(self.replicas.request(where), millis, PutMessageStatus.FLUSH_SLAVE_TIMEOUT)
+        return AwaitedFlush(self.replicas.request(where), millis, PutMessageStatus.FLUSH_SLAVE_TIMEOUT)
 
     def slave_ok(self, master_put_where: int) -> bool:
         """A slave is connected, and the best one is less than 256 MiB behind (FLU-07)."""

@@ -12,7 +12,7 @@ from ..java import JavaError
 from ..message import Message
 from ..ports import Clock, Disk
 from .checkpoint import StoreCheckpoint
-from .indexfile import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexFile, IndexHeader
+from .indexfile import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexHeader, MappedIndexFile
 from .log import log
 from .settings import StoreSettings
 
@@ -28,7 +28,7 @@ class IndexService:
         self._disk = disk
         self._checkpoint = checkpoint
         self._folder = f"{settings.store_path_root_dir}/index"
-        self.files: list[IndexFile] = []
+        self.files: list[MappedIndexFile] = []
 
     def load(self, *, clean: bool) -> None:
         """Open the files. After a crash those that are newer than the checkpoint are deleted, and dispatch builds them again.
@@ -87,7 +87,7 @@ class IndexService:
         for file in self.files:
             file.flush()
 
-    def _last_or_next(self) -> IndexFile:
+    def _last_or_next(self) -> MappedIndexFile:
         """The last file; where it is missing or full, a new one. A full one is brought to the device, and the checkpoint knows."""
         last = self.files[-1] if self.files else None
         if last is not None and not last.is_full:
@@ -110,13 +110,13 @@ class IndexService:
             millis += 1
         return file_name(millis)
 
-    def _map(self, name: str) -> IndexFile:
+    def _map(self, name: str) -> MappedIndexFile:
         path = f"{self._folder}/{name}"
         size = HEADER_SIZE + self._slots * SLOT_SIZE + self._limit * ENTRY_SIZE
         length = self._disk.size(path)
         if length is not None and length != size:
             log.warning("%s has %d bytes, and by the settings an index file has %d", path, length, size)
-        return IndexFile(path, self._disk.map(path, size), self._slots, self._limit)
+        return MappedIndexFile(path, self._disk.map(path, size), self._slots, self._limit)
 
 
 def file_name(millis: int) -> str:

@@ -52,7 +52,7 @@ def key_hash(key: str) -> int:
     return max(0, absolute(string_hash(key)))
 
 
-class IndexFile:
+class MappedIndexFile:
     """A mapped index file; `slots` and `limit` are how many slots and entries it has room for."""
 
     __slots__ = ("header", "limit", "path", "region", "slots")
@@ -68,7 +68,7 @@ class IndexFile:
         self.header = IndexHeader(*_HEADER.unpack(self.region.read(0, HEADER_SIZE)))
         self.header.index_count = max(1, self.header.index_count)
 
-    def follow(self, last: IndexFile) -> None:
+    def follow(self, last: MappedIndexFile) -> None:
         """Begin where the file before ended."""
         if last.header.end_physical_offset > 0:
             self.header.begin_physical_offset = self.header.end_physical_offset = last.header.end_physical_offset

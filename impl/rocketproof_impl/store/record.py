@@ -47,7 +47,7 @@ _LARGEST_PORT = 65535
 
 
 @dataclass(slots=True)
-class Parts:
+class RecordParts:
     """The variable parts of a record as bytes, its host flags, and the size of the whole record.
 
     `host_flags` are the bits BORN_IPV6 and STORE_IPV6 of the sysFlag, 0 in releases that have no IPv6.
@@ -60,17 +60,17 @@ class Parts:
     host_flags: int = 0
 
 
-def parts_of(message: Message, *, hosts_by_flag: bool = True) -> Parts:
+def parts_of(message: Message, *, hosts_by_flag: bool = True) -> RecordParts:
     """What has to be known before a record has its place (APP-06)."""
     text = message.properties_text
     properties = b"" if text is None else utf8(text)
     return make_parts(message.body or b"", message.topic, properties, message.sys_flag & HOSTS_IPV6 if hosts_by_flag else 0)
 
 
-def make_parts(body: bytes, topic: str, properties: bytes, host_flags: int = 0) -> Parts:
+def make_parts(body: bytes, topic: str, properties: bytes, host_flags: int = 0) -> RecordParts:
     """Return the parts and the size of their record: 91 bytes, 12 for each flagged host, and what varies (APP-06)."""
     name = utf8(topic)
-    return Parts(body, name, properties, FIXED_SIZE + longer_hosts(host_flags) + len(body) + len(name) + len(properties), host_flags)
+    return RecordParts(body, name, properties, FIXED_SIZE + longer_hosts(host_flags) + len(body) + len(name) + len(properties), host_flags)
 
 
 def longer_hosts(sys_flag: int) -> int:
@@ -88,7 +88,7 @@ def missing_bytes(message: Message, host_flags: int) -> int:
     return longer_hosts(host_flags & ~flags_of_hosts(message))
 
 
-def encode(message: Message, parts: Parts) -> bytes:
+def encode(message: Message, parts: RecordParts) -> bytes:
     """The record of a message that has its offsets and times (APP-08, APP-09).
 
     A host is written as long as its address is. If a client sets the flag of IPv6 for an IPv4 address, the record's size counts 12
@@ -141,18 +141,18 @@ def _misplaced(message: Message, made: bytes, size: int) -> bytes:
     return bytes(data)
 
 
-class Shape(Enum):
+class RecordLengths(Enum):
     """What a reader makes of a record's lengths: they add up to its size, or to another one, or lead out of it."""
 
     WHOLE, UNEQUAL, UNREADABLE = range(3)
 
 
-def shape(data: bytes, *, hosts_by_flag: bool = True) -> Shape:
+def shape(data: bytes, *, hosts_by_flag: bool = True) -> RecordLengths:
     """What the lengths inside a record come to; checksum and magic number are not looked at."""
     length = extent(lambda at, size: data[at : at + size], len(data), hosts_by_flag=hosts_by_flag)
     if length is None:
-        return Shape.UNREADABLE
-    return Shape.WHOLE if length == size_and_magic(data)[0] == len(data) else Shape.UNEQUAL
+        return RecordLengths.UNREADABLE
+    return RecordLengths.WHOLE if length == size_and_magic(data)[0] == len(data) else RecordLengths.UNEQUAL
 
 
 def extent(read: Callable[[int, int], bytes], size: int, *, hosts_by_flag: bool) -> int | None:

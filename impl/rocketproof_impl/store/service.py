@@ -21,7 +21,7 @@ from ..tasks import Pause, Work
 from .bytime import offset_at
 from .checkpoint import StoreCheckpoint
 from .commitlog import Append, CommitLog, Statistics
-from .consumequeue import ConsumeQueues, Entry, tags_code
+from .consumequeue import ConsumeQueueEntry, ConsumeQueues, tags_code
 from .delay import ScheduleMessageService, deliver_time
 from .files import Beside, at_once
 from .flush import Durability, Flush, FlushOnDemand, Replicas
@@ -398,7 +398,7 @@ class MessageStore:
             except JavaError as problem:
                 log.error("%s is set aside, and in no queue: %s", self.commit_log.place(message.physical_offset), problem)
                 return None
-            entry = Entry(message.physical_offset, message.store_size, hashed)
+            entry = ConsumeQueueEntry(message.physical_offset, message.store_size, hashed)
             self.queues.find_or_create(message.topic, message.queue_id).put(message.queue_offset, entry)
             self.checkpoint.logics_msg_timestamp = message.store_timestamp
         if self._settings.message_index_enable and not self.flags.bits & WRITE_INDEX_FILE_ERROR:

@@ -23,7 +23,7 @@ from .settings import StoreSettings
 LAST_PUTS, LONG_FLUSH = 1000, 300_000
 
 
-class Store(Protocol):
+class ThreadedStore(Protocol):
     """What the threads need of a store."""
 
     commit_log: CommitLog
@@ -43,7 +43,7 @@ class Store(Protocol):
 class StoreThreads:
     """Made by the settings at a store's start. It is the store's `Flush` (flush.py) as long as they run."""
 
-    def __init__(self, store: Store, settings: StoreSettings, profile: Profile, clock: Clock, beside: Beside) -> None:
+    def __init__(self, store: ThreadedStore, settings: StoreSettings, profile: Profile, clock: Clock, beside: Beside) -> None:
         log, files = store.commit_log, store.commit_log.files
         self._ha = store.ha
         self._ha_client = store.ha_client

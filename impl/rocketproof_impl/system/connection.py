@@ -32,22 +32,22 @@ TURN = 0.02
 class Owner(Protocol):
     """Who has a connection, and hears what happens on it."""
 
-    def opened(self, connection: Connection) -> None: ...
+    def opened(self, connection: ServerConnection) -> None: ...
 
-    def received(self, connection: Connection, command: Command) -> None: ...
+    def received(self, connection: ServerConnection, command: Command) -> None: ...
 
-    def buffered(self, connection: Connection, change: int) -> None:
+    def buffered(self, connection: ServerConnection, change: int) -> None:
         """So many more bytes of an incomplete frame are kept, or fewer."""
         ...
 
-    def measured(self, connection: Connection, change: int) -> None:
+    def measured(self, connection: ServerConnection, change: int) -> None:
         """So many more written bytes wait for the other side, or fewer."""
         ...
 
-    def lost(self, connection: Connection) -> None: ...
+    def lost(self, connection: ServerConnection) -> None: ...
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """A channel. `active` is when anything came or went last, `began` when the frame began that is not complete, None if there is
     none; both on the loop's clock, in seconds. `kept` are the bytes of that frame, `unread` the written bytes that the other side had not
     taken when they were measured last; `most_unread` is their bound."""

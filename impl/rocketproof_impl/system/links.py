@@ -10,7 +10,7 @@ from typing import cast
 from ..link import Link
 from ..tasks import Wait
 from .connecting import CONNECT_MILLIS, connect
-from .listening import Listener
+from .listening import ListeningSocket
 from .threads import Threads
 
 CONNECTIONS = 64
@@ -63,14 +63,14 @@ class LinkServer:
     def __init__(self, threads: Threads, accept: Callable[[Link], None]) -> None:
         self._threads = threads
         self._accept = accept
-        self._listener: Listener | None = None
+        self._listener: ListeningSocket | None = None
         self._ended = False
         self._open: set[LinkProtocol] = set()
 
     def start(self, listening: socket.socket) -> None:
         """Serve whoever connects to this socket, which then belongs to the server."""
         self._threads.at_end(self._abort)
-        self._listener = Listener(self._threads, listening, lambda: LinkProtocol(self._connected, self._open.discard))
+        self._listener = ListeningSocket(self._threads, listening, lambda: LinkProtocol(self._connected, self._open.discard))
 
     def stop(self) -> None:
         """Take no more connections, and close those there are."""

@@ -52,7 +52,7 @@ def resolved(host: str) -> str:
     return min(addresses, key=itemgetter(0))[1]
 
 
-class Listener:
+class ListeningSocket:
     """Gives each connection to a socket, which belongs to it, a protocol that `made` makes."""
 
     def __init__(self, threads: Threads, listening: socket.socket, made: Callable[[], asyncio.Protocol]) -> None:

@@ -21,13 +21,13 @@ from ..broker.broker import Broker
 from ..nameserver import NameServer
 from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher
-from .connection import Connection
+from .connection import ServerConnection
 
 _RULE = re.compile(r"\b(CHK|TCM|DLQ|TRX|BAT|BACK|NS)-([0-9]+)\b")
 """Rules of checks and decisions. What the log does with every message it gets is the same each time, and left out."""
 _ARRIVALS = (Broker.receive.__code__, NameServer.receive.__code__)
 _THREADS = (Dispatcher._serve.__code__, Dispatcher._completed.__code__)  # noqa: SLF001 - where a request is in a thread's hand
-_ANSWER = Connection.write.__code__
+_ANSWER = ServerConnection.write.__code__
 _UNANSWERED = 10_000  # stories that are kept because their answer may still come
 
 Key = tuple[int, int]
@@ -35,7 +35,7 @@ Rule = tuple[str, str]
 
 
 @dataclass(slots=True, eq=False)
-class Story:
+class RequestStory:
     """One request, and the rules it has met, in the order of the first time."""
 
     part: str
@@ -48,8 +48,8 @@ class Narrator:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._stories: dict[Key, Story] = {}
-        self._current: Story | None = None
+        self._stories: dict[Key, RequestStory] = {}
+        self._current: RequestStory | None = None
         self._rules: dict[CodeType, tuple[Rule, ...]] = {}
 
     def __enter__(self) -> Narrator:
@@ -81,7 +81,7 @@ class Narrator:
         part, command = held["self"], held["command"]
         if not command.is_response:
             name = part.settings.broker_name if isinstance(part, Broker) else "name server"
-            self._current = self._stories[id(held["channel"]), command.opaque] = Story(name, command)
+            self._current = self._stories[id(held["channel"]), command.opaque] = RequestStory(name, command)
             if len(self._stories) > _UNANSWERED:
                 del self._stories[next(iter(self._stories))]
 
@@ -91,7 +91,7 @@ class Narrator:
         if story is not None:
             self._end(held["self"], story, _answer(command))
 
-    def _end(self, channel: object, story: Story, end: str) -> None:
+    def _end(self, channel: object, story: RequestStory, end: str) -> None:
         self._stories.pop((id(channel), story.request.opaque), None)
         words = (time.strftime("%H:%M:%S"), story.part, _request(story.request), *_folded(story.rules), "→", end)
         self._tell(" ".join(words))

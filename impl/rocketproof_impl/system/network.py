@@ -9,7 +9,7 @@ from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
 from ..remoting.ports import Channel
 from ..tasks import Future, Wait
 from .connecting import CONNECT_MILLIS, connect
-from .connection import Connection
+from .connection import ServerConnection
 from .server import Receiver
 from .threads import Threads, log
 
@@ -21,8 +21,8 @@ class _Link:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.ready: Future[Connection] = Future()
-        self.connection: Connection | None = None
+        self.ready: Future[ServerConnection] = Future()
+        self.connection: ServerConnection | None = None
         self.pending: dict[int, Future[Command]] = {}
 
 
@@ -79,14 +79,14 @@ class TcpNetwork:
         if link is None or (link.connection is not None and link.connection.closing):
             link = self._links[address] = _Link(address)
             owner, loop = _LinkOwner(self, link), self._threads.loop
-            connect(self._threads, address, lambda: Connection(owner, loop)).then(lambda made: self._connected(link, made))
+            connect(self._threads, address, lambda: ServerConnection(owner, loop)).then(lambda made: self._connected(link, made))
         if link.connection is None:
             if not await Wait(link.ready, millis):
                 raise ConnectFailed(f"connect to {address} failed: no connection in {millis} ms")
             link.ready.result()
         return link
 
-    def _connected(self, link: _Link, made: Future[Connection]) -> None:
+    def _connected(self, link: _Link, made: Future[ServerConnection]) -> None:
         """The connection is there, or will not be."""
         try:
             link.connection = made.result()
@@ -123,10 +123,10 @@ class _LinkOwner:
         self._network = network
         self._link = link
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: ServerConnection) -> None:
         """The task that connects tells whoever waits."""
 
-    def received(self, connection: Connection, command: Command) -> None:
+    def received(self, connection: ServerConnection, command: Command) -> None:
         waiting = self._link.pending.pop(command.opaque, None) if command.is_response else None
         if waiting is not None:
             waiting.complete(command)
@@ -135,13 +135,13 @@ class _LinkOwner:
         else:
             log.warning("%s sent a command that nobody waits for: code %d, opaque %d", self._link.address, command.code, command.opaque)
 
-    def buffered(self, connection: Connection, change: int) -> None:
+    def buffered(self, connection: ServerConnection, change: int) -> None:
         """A server that was chosen may send what it likes, one frame at a time."""
 
-    def measured(self, connection: Connection, change: int) -> None:
+    def measured(self, connection: ServerConnection, change: int) -> None:
         """Each connection has a bound of its own, and this side makes few."""
 
-    def lost(self, connection: Connection) -> None:
+    def lost(self, connection: ServerConnection) -> None:
         self._network.forget(self._link)
         if self._network.receiver is not None:
             self._network.receiver.channel_closed(connection)

@@ -22,12 +22,12 @@ from ..remoting.ports import Channel
 from ..service import Service, Step, run_all
 from ..tasks import Future, Work
 from .chance import SystemRandomness
-from .connection import Connection
+from .connection import ServerConnection
 from .disk import SystemDisk
 from .links import LinkServer, dial
 from .listening import listening_socket, resolved
 from .network import TcpNetwork
-from .server import Limits, TcpServer
+from .server import ServerLimits, TcpServer
 from .threads import Threads, log
 
 LOOPBACK = "127.0.0.1"
@@ -47,7 +47,7 @@ class NotLoaded(Exception):
 class NameServerNode:
     """A name server on a socket. `server` is what it knows."""
 
-    def __init__(self, *, host: str = LOOPBACK, port: int = 0, limits: Limits | None = None, profile: Profile | str = "P49") -> None:
+    def __init__(self, *, host: str = LOOPBACK, port: int = 0, limits: ServerLimits | None = None, profile: Profile | str = "P49") -> None:
         self._wanted = (host, port)
         self.profile = profile_of(profile)
         self._limits = limits
@@ -83,7 +83,7 @@ class BrokerNode:
         profile: Profile | str = "P49",
         host: str = LOOPBACK,
         seed: int | None = None,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
     ) -> None:
         self.settings = settings
         self.profile = profile_of(profile)
@@ -168,7 +168,7 @@ def bracketed(host: str) -> str:
 def close_all(channels: Iterable[Channel]) -> None:
     """Close connections whose other side has been silent for too long (NS-07)."""
     for channel in channels:
-        if isinstance(channel, Connection):
+        if isinstance(channel, ServerConnection):
             channel.abort()
 
 

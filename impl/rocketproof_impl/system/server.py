@@ -13,8 +13,8 @@ from typing import Protocol
 
 from ..remoting.command import Command
 from ..remoting.ports import Channel
-from .connection import UNREAD, Connection
-from .listening import Listener
+from .connection import UNREAD, ServerConnection
+from .listening import ListeningSocket
 from .threads import Threads, log
 
 SWEEP_MILLIS = 1000
@@ -29,7 +29,7 @@ class Receiver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """How many connections are served at a time, how many bytes of incomplete frames and of unread answers all of them together may
     leave here, how many bytes of answers one may leave unread, and after how many seconds of silence one is closed.
 
@@ -48,20 +48,21 @@ class Limits:
 class TcpServer:
     """The connections to one receiver."""
 
-    def __init__(self, threads: Threads, receiver: Receiver, limits: Limits | None = None) -> None:
+    def __init__(self, threads: Threads, receiver: Receiver, limits: ServerLimits | None = None) -> None:
         self._threads = threads
         self._receiver = receiver
-        self._limits = limits or Limits()
+        self._limits = limits or ServerLimits()
         self._incomplete = 0
         self._unread = 0
-        self._listeners: list[Listener] = []
+        self._listeners: list[ListeningSocket] = []
         self._ended = False
-        self.connections: set[Connection] = set()
+        self.connections: set[ServerConnection] = set()
 
     def start(self, *listening: socket.socket) -> None:
         """Serve whoever connects to these sockets, which then belong to the server."""
         self._listeners = [
-            Listener(self._threads, each, lambda: Connection(self, self._threads.loop, self._limits.unread)) for each in listening
+            ListeningSocket(self._threads, each, lambda: ServerConnection(self, self._threads.loop, self._limits.unread))
+            for each in listening
         ]
         self._threads.at_end(self._abort)
         self._threads.every(SWEEP_MILLIS, SWEEP_MILLIS, self.sweep)
@@ -93,7 +94,7 @@ class TcpServer:
 
     # What a connection calls
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: ServerConnection) -> None:
         if self._ended:  # it was accepted before
             connection.abort()
         elif len(self.connections) >= self._limits.connections:
@@ -102,10 +103,10 @@ class TcpServer:
         else:
             self.connections.add(connection)
 
-    def received(self, connection: Connection, command: Command) -> None:
+    def received(self, connection: ServerConnection, command: Command) -> None:
         self._receiver.receive(connection, command)
 
-    def buffered(self, connection: Connection, change: int) -> None:
+    def buffered(self, connection: ServerConnection, change: int) -> None:
         """Close the connection that keeps most, if all together keep too much."""
         self._incomplete += change
         if change > 0 and self._incomplete > self._limits.incomplete:
@@ -113,7 +114,7 @@ class TcpServer:
             log.warning("the connection to %s:%d is closed: %d bytes of an incomplete frame", *largest.remote, largest.kept)
             largest.abort()
 
-    def measured(self, connection: Connection, change: int) -> None:
+    def measured(self, connection: ServerConnection, change: int) -> None:
         """Close the connections that leave most unread, if all together leave too much now."""
         self._unread += change
         if change <= 0 or self._unread <= self._limits.unread_total:
@@ -125,7 +126,7 @@ class TcpServer:
                 break
             each.overfill(each.unread)
 
-    def lost(self, connection: Connection) -> None:
+    def lost(self, connection: ServerConnection) -> None:
         if connection in self.connections:
             self.connections.remove(connection)
             self._receiver.channel_closed(connection)

@@ -22,7 +22,7 @@ log = logging.getLogger("rocketproof_impl.system")
 log.addHandler(logging.NullHandler())
 
 
-class Task(Generic[T]):
+class ServerThread(Generic[T]):
     """A thread: what it waits for, and its result when it has ended."""
 
     __slots__ = ("done", "name", "timer", "waiting", "work")
@@ -45,16 +45,16 @@ class Threads:
         self.loop = loop or asyncio.get_running_loop()
         self.clock = clock or SystemClock()
         self.closed = False
-        self._ready: deque[tuple[Task[Any], Any]] = deque()
-        self._parked: dict[Task[Any], None] = {}
+        self._ready: deque[tuple[ServerThread[Any], Any]] = deque()
+        self._parked: dict[ServerThread[Any], None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
         self._beside: set[asyncio.Task[Any]] = set()
         self._endings: list[Callable[[], None]] = []
         self._stepping = False
 
-    def spawn(self, work: Work[T], name: str = "thread") -> Task[T]:
+    def spawn(self, work: Work[T], name: str = "thread") -> ServerThread[T]:
         """A new thread. It never starts if the process has ended."""
-        task = Task(work, name)
+        task = ServerThread(work, name)
         if self.closed:
             work.close()
             return task
@@ -154,14 +154,14 @@ class Threads:
         finally:
             self._stepping = False
 
-    def _park(self, task: Task[Any], wait: Wait) -> None:
+    def _park(self, task: ServerThread[Any], wait: Wait) -> None:
         task.waiting = wait
         self._parked[task] = None
         if wait.millis is not None:
             task.timer = self.loop.call_later(max(0, wait.millis) / 1000, self._wake, task, wait, False)
         wait.future.then(lambda _: self._wake(task, wait, True))
 
-    def _wake(self, task: Task[Any], wait: Wait, value: bool) -> None:
+    def _wake(self, task: ServerThread[Any], wait: Wait, value: bool) -> None:
         if self.closed or task.waiting is not wait:
             return  # its process has ended, or it was woken by something else
         self._parked.pop(task, None)
@@ -171,7 +171,7 @@ class Threads:
             self._settle()
 
 
-def _forget(task: Task[Any]) -> None:
+def _forget(task: ServerThread[Any]) -> None:
     """The task does not wait any more."""
     task.waiting = None
     if task.timer is not None:

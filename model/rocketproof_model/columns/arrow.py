@@ -22,7 +22,7 @@ import pyarrow.compute as _pc
 
 from ..errors import ModelError
 from ..language import EnumType, MaybeType, Type
-from .emit import Column
+from .emit import InputColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ Sources = tuple[dict[str, "NDArray[Any]"], dict[str, "NDArray[Any]"], dict[str, 
 _TICKS = (pa.types.is_timestamp, pa.types.is_duration, pa.types.is_time64)
 
 
-def columns(batch: Any, wanted: Sequence[Column]) -> Sources:
+def columns(batch: Any, wanted: Sequence[InputColumn]) -> Sources:
     """The columns of a record batch or table as codes: those of the state before, of the state after, and parameters.
 
     Their names are the `Column.label`s: `x`, `x'` and, for a parameter of an action, its name. Raises ModelError where one is

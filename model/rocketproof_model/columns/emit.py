@@ -38,7 +38,7 @@ _GROUP = ", !llvm.access.group !0"  # columns and results never overlap; this st
 
 
 @dataclass(frozen=True)
-class Column:
+class InputColumn:
     """What a program reads: an element of a variable in the state before (`ref`) or after (`after`), or a parameter (`par`)."""
 
     source: str
@@ -56,16 +56,16 @@ def words(terms: int) -> int:
     return -(-terms // BITS)
 
 
-def columns_of(terms: Iterable[Expr]) -> list[Column]:
+def columns_of(terms: Iterable[Expr]) -> list[InputColumn]:
     """Everything that the terms may read, in the order in which it is met."""
     return list(dict.fromkeys(column for e in walk(*terms) for column in read_by(e)))
 
 
-def read_by(e: Expr) -> list[Column]:
+def read_by(e: Expr) -> list[InputColumn]:
     """What this term itself, without its arguments, may read."""
     if e.op == "par":
-        return [Column("par", e.args[0], e.type)]
-    return [Column(e.op, e.args[0].name_at(at), e.type) for at in positions(e)] if e.op in ("ref", "after") else []
+        return [InputColumn("par", e.args[0], e.type)]
+    return [InputColumn(e.op, e.args[0].name_at(at), e.type) for at in positions(e)] if e.op in ("ref", "after") else []
 
 
 def positions(ref: Expr) -> Iterator[tuple[int, ...]]:
@@ -81,7 +81,7 @@ def positions(ref: Expr) -> Iterator[tuple[int, ...]]:
 class ColumnEmitter(Emitter):
     """One row: `stored` is the type of the numbers of each column. Constants are those of the instance."""
 
-    def __init__(self, instance: Instance, columns: Sequence[Column], stored: Sequence[str]) -> None:
+    def __init__(self, instance: Instance, columns: Sequence[InputColumn], stored: Sequence[str]) -> None:
         super().__init__()
         self.constants = instance.constants
         self.number_of = {column: k for k, column in enumerate(columns)}
@@ -90,7 +90,7 @@ class ColumnEmitter(Emitter):
     def given(self, term: Expr) -> Number:
         return self.constants[term.args[0]]
 
-    def load(self, column: Column) -> Number:
+    def load(self, column: InputColumn) -> Number:
         """The number in this row."""
         k = self.number_of[column]
         bits, signed = STORED[self.stored[k]]
@@ -102,7 +102,7 @@ class ColumnEmitter(Emitter):
         """The chosen element; an index out of range, which is a fault, chooses some element."""
         variable: Variable = ref.args[0]
         at = [self.number(index, bound) for index in ref.args[1:]]
-        chosen = {p: self.load(Column(ref.op, variable.name_at(p), ref.type)) for p in positions(ref)}
+        chosen = {p: self.load(InputColumn(ref.op, variable.name_at(p), ref.type)) for p in positions(ref)}
         for k in reversed(at):
             rows: dict[tuple[int, ...], dict[int, Number]] = {}
             for position, number in chosen.items():
@@ -127,7 +127,7 @@ class ColumnEmitter(Emitter):
             found = self.either(found, self.outside(raw, term.type.lo, term.type.hi))
         return found
 
-    def _may_leave(self, column: Column) -> bool:
+    def _may_leave(self, column: InputColumn) -> bool:
         """Whether the column can hold a number that is not a value of its type."""
         stored = self.stored[self.number_of[column]]
         bits, signed = STORED[stored]
@@ -135,7 +135,7 @@ class ColumnEmitter(Emitter):
         return lo < column.type.lo or hi > column.type.hi
 
 
-def text(instance: Instance, terms: Sequence[Expr], columns: Sequence[Column], stored: Sequence[str]) -> str:
+def text(instance: Instance, terms: Sequence[Expr], columns: Sequence[InputColumn], stored: Sequence[str]) -> str:
     """The module for these terms over columns that hold numbers of these kinds."""
     e = ColumnEmitter(instance, columns, stored)
     bound = {column.name: e.load(column) for column in columns if column.source == "par"}

@@ -20,7 +20,7 @@ from ..errors import ModelError
 from ..language import Expr, Instance, show, walk
 from ..routines import native
 from . import emit
-from .emit import BITS, Column
+from .emit import BITS, InputColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ _Function = Any  # a ctypes function
 
 
 @dataclass(frozen=True, eq=False)
-class Broken:
+class TermErrors:
     """Where terms fail, one element a (row, term) pair, by row and then by term: `row`, `term` (its number), `fault` (no value)."""
 
     row: NDArray[np.int64]
@@ -43,12 +43,12 @@ class Broken:
         return len(self.row)
 
     @property
-    def valued(self) -> Broken:
+    def valued(self) -> TermErrors:
         """Without those that have no value."""
-        return Broken(self.row[~self.fault], self.term[~self.fault], self.fault[~self.fault])
+        return TermErrors(self.row[~self.fault], self.term[~self.fault], self.fault[~self.fault])
 
     @classmethod
-    def joined(cls, parts: Sequence[Broken]) -> Broken:
+    def joined(cls, parts: Sequence[TermErrors]) -> TermErrors:
         """The parts one after the other."""
         if not parts:
             return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
@@ -82,7 +82,7 @@ class Answers(Mapping[str, "NDArray[Any]"]):
         """Where the term has no value."""
         return self._bit(self.faults, name)
 
-    def broken(self, rows: NDArray[np.int64] | None = None, terms: Iterable[str] | None = None) -> Broken:
+    def broken(self, rows: NDArray[np.int64] | None = None, terms: Iterable[str] | None = None) -> TermErrors:
         """All (row, term) pairs of false terms and of terms without a value.
 
         Of some rows, which then count from 0, or of some terms only, if that is asked.
@@ -116,7 +116,7 @@ class ColumnProgram:
 
     instance: Instance
     terms: Mapping[str, Expr]
-    columns: tuple[Column, ...]
+    columns: tuple[InputColumn, ...]
     _made: dict[tuple[str, ...], _Function] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -148,7 +148,7 @@ class ColumnProgram:
         parameters: Mapping[str, NDArray[Any]] | None = None,
         *,
         rows: int | None = None,
-    ) -> Broken:
+    ) -> TermErrors:
         """The same as `run(...).broken()`, for tables in which few rows are: nothing else is kept."""
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, rows)
         return self._bound(arrays, rows).broken(rows)
@@ -158,7 +158,7 @@ class ColumnProgram:
         before: Mapping[str, NDArray[Any]],
         after: Mapping[str, NDArray[Any]] | None = None,
         parameters: Mapping[str, NDArray[Any]] | None = None,
-    ) -> Bound:
+    ) -> BoundProgram:
         """The program over arrays that are filled anew again and again. Raises ModelError as `run` does, and for an array that would have
         to be copied."""
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, None)
@@ -168,15 +168,15 @@ class ColumnProgram:
                 raise ModelError(f"column {column.label} cannot be bound", "give contiguous codes in this machine's byte order")
         return self._bound(arrays, rows)
 
-    def _bound(self, arrays: list[NDArray[Any]], rows: int) -> Bound:
+    def _bound(self, arrays: list[NDArray[Any]], rows: int) -> BoundProgram:
         results = self._results(min(rows, _BLOCK))
-        return Bound(self._function(arrays), arrays, _table(arrays), results, _table(results), emit.words(len(self.terms)))
+        return BoundProgram(self._function(arrays), arrays, _table(arrays), results, _table(results), emit.words(len(self.terms)))
 
     def over(self, batch: Any) -> Answers:
         """`run` over an Arrow record batch (or table): readable values, see `arrow.columns`."""
         return self.run(*self._arrow(batch))
 
-    def broken_over(self, batch: Any) -> Broken:
+    def broken_over(self, batch: Any) -> TermErrors:
         """`broken` over an Arrow record batch (or table)."""
         return self.broken(*self._arrow(batch))
 
@@ -226,7 +226,7 @@ class ColumnProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class BoundProgram:
     """A program and the arrays that it reads, whose addresses it has taken."""
 
     _function: _Function
@@ -236,7 +236,7 @@ class Bound:
     _table: Any
     _words: int
 
-    def broken(self, rows: int) -> Broken:
+    def broken(self, rows: int) -> TermErrors:
         """`ColumnProgram.broken` of the first so many rows."""
         found = []
         for first in range(0, rows, _BLOCK):
@@ -244,7 +244,7 @@ class Bound:
             if self._function(self._columns, first, count, self._table):
                 failed, faults = self._results[: self._words, :count], self._results[self._words : 2 * self._words, :count]
                 found.append(_pairs(failed, faults, first))
-        return Broken.joined(found)
+        return TermErrors.joined(found)
 
     def failed(self, rows: int) -> NDArray[np.uint64]:
         """In which of the first so many rows, at most 8192, the first term is false or has no value: where bit 0 is set. The next call
@@ -281,7 +281,7 @@ def compile_columns(instance: Instance, terms: Mapping[str, Expr]) -> ColumnProg
     return ColumnProgram(instance, dict(terms), columns)
 
 
-def _plain(array: NDArray[Any], rows: int, column: Column) -> NDArray[Any]:
+def _plain(array: NDArray[Any], rows: int, column: InputColumn) -> NDArray[Any]:
     """The array as the machine code reads it: contiguous, in this machine's byte order, of a kind in `emit.STORED`."""
     if array.shape != (rows,):
         raise ModelError(f"column {column.label} has shape {array.shape}", f"give {rows} values, as in the first column")
@@ -306,11 +306,11 @@ def _address(array: Any) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(array)) if quick else int(array.ctypes.data)
 
 
-def _pairs(failed: NDArray[np.uint64], faults: NDArray[np.uint64], first: int) -> Broken:
+def _pairs(failed: NDArray[np.uint64], faults: NDArray[np.uint64], first: int) -> TermErrors:
     """The set bits of masks of (words, rows), rows counted from `first`."""
     rows = np.flatnonzero(failed.any(axis=0)) if len(failed) > 1 else np.flatnonzero(failed[0])
     bits = np.unpackbits(np.ascontiguousarray(failed[:, rows].T).astype("<u8").view(np.uint8), axis=1, bitorder="little")
     at, term = np.nonzero(bits)
     word, bit = np.divmod(term, BITS)
     fault = faults[word, rows[at]] >> bit.astype(np.uint64) & np.uint64(1)
-    return Broken(rows[at].astype(np.int64) + first, term.astype(np.int64), fault.astype(np.bool_))
+    return TermErrors(rows[at].astype(np.int64) + first, term.astype(np.int64), fault.astype(np.bool_))

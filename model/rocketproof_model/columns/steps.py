@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..errors import ModelError
-from ..language import Action, Expr, Instance, Property, Type, Update, Variable, after, all_of, const, implies, ite, show
+from ..language import Action, Assignment, Expr, Instance, Property, Type, Variable, after, all_of, const, implies, ite, show
 from ..result import Move
 from .emit import positions
-from .program import Answers, Broken, ColumnProgram, compile_columns
+from .program import Answers, ColumnProgram, TermErrors, compile_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _Name = tuple[Kind, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class RecordedSteps:
     """Recorded steps, a row each: `action` is the position of the action in the model; the others hold codes by name.
 
     A parameter's column serves all actions that have one of this name; rows of other actions may hold anything there.
@@ -42,7 +42,7 @@ class Steps:
         return len(self.action)
 
     @classmethod
-    def of(cls, instance: Instance, recorded: Iterable[tuple[Sequence[int], Move, Sequence[int]]]) -> Steps:
+    def of(cls, instance: Instance, recorded: Iterable[tuple[Sequence[int], Move, Sequence[int]]]) -> RecordedSteps:
         """Steps given one by one: state, move, state."""
         model, rows = instance.model, list(recorded)
         numbers = {action.name: k for k, action in enumerate(model.actions)}
@@ -86,7 +86,7 @@ class Violation:
         return f"{what}{' has no value' if self.fault else ''} in {len(self.rows)} rows, first in row {self.rows[0]}"
 
 
-def check_steps(instance: Instance, steps: Steps, claims: Iterable[Property] | None = None) -> list[Violation]:
+def check_steps(instance: Instance, steps: RecordedSteps, claims: Iterable[Property] | None = None) -> list[Violation]:
     """`compile_steps(instance, claims).check(steps)`."""
     return compile_steps(instance, claims).check(steps)
 
@@ -114,7 +114,7 @@ class StepProgram:
     types: Mapping[str, Type]
     claims: _Asked
 
-    def check(self, steps: Steps) -> list[Violation]:
+    def check(self, steps: RecordedSteps) -> list[Violation]:
         """Everything by which recorded steps are no steps of the model or break a claim; empty if all is well.
 
         Raises ModelError for missing columns.
@@ -128,9 +128,9 @@ class StepProgram:
             found += action.judge(steps, np.flatnonzero(steps.action == number), same)
         return found + _violations(self.claims.names, "", self.claims.broken(steps, every), every)
 
-    def _values(self, steps: Steps, same: Answers) -> Iterator[Violation]:
+    def _values(self, steps: RecordedSteps, same: Answers) -> Iterator[Violation]:
         """A value that is not one of its type; comparing it has no value either."""
-        broken = same.broken() if same.faults.any() else Broken.joined([])
+        broken = same.broken() if same.faults.any() else TermErrors.joined([])
         for number, (name, type_) in enumerate(self.types.items()):
             rows = broken.row[broken.fault & (broken.term == number)]
             for label, state in ((name, steps.before), (f"{name}'", steps.after)):
@@ -145,7 +145,7 @@ class _ActionProgram:
     asked: _Asked
     effect: _Asked
 
-    def judge(self, steps: Steps, rows: NDArray[np.int64], same: Answers | None) -> list[Violation]:
+    def judge(self, steps: RecordedSteps, rows: NDArray[np.int64], same: Answers | None) -> list[Violation]:
         """The violations of this action's steps, which are in `rows`."""
         name, found = self.action.name, []
         if not len(rows):
@@ -157,7 +157,7 @@ class _ActionProgram:
         broken = self.asked.broken(steps, rows)
         first = np.unique(broken.row, return_index=True)[1]  # by row, then by term: where the interpreter stops
         term = broken.term[first]
-        refused = Broken(broken.row[first], term, broken.fault[first] | (term >= len(self.action.guards)))
+        refused = TermErrors(broken.row[first], term, broken.fault[first] | (term >= len(self.action.guards)))
         found += _violations(self.asked.names, name, refused, rows)
         rows = np.delete(rows, refused.row)
         # From here on only states outside their types have no value, and those were reported.
@@ -181,10 +181,10 @@ class _Asked:
         program = compile_columns(instance, {str(k): term for k, (_, term) in enumerate(terms)}) if terms else None
         return cls(tuple(name for name, _ in terms), program)
 
-    def broken(self, steps: Steps, rows: NDArray[np.int64]) -> Broken:
+    def broken(self, steps: RecordedSteps, rows: NDArray[np.int64]) -> TermErrors:
         """Where terms fail in these steps, which count from 0 in the answer."""
         if self.program is None:
-            return Broken.joined([])
+            return TermErrors.joined([])
         sources: tuple[dict[str, NDArray[Any]], ...] = ({}, {}, {})
         for column in self.program.columns:
             number = ("ref", "after", "par").index(column.source)
@@ -198,7 +198,7 @@ def _found(kind: Kind, name: str, action: str, fault: bool, rows: NDArray[np.int
     return [Violation(kind, name, action, fault, rows)] if len(rows) else []
 
 
-def _violations(names: Sequence[_Name], action: str, broken: Broken, rows: NDArray[np.int64]) -> list[Violation]:
+def _violations(names: Sequence[_Name], action: str, broken: TermErrors, rows: NDArray[np.int64]) -> list[Violation]:
     """One for each term and way in which it is broken; `rows` are the steps that the rows of `broken` mean."""
     found = []
     for number in np.unique(broken.term):
@@ -253,7 +253,7 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
     return _ActionProgram(action, _Asked.of(instance, asked), _Asked.of(instance, effect))
 
 
-def _has_value(update: Update) -> Expr:
+def _has_value(update: Assignment) -> Expr:
     """True, where nothing is assigned or the interpreter finds a value and a place for it; otherwise false or without a value."""
     variable: Variable = update.target.args[0]
     value, type_ = update.assigned, variable.type

@@ -25,8 +25,8 @@ from . import kernel, loops
 from .canonical import compiled, reducible
 from .layout import WORD_BITS
 from .runs import run_of
-from .table import Table, constants
-from .workers import ROOM, Claims, Seen, Worker
+from .table import StateTable, constants
+from .workers import ROOM, Claims, Worker, WorkerResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,9 +94,9 @@ class Account:
         told += [self.consts.tolist(), self.start().tolist(), self.made.checked, [index.name for index in self.plan.indices]]
         return hashlib.sha256("\n".join(map(repr, told)).encode()).hexdigest()
 
-    def total(self, seen: Iterable[Seen]) -> Seen:
+    def total(self, seen: Iterable[WorkerResult]) -> WorkerResult:
         """The sum of what was seen, without its least states."""
-        total = Seen(self.made, self.groups)
+        total = WorkerResult(self.made, self.groups)
         for one in seen:
             total.add(one)
         return total
@@ -127,7 +127,7 @@ class Account:
         states = np.array(list(initials(self.instance)), dtype=np.int64)
         return run_of(self._representatives(self.made.layout.pack_many(states.reshape(len(states), -1))).ravel(), self.words)
 
-    def ask(self, states: Words, seen: Seen) -> None:
+    def ask(self, states: Words, seen: WorkerResult) -> None:
         """Ask the formulas about states that were not asked before."""
         if not self.made.check:
             return
@@ -137,10 +137,10 @@ class Account:
             self.made.check, address(self.consts), address(states), total, address(tally.block), address(seen.fault)
         )  # fmt: skip
 
-    def worker(self, block: int = BLOCK, spare: list[Words] | None = None, seen: Seen | None = None) -> Worker:
+    def worker(self, block: int = BLOCK, spare: list[Words] | None = None, seen: WorkerResult | None = None) -> Worker:
         """A worker that takes at most so many states at once, fewer if they may have very many successors."""
         block = max(1, min(block, _MOST // max(self.made.most, 1)))
-        return Worker(self.made, self.consts, seen or Seen(self.made, self.groups), block, spare, ROOM)
+        return Worker(self.made, self.consts, seen or WorkerResult(self.made, self.groups), block, spare, ROOM)
 
     def ready(self, *, alone: bool) -> None:
         """Compile or load the loops of a search."""
@@ -151,24 +151,24 @@ class Account:
             compile_routine(loops.ask_states, WIDTH=self.words)
             compile_routine(loops.find_predecessors, WIDTH=self.words)
 
-    def expand(self, worker: Worker, table: Table, *, alone: bool) -> int:
+    def expand(self, worker: Worker, table: StateTable, *, alone: bool) -> int:
         """Let a worker expand what it was given, as it was told by `Worker.use`; one of the words of loops."""
         expand = compile_routine(loops.expand_states, ALONE=int(alone), **table.constants)
         return expand(address(worker.block))
 
-    def enter(self, worker: Worker, table: Table, states: Words) -> bool:
+    def enter(self, worker: Worker, table: StateTable, states: Words) -> bool:
         """Let a worker enter states into the table; False if there was no room for some, and then it is to do so again."""
         enter = compile_routine(loops.enter_states, ALONE=1, **table.constants)
         return enter(address(worker.block), address(states), len(states) // self.words) >= 0
 
-    def runs_of_successors(self, states: Words, seen: Seen) -> Iterator[Words]:
+    def runs_of_successors(self, states: Words, seen: WorkerResult) -> Iterator[Words]:
         """The successors of states as runs, each without a state twice, and what is seen on the way.
 
         One run ends and the next begins where a table of bounded size is full. The successors' own formulas are not asked.
         """
         total = len(states) // self.words
         worker = self.worker(min(BLOCK, max(total, 1)), seen=seen)
-        table, shared = Table(self.made.layout, max(1, min(total, _HOMES))), np.zeros(loops.SHARED, dtype=np.int64)
+        table, shared = StateTable(self.made.layout, max(1, min(total, _HOMES))), np.zeros(loops.SHARED, dtype=np.int64)
         worker.take(states, 0, total)
         worker.use(table, shared, table.shape.capacity, 0, 0)
         status = loops.FULL_TABLE
@@ -184,7 +184,7 @@ class Account:
                 table.clear()
                 shared[[loops.COUNT, loops.PAUSE]] = 0
 
-    def note(self, level: int, seen: Sequence[Seen]) -> None:
+    def note(self, level: int, seen: Sequence[WorkerResult]) -> None:
         """Take in the first findings of a level: of the states of it that were asked, and of steps and ends one level above."""
         for number, claims in enumerate(self.groups):
             tallies = [s.tallies[number] for s in seen]
@@ -197,7 +197,7 @@ class Account:
 
     # -- faults ---------------------------------------------------------------------------------------------------------
 
-    def fault(self, seen: Iterable[Seen]) -> Packed | None:
+    def fault(self, seen: Iterable[WorkerResult]) -> Packed | None:
         """The smallest state in which a kernel met an error of the model: of a state's formula, of an action or of a step; None if none."""
         return min((tuple(s.fault.tolist()) for s in seen if s.own[loops.FAULTS]), default=None)
 
@@ -221,7 +221,7 @@ class Account:
         """This thread's worker for single calls of the kernel; what it counts is not looked at. A long witness needs two calls a level."""
         worker: Worker | None = getattr(self._scanners, "worker", None)
         if worker is None:
-            worker = self._scanners.worker = Worker(self.made, self.consts, Seen(self.made, []))
+            worker = self._scanners.worker = Worker(self.made, self.consts, WorkerResult(self.made, []))
         return worker
 
     # -- witnesses ------------------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ class Account:
     # -- outcomes -------------------------------------------------------------------------------------------------------
 
     def outcomes(
-        self, engine: Engine, total: Seen, states: int, depth: int, reason: str, seconds: float, witnesses: dict[Property, Witness]
+        self, engine: Engine, total: WorkerResult, states: int, depth: int, reason: str, seconds: float, witnesses: dict[Property, Witness]
     ) -> list[Outcome]:
         """One for each claim, in the order asked. `total` is the sum of all that was seen; `reason` is empty if all states were seen."""
         found = {}

@@ -147,7 +147,7 @@ class _Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class CanonicalPlan:
     """How canonical forms are found: one index is sorted (or none), the arrangements of the others are gone through."""
 
     sorted: IndexType | None
@@ -188,7 +188,7 @@ def _depth(index: IndexType) -> int:
     return 0 if index.owner is None else 1 + _depth(index.owner)
 
 
-def plan(places: Layout, indices: Sequence[IndexType]) -> Plan:
+def plan(places: Layout, indices: Sequence[IndexType]) -> CanonicalPlan:
     """Sort the largest index that can be sorted, and arrange of the others as many as MOST allows, small ones first."""
     by_size = sorted(indices, key=_order)
     chosen = next((index for index in reversed(by_size) if _Columns(places, index).sortable), None)
@@ -197,7 +197,7 @@ def plan(places: Layout, indices: Sequence[IndexType]) -> Plan:
         if index is not chosen and product * _order(index) <= MOST:
             product *= _order(index)
             arranged.append(index)
-    return Plan(chosen, tuple(sorted(arranged, key=_depth, reverse=True)))
+    return CanonicalPlan(chosen, tuple(sorted(arranged, key=_depth, reverse=True)))
 
 
 def plain_changes(size: int) -> list[int]:
@@ -227,7 +227,7 @@ def network(size: int) -> Iterator[tuple[int, int]]:
         run *= 2
 
 
-def compiled(places: Layout, indices: Sequence[IndexType]) -> tuple[Plan, int, int]:
+def compiled(places: Layout, indices: Sequence[IndexType]) -> tuple[CanonicalPlan, int, int]:
     """The plan for these indices, and the addresses of `canon` and `orbits`; 0 where there is no index."""
     how = plan(places, indices)
     if not how.indices:
@@ -244,7 +244,7 @@ def compiled(places: Layout, indices: Sequence[IndexType]) -> tuple[Plan, int, i
 class _Writer:
     """Writes the functions of a plan."""
 
-    def __init__(self, places: Layout, how: Plan) -> None:
+    def __init__(self, places: Layout, how: CanonicalPlan) -> None:
         self.places, self.how = places, how
         self.columns = {index: _Columns(places, index) for index in how.indices}
         self.steps = how.walk()

@@ -36,7 +36,7 @@ _PART = 50  # saving again waits for so many times as long as saving took
 
 
 @dataclass(frozen=True)
-class Record:
+class LevelRecord:
     """What was known when a level was to be expanded.
 
     `question` stands for the model and the claims; `sizes` are the states of each level and `sums` the sums of their words, modulo
@@ -54,7 +54,7 @@ class Record:
     leading: int = 0
 
 
-class Checkpoint:
+class SearchCheckpoint:
     """A folder for the progress of one search, which is saved at most every so many seconds of a `clock`, and so seldom that 2 % of the
     time goes into it; before each level if `seconds` is 0. From `open` to `release` no other process can open it."""
 
@@ -85,7 +85,7 @@ class Checkpoint:
         """What a search on disk puts aside within a level; nobody goes on from it."""
         return self.folder / _CANDIDATES
 
-    def open(self, question: str) -> Record | None:
+    def open(self, question: str) -> LevelRecord | None:
         """Lock the folder and return what an earlier search has left there, None if nothing.
 
         RocketproofError if another process has locked it, if the record is that of another search, or if it is damaged.
@@ -136,7 +136,7 @@ class Checkpoint:
                 if self._lock != lock:
                     os.close(lock)
 
-    def _record(self, path: Path, question: str) -> Record:
+    def _record(self, path: Path, question: str) -> LevelRecord:
         """Read what `save` has written. RocketproofError for anything else."""
         remedy = f"give another folder, or remove {self.folder} to search from the start"
         try:
@@ -151,9 +151,9 @@ class Checkpoint:
             raise RocketproofError(f"{path} is damaged: its checksum is not that of its content; {remedy}")
         if record["question"] != question:
             raise RocketproofError(f"{self.folder} holds the progress of a search for something else; give another folder or remove it")
-        return Record(**record)
+        return LevelRecord(**record)
 
-    def level(self, record: Record, number: int) -> Iterator[Words]:
+    def level(self, record: LevelRecord, number: int) -> Iterator[Words]:
         """The states of a level that the record has, in pieces. RocketproofError if the file is not as the record says."""
         left, total = record.sizes[number] * record.words, np.int64(0)
         try:
@@ -170,7 +170,7 @@ class Checkpoint:
         if left or int(total) != record.sums[number]:
             raise self.damaged()
 
-    def sample(self, record: Record, many: int) -> Words:
+    def sample(self, record: LevelRecord, many: int) -> Words:
         """About so many states, evenly spaced over all levels, the last one's last. Raises RocketproofError if the file is too short."""
         shape = sum(record.sizes), record.words
         try:
@@ -198,7 +198,7 @@ class Checkpoint:
     def due(self) -> bool:
         return not self.seconds or self.clock() - self.last >= max(self.seconds, _PART * self.cost)
 
-    def save(self, record: Record, sync: Callable[[], None] | None = None) -> None:
+    def save(self, record: LevelRecord, sync: Callable[[], None] | None = None) -> None:
         """Make the record count, with all states up to its last level; where these are in other files than its own, `sync` brings them to
         the disk. OSError if there is no room: what was saved before stays."""
         start = self.clock()

@@ -12,8 +12,8 @@ import numpy as np
 from ..interrupts import heard, uninterrupted
 from . import loops
 from .account import Account
-from .table import Shape, Table
-from .workers import ROOM, Seen, Worker
+from .table import StateTable, TableLayout
+from .workers import ROOM, Worker, WorkerResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ _LEAST = 128  # states that a worker takes from a level at once, if there are so
 _GROWTH = ((1 << 25, 1.3), (1 << 24, 2.0), (0, 4.0))
 
 
-class Ended:
+class ThreadEnd:
     """Whether a worker's thread has ended. Waiting for it may be interrupted anywhere, which costs a wake-up at most: an Event keeps a lock
     for ever where Ctrl-C comes just behind its taking, and whoever sets or awaits it then stands still."""
 
@@ -50,7 +50,7 @@ class Crew:
 
     def __init__(self, account: Account, homes: int, workers: int, block: int) -> None:
         self.account, self.words = account, account.words
-        self.table = Table(account.made.layout, homes)
+        self.table = StateTable(account.made.layout, homes)
         self.shared = np.zeros(loops.SHARED, dtype=np.int64)
         self.spare: list[Words] = []  # arrays of states that were expanded
         self.workers = [account.worker(block, self.spare) for _ in range(max(workers, 1))]
@@ -59,14 +59,14 @@ class Crew:
         self.reading = threading.Lock()
         self.piece = ROOM  # states that a worker takes at once
         self.size = 0  # of the level
-        self.running: list[Ended] = []  # of each worker's thread
+        self.running: list[ThreadEnd] = []  # of each worker's thread
         self.interrupted = False
 
     @property
     def alone(self) -> bool:
         return len(self.workers) == 1
 
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[WorkerResult]:
         return [worker.seen for worker in self.workers]
 
     def count(self) -> int:
@@ -122,9 +122,9 @@ class Crew:
                 raise error
         return all(worker.status == loops.DONE for worker in self.workers)
 
-    def _start(self, worker: Worker) -> Ended:
+    def _start(self, worker: Worker) -> ThreadEnd:
         """Let a worker run in a thread; what is set when it has ended. (Thread.join, interrupted, takes a thread that runs for ended.)"""
-        ended = Ended()
+        ended = ThreadEnd()
 
         def work() -> None:
             try:
@@ -185,7 +185,7 @@ class Crew:
 
     # -- memory -------------------------------------------------------------------------------------------------------
 
-    def grow(self, states: int, levels: int, fits: Callable[[Shape], bool]) -> bool:
+    def grow(self, states: int, levels: int, fits: Callable[[TableLayout], bool]) -> bool:
         """Make room in the table, for 0 states for many more than there are; False if no larger shape fits, or there is no memory."""
         self.shared[loops.PAUSE] = 0
         factor = next(factor for size, factor in _GROWTH if self.table.bytes >= size)

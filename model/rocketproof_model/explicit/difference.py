@@ -57,7 +57,7 @@ def mask_of(layout: Layout, variables: Iterable[Variable]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class StepDifference:
     """A step that leads elsewhere: `one` and `other` are the packed states after it, None where the instance does not allow it."""
 
     move: Move
@@ -100,13 +100,13 @@ class Differences:
         while (at := find(address(block), at + 1, len(rows))) >= 0:
             yield int(chosen[at])
 
-    def steps(self, other: Instance, state: int) -> list[Difference]:
+    def steps(self, other: Instance, state: int) -> list[StepDifference]:
         """The steps from a state that differ; none where the other instance has no value there, which is an error of its model."""
         made = self.graph.kernel
         one, its = self._steps(self.one, state), self._steps(made.consts(other), state)
         if one is None or its is None:
             return []
-        return [Difference(made.move(tag), one.get(tag), its.get(tag)) for tag in sorted(one | its) if one.get(tag) != its.get(tag)]
+        return [StepDifference(made.move(tag), one.get(tag), its.get(tag)) for tag in sorted(one | its) if one.get(tag) != its.get(tag)]
 
     def reached(self, state: int, action: str) -> set[tuple[int, ...]]:
         """The packed states to which `one` leads from a state by an action."""

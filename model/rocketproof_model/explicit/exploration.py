@@ -12,7 +12,7 @@ from ..result import MEMORY, STATES, Explored
 from . import loops
 from .graph import Graph, explored_graph
 from .kernel import Kernel
-from .table import Table, split
+from .table import StateTable, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Exploration(Explored):
     symmetric: tuple[str, ...]
     asymmetry: str
     kernel: Kernel = field(repr=False)
-    table: Table | None = field(repr=False)
+    table: StateTable | None = field(repr=False)
     sizes: list[int] = field(repr=False)
 
     def levels(self) -> list[Words]:

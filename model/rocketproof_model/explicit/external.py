@@ -24,12 +24,12 @@ from .. import interrupts
 from ..result import DISK, INTERRUPTED, MEMORY
 from . import loops
 from .account import Packed
-from .checkpoint import Record
+from .checkpoint import LevelRecord
 from .crew import Crew
-from .ordered import CODED, Order, leading_word
-from .runfile import DamagedError, RunFile
-from .table import Shape
-from .task import Found, Task
+from .ordered import CODED, StateOrder, leading_word
+from .runfile import DamagedRunError, RunFile
+from .table import TableLayout
+from .task import SearchState, SearchTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,19 +43,19 @@ _SAMPLE = 1 << 16  # states by which the order in the files is chosen
 class External:
     """Goes on from a record (None is nothing) of the task's checkpoint, whose limits say how many bytes its files may have."""
 
-    def __init__(self, task: Task, record: Record | None) -> None:
+    def __init__(self, task: SearchTask, record: LevelRecord | None) -> None:
         assert task.checkpoint is not None
         self.task, self.account, self.checkpoint = task, task.account, task.checkpoint
         self.words, self.record = self.account.words, record
         self.crew = Crew(self.account, task.tuning.homes, task.workers, task.tuning.block)
-        self.order = Order(self.account.made.layout, self._leading())
+        self.order = StateOrder(self.account.made.layout, self._leading())
         block = task.tuning.run_block
         self.levels = RunFile(self.checkpoint.runs, self.order, lambda: self._left(self.candidates), block)
         self.candidates = RunFile(self.checkpoint.candidates, self.order, lambda: self._left(self.levels), block)
         self.raw = 0  # bytes of the levels that an earlier search has left as they were
         self.sizes: list[int] = []
         self.new = 0  # states of the level under construction
-        self.last: Record | None = None
+        self.last: LevelRecord | None = None
         self.peak = self.most = 0  # bytes of memory and of files
 
     def _left(self, other: RunFile) -> int | None:
@@ -94,14 +94,16 @@ class External:
             self._convert(record)
         self.sizes.pop()
 
-    def _convert(self, record: Record) -> None:
+    def _convert(self, record: LevelRecord) -> None:
         """Make runs of the levels that a search in memory has left."""
         self.levels.cut(0)
         self.raw = 8 * self.words * sum(record.sizes)
         for number in range(len(record.sizes)):
             self.levels.begin()
             self.levels.append(self._sorted(list(self.checkpoint.level(record, number))))
-        self._save(Record(record.question, record.words, record.sizes, [], record.seen, record.first, self._ends(), self.order.leading))
+        self._save(
+            LevelRecord(record.question, record.words, record.sizes, [], record.seen, record.first, self._ends(), self.order.leading)
+        )
         self.checkpoint.drop()
         self.raw = 0
 
@@ -112,11 +114,13 @@ class External:
         """Before a level is expanded: what the next search would go on from."""
         account = self.account
         seen = account.total(self.crew.seen()).numbers()
-        self.last = Record(account.question, self.words, list(self.sizes), [], seen, account.findings(), self._ends(), self.order.leading)
+        self.last = LevelRecord(
+            account.question, self.words, list(self.sizes), [], seen, account.findings(), self._ends(), self.order.leading
+        )
         if self.checkpoint.due:
             self._save(self.last)
 
-    def _save(self, record: Record) -> None:
+    def _save(self, record: LevelRecord) -> None:
         self.checkpoint.save(record, self.levels.sync)
 
     def keep(self) -> None:
@@ -151,13 +155,13 @@ class External:
                 self.task.reason = MEMORY
             except OSError:
                 self.task.reason = DISK
-            except DamagedError:
+            except DamagedRunError:
                 raise self.checkpoint.damaged(self.levels.path.name) from None
 
-    def found(self) -> Found:
+    def found(self) -> SearchState:
         states = sum(self.sizes) + self.new
         self._left(self.candidates)  # what an earlier search has written counts too
-        return Found(self.crew.seen(), self.sizes, states, self.peak, self.most, None)
+        return SearchState(self.crew.seen(), self.sizes, states, self.peak, self.most, None)
 
     def _levels(self) -> None:
         while self.levels.runs[-1].states:
@@ -247,7 +251,7 @@ class External:
 
     # -- limits -------------------------------------------------------------------------------------------------------
 
-    def _fits(self, shape: Shape) -> bool:
+    def _fits(self, shape: TableLayout) -> bool:
         """Whether there is memory for such a table beside as many candidates, once as they are and once for sorting them."""
         memory = self.task.limits.memory
         buffers = (len(self.crew.workers) + 2) * self.levels.block * self.words * (8 + CODED)

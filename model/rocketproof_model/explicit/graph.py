@@ -14,10 +14,10 @@ from ..result import Move
 from ..routines import address, compile_routine
 from .kernel import Kernel
 from .numbering import count_edges, number_states, write_edges
-from .ordered import Order
+from .ordered import StateOrder
 from .table import split
 from .threads import in_pieces
-from .workers import Seen, Worker
+from .workers import Worker, WorkerResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ def explored_graph(
     """
     width = kernel.layout.words
     level, total = np.cumsum([0, *sizes]), sum(sizes)
-    order, levels = Order(kernel.layout), split(flat, sizes, width)
+    order, levels = StateOrder(kernel.layout), split(flat, sizes, width)
 
     def sort(number: int, _: int) -> None:
         states = levels[number]
@@ -102,12 +102,12 @@ def explored_graph(
     count, write = (compile_routine(routine, WIDTH=width, STAYING=int(staying)) for routine in (count_edges, write_edges))
 
     def counted(begin: int, end: int) -> None:
-        worker = Worker(kernel, consts, Seen(kernel, []))
+        worker = Worker(kernel, consts, WorkerResult(kernel, []))
         worker.take(flat, 0, total)
         count(address(worker.block), begin, end, address(worker.tags), address(first) + 8)
 
     def written(begin: int, end: int) -> None:
-        worker, tags = Worker(kernel, consts, Seen(kernel, []), block), np.empty(block * max(kernel.most, 1), dtype=np.int64)
+        worker, tags = Worker(kernel, consts, WorkerResult(kernel, []), block), np.empty(block * max(kernel.most, 1), dtype=np.int64)
         worker.take(flat, 0, total)
         at = address(slots), mask, int(first[begin]), address(target), address(instance)
         last = write(address(worker.block), begin, end, block, address(tags), *at)

@@ -34,7 +34,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..language import Action, Expr, Guard, Instance, Model, Update
+from ..language import Action, Assignment, Expr, Guard, Instance, Model
 from ..result import Coverage, Move
 from ..routines import native
 from .emit import Bindings, Number, Truth
@@ -358,7 +358,7 @@ class _Successors:
     def _element(self, array: str, at: Number) -> str:
         return self.e.value(f"getelementptr inbounds i64, ptr %{array}, i64 {at}")
 
-    def _update_fault(self, update: Update, bound: Bindings) -> Truth:
+    def _update_fault(self, update: Assignment, bound: Bindings) -> Truth:
         e, type_ = self.e, update.target.args[0].type
         found = e.either(e.fault(update.assigned, bound), e.fault(update.target, bound))
         if _may_leave(update):
@@ -404,7 +404,7 @@ class _Successors:
         return e.choose(test, new, old)
 
 
-def _may_leave(update: Update) -> bool:
+def _may_leave(update: Assignment) -> bool:
     """Whether interval analysis cannot show that the assigned value is one of its variable's type."""
     type_, value = update.target.args[0].type, update.assigned.type
     return bool(value.lo < type_.lo or value.hi > type_.hi)

@@ -34,7 +34,7 @@ class Components:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class FairComponents:
     """The components to search for fair cycles, by so many threads, and the nodes of which such a cycle has to visit one."""
 
     components: Components
@@ -43,7 +43,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Waiting:
+class PendingStates:
     """Where an obligation can be pending, found breadth first.
 
     `queue` holds twice the number of each node that a path reaches without a pending obligation, and one more where it reaches
@@ -75,7 +75,7 @@ class Lasso:
     least: bool
 
 
-def waiting(graph: Edges, formula: Bools, goal: Bools) -> Waiting:
+def waiting(graph: Edges, formula: Bools, goal: Bools) -> PendingStates:
     """Nodes reachable through a node of the formula and from there through nodes without the goal only."""
     arises = formula & ~goal
     seen, reached = (np.zeros(graph.size, np.bool_) for _ in range(2))
@@ -83,7 +83,7 @@ def waiting(graph: Edges, formula: Bools, goal: Bools) -> Waiting:
     levels = np.empty(2 * graph.size + 1, np.int64)
     arrays = given(graph.offsets, graph.targets, arises, goal, seen, reached, queue, levels)
     levels = levels[: compile_routine(walk_waiting)(*arrays, graph.starts) + 1].copy()
-    return Waiting(queue[: levels[-1]], levels, arises, reached)
+    return PendingStates(queue[: levels[-1]], levels, arises, reached)
 
 
 def components(graph: Edges, alive: Bools) -> Components:
@@ -97,7 +97,7 @@ def components(graph: Edges, alive: Bools) -> Components:
     return Components(order, starts[: parts + 1], part)
 
 
-def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = True) -> Nodes:
+def fair_nodes(graph: Edges, fair: Levels, first: FairComponents, *, all_of_them: bool = True) -> Nodes:
     """For each node the number of the fair component it is in, or -1; `fair` gives each label's level.
 
     `first` are the components to start from; one is fair only if it has a node to visit.
@@ -124,7 +124,7 @@ def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = 
     return found
 
 
-def shortest(graph: Edges, fair: Levels, paths: Waiting, visit: Bools, found: Nodes) -> Lasso | None:
+def shortest(graph: Edges, fair: Levels, paths: PendingStates, visit: Bools, found: Nodes) -> Lasso | None:
     """A fair lasso with the shortest prefix, and of these one with the shortest loop; None if no path reaches a fair component.
 
     `found` are the fair components, `visit` the nodes of which the loop has to visit one. Of equal ones it takes that with the first entry.
@@ -141,7 +141,7 @@ def shortest(graph: Edges, fair: Levels, paths: Waiting, visit: Bools, found: No
     return None
 
 
-def _prefix(graph: Edges, paths: Waiting, node: int, distance: int) -> list[int]:
+def _prefix(graph: Edges, paths: PendingStates, node: int, distance: int) -> list[int]:
     """The edges of the path by which the search first came to the node with a pending obligation."""
     edges: list[int] = []
     pending = 1
@@ -160,7 +160,7 @@ def _prefix(graph: Edges, paths: Waiting, node: int, distance: int) -> list[int]
 
 @routine
 def walk_waiting(offsets: int, targets: int, arises: int, goal: int, seen: int, reached: int, queue: int, levels: int, starts: int) -> int:
-    """Fill the queue and the levels of `Waiting`; the number of levels."""
+    """Fill the queue and the levels of `PendingStates`; the number of levels."""
     head, tail, distance = 0, 0, 0
     for first in range(starts):
         tail = meet(first, arises, seen, reached, queue, tail)

@@ -27,7 +27,7 @@ WORD_BITS = 63
 
 
 @dataclass(frozen=True)
-class Field:
+class LayoutField:
     """Where the elements of one variable lie.
 
     The first `outer` axes number the lanes; `lanes` of them fit a word, each `lane` bits wide. Inside its lane the
@@ -56,7 +56,7 @@ class Layout:
     model: Model
     words: int
     present: int
-    fields: dict[Variable, Field]
+    fields: dict[Variable, LayoutField]
     slot_word: NDArray[np.int64]
     slot_shift: NDArray[np.int64]
     slot_mask: NDArray[np.int64]
@@ -100,7 +100,7 @@ def layout(model: Model, word_bits: int = WORD_BITS) -> Layout:
     Raises ModelError for a variable with more bits than a word offers.
     """
     capacity = word_bits - 1
-    fields: dict[Variable, Field] = {}
+    fields: dict[Variable, LayoutField] = {}
     free: list[int] = []  # first free bit of each word
 
     def place(group: _Group) -> None:
@@ -117,7 +117,7 @@ def layout(model: Model, word_bits: int = WORD_BITS) -> Layout:
             free.extend([lanes * group.lane] * (words - 1))
             free.append((group.count - lanes * (words - 1)) * group.lane)
         for variable, outer, offset in group.members:
-            fields[variable] = Field(word, base, max(lanes, 1), group.lane, offset, variable.type.width, outer, words)
+            fields[variable] = LayoutField(word, base, max(lanes, 1), group.lane, offset, variable.type.width, outer, words)
 
     for group in sorted(_groups(model, capacity), key=lambda g: -g.count * g.lane):
         place(group)

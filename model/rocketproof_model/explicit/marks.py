@@ -9,9 +9,9 @@ import numpy as np
 
 from . import loops
 from .account import Account
-from .checkpoint import Checkpoint, Record
-from .table import Table
-from .workers import Seen, Worker
+from .checkpoint import LevelRecord, SearchCheckpoint
+from .table import StateTable
+from .workers import Worker, WorkerResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _SPARE = 1.1  # the room that a table has for states that are read back, as a pa
 class Marks:
     """The checkpoint of one search."""
 
-    def __init__(self, checkpoint: Checkpoint, record: Record | None, account: Account, table: Table) -> None:
+    def __init__(self, checkpoint: SearchCheckpoint, record: LevelRecord | None, account: Account, table: StateTable) -> None:
         self.checkpoint, self.record, self.account, self.table = checkpoint, record, account, table
         self.question = account.question
         self.last: tuple[int, dict[str, list[int]], list[tuple[int, int, int, list[int]]]] | None = None
@@ -56,7 +56,7 @@ class Marks:
         worker.seen.recall(record.seen)
         return list(self.checkpoint.level(record, len(record.sizes) - 1))
 
-    def mark(self, sizes: list[int], frontier: Sequence[Words], seen: Sequence[Seen]) -> None:
+    def mark(self, sizes: list[int], frontier: Sequence[Words], seen: Sequence[WorkerResult]) -> None:
         """Before the last of these levels is expanded. OSError if there is no room on the disk."""
         self.last = len(sizes), self.account.total(seen).numbers(), self.account.findings()
         if len(self.checkpoint.sums) < len(sizes):
@@ -71,4 +71,4 @@ class Marks:
             if len(self.checkpoint.sums) < levels:  # the last one's writing was cut short
                 self.checkpoint.append(self.table.levels(sizes, levels - 1, levels))
             sums = self.checkpoint.sums[:levels]
-            self.checkpoint.save(Record(self.question, self.account.words, sizes[:levels], sums, seen, first))
+            self.checkpoint.save(LevelRecord(self.question, self.account.words, sizes[:levels], sums, seen, first))

@@ -31,7 +31,7 @@ CODED = 9  # bytes that a word takes at most
 _BLOCKS = 1024  # of a sample
 
 
-class Order:
+class StateOrder:
     """The order of the states of one layout in which one word leads. Arrays of states are flat."""
 
     def __init__(self, layout: Layout, leading: int = 0) -> None:

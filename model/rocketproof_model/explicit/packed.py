@@ -10,7 +10,7 @@ from .layout import Layout
 
 
 @dataclass(frozen=True)
-class Place:
+class PackedPlace:
     """Where an element lies: a word of known number, or a number computed; then a computed and a known shift."""
 
     word: int | None
@@ -34,7 +34,7 @@ class PackedEmitter(Emitter):
         pointer = self.value(f"getelementptr inbounds i64, ptr %consts, i64 {self.constants[term.args[0]]}")
         return self.value(f"load i64, ptr {pointer}, align 8, !invariant.load !0")
 
-    def place(self, ref: Expr, bound: Bindings, write: bool = False) -> Place:
+    def place(self, ref: Expr, bound: Bindings, write: bool = False) -> PackedPlace:
         """Where an element lies. A write of the unchecked form is kept inside the array, so that states stay well-formed."""
         variable: Variable = ref.args[0]
         field = self.layout.fields[variable]
@@ -69,7 +69,7 @@ class PackedEmitter(Emitter):
                 shift += k * stride
             else:
                 moving = self.add(moving, self.mul(k, stride))
-        return Place(word, at, moving if isinstance(moving, int) else self.and_(moving, 63), shift, field.width)
+        return PackedPlace(word, at, moving if isinstance(moving, int) else self.and_(moving, 63), shift, field.width)
 
     def read(self, ref: Expr, bound: Bindings) -> Number:
         place = self.place(ref, bound)

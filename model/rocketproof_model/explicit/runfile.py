@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .ordered import Order
+from .ordered import StateOrder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def _head(states: int, size: int, sum_: int, first: bytes) -> bytes:
     return np.array([(states, size, sum_, own)], dtype=_HEAD).tobytes() + first
 
 
-class DamagedError(Exception):
+class DamagedRunError(Exception):
     """The file is not as it was written."""
 
 
@@ -53,7 +53,7 @@ class Block:
     checked: bool
 
 
-class Run:
+class SortedRun:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.states = 0
@@ -63,9 +63,9 @@ class Run:
 class RunFile:
     """A file of runs, of which the last may be under construction. OSError where the system has no room, or beyond `most` bytes."""
 
-    def __init__(self, path: Path, order: Order, most: Callable[[], int | None] = lambda: None, states: int = STATES) -> None:
+    def __init__(self, path: Path, order: StateOrder, most: Callable[[], int | None] = lambda: None, states: int = STATES) -> None:
         self.path, self.order, self.most, self.block = path, order, most, states
-        self.runs: list[Run] = []
+        self.runs: list[SortedRun] = []
         self.end = 0
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
@@ -73,7 +73,7 @@ class RunFile:
 
     def begin(self) -> None:
         """Begin a run, behind all that there are."""
-        self.runs.append(Run())
+        self.runs.append(SortedRun())
         self.runs[-1].end = self.end
 
     def append(self, states: Words) -> None:
@@ -122,16 +122,16 @@ class RunFile:
             while at < end:
                 head = os.pread(self.descriptor, _HEAD.itemsize + 8 * words, at)
                 if len(head) < _HEAD.itemsize + 8 * words:
-                    raise DamagedError
+                    raise DamagedRunError
                 at += len(head)
                 count, many, sum_, _ = (int(value) for value in np.frombuffer(head, _HEAD, 1)[0])
                 first = tuple(np.frombuffer(head, "<i8", words, _HEAD.itemsize).tolist())
                 if head != _head(count, many, sum_, head[_HEAD.itemsize :]) or not count:
-                    raise DamagedError
+                    raise DamagedRunError
                 run.blocks.append(Block(at, many, count, sum_, first, False))
                 run.states, at = run.states + count, at + many
             if run.states != size or at != end:
-                raise DamagedError
+                raise DamagedRunError
             self.end = run.end = end
         os.ftruncate(self.descriptor, self.end)
 
@@ -142,7 +142,7 @@ class RunFile:
         for block in blocks:
             coded = np.frombuffer(data, dtype=np.uint8)[block.at - start : block.at - start + block.size]
             if len(coded) < block.size or (not block.checked and zlib.crc32(coded.data) != block.sum):
-                raise DamagedError
+                raise DamagedRunError
             block.checked = True
             yield block, coded
 
@@ -151,7 +151,7 @@ class RunFile:
         ((_, coded),) = self._coded([block])
         return self.order.decoded(coded, block.states)
 
-    def between(self, run: Run, low: tuple[int, ...] | None, high: tuple[int, ...] | None) -> Iterator[Words]:
+    def between(self, run: SortedRun, low: tuple[int, ...] | None, high: tuple[int, ...] | None) -> Iterator[Words]:
         """The states of a run from `low` on that come before `high`; None is no bound."""
         first = max(0, self._block_at(run, low) - 1) if low is not None else 0
         last = self._block_at(run, high) if high is not None else len(run.blocks)
@@ -160,7 +160,7 @@ class RunFile:
             start, end = (None if at is None else self._place(states, at) for at in (low, high))
             yield states[start:end]
 
-    def _block_at(self, run: Run, state: tuple[int, ...]) -> int:
+    def _block_at(self, run: SortedRun, state: tuple[int, ...]) -> int:
         """The first block of a run that begins with this state or one behind it."""
         key = self.order.key
         return bisect_left(run.blocks, key(state), key=lambda block: key(block.first))

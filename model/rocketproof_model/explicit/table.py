@@ -70,7 +70,7 @@ def constants(layout: Layout) -> dict[str, Constant]:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableLayout:
     """How a table with so many homes is laid out.
 
     A bucket of `size` bytes has `slots` entries of `rest` bytes, and as many tags. Of an entry `fixed` bytes are the hash's other bits,
@@ -105,7 +105,7 @@ class Shape:
         return 1 << 8 * self.fixed - self.level
 
     @staticmethod
-    def of(key: int, others: int, homes: int, levels: int) -> Shape | None:
+    def of(key: int, others: int, homes: int, levels: int) -> TableLayout | None:
         """For a hash of `key` bits beside `others` bytes; None if an entry's first part would exceed a word."""
         log = min(homes.bit_length() - 1, min(key, 32))
         shift = max(key - log - 8, 0)
@@ -115,10 +115,10 @@ class Shape:
         rest = fixed + others
         lines = next(n for n in range(1, 1 << 16) if (n * _LINE - 1) // (rest + 1) >= _FEWEST)
         slots = min(15, (lines * _LINE - 1) // (rest + 1))
-        return Shape(homes, log, lines * _LINE, slots, rest, fixed, shift, shift + _FAR_BITS)
+        return TableLayout(homes, log, lines * _LINE, slots, rest, fixed, shift, shift + _FAR_BITS)
 
 
-class Table:
+class StateTable:
     """The seen states of one search; its memory grows by `grow` alone. `block` is what routines are told of it."""
 
     def __init__(self, layout: Layout, homes: int) -> None:
@@ -134,18 +134,18 @@ class Table:
         assert isinstance(found, tuple)
         return found
 
-    def _shaped(self, homes: int, levels: int) -> Shape:
-        shape = Shape.of(self.key, self.others, homes, levels)
+    def _shaped(self, homes: int, levels: int) -> TableLayout:
+        shape = TableLayout.of(self.key, self.others, homes, levels)
         while shape is None:
             homes *= 2
-            shape = Shape.of(self.key, self.others, homes, levels)
+            shape = TableLayout.of(self.key, self.others, homes, levels)
         return shape
 
     @property
     def bytes(self) -> int:
         return self.shape.bytes
 
-    def larger(self, states: int, levels: int) -> Shape:
+    def larger(self, states: int, levels: int) -> TableLayout:
         """The shape with room for so many states and levels, of at least so many bytes as growing in place needs."""
         # Some levels are kept in reserve, so that a table is not laid out anew for each.
         levels = 4 * max(levels, 4)
@@ -155,7 +155,7 @@ class Table:
             shape = self._shaped(int(shape.homes * more) + 1, levels)
         return shape
 
-    def grow(self, shape: Shape, workers: int = 1) -> None:
+    def grow(self, shape: TableLayout, workers: int = 1) -> None:
         """Lay the table out anew, by so many threads; MemoryError if there is no memory, and then nothing has changed. A table half
         moved is none: Ctrl-C waits."""
         old, was, memory = self.block.copy(), self.shape, self.memory
@@ -199,7 +199,7 @@ class Table:
         return out
 
 
-def _steps(old: Shape, new: Shape, first: int, workers: int) -> Iterator[list[range]]:
+def _steps(old: TableLayout, new: TableLayout, first: int, workers: int) -> Iterator[list[range]]:
     """The old buckets from `first` on, in the order in which their states move: those of a step at once, each range by a thread."""
     last = old.buckets
     while workers > 1:
@@ -222,7 +222,7 @@ def split(states: Words, sizes: list[int], width: int) -> list[Words]:
     return [states[a:b] for a, b in pairwise(ends)]
 
 
-def _block(shape: Shape, memory: NDArray[np.uint8]) -> Words:
+def _block(shape: TableLayout, memory: NDArray[np.uint8]) -> Words:
     values = [address(memory), shape.homes, shape.log, shape.size, shape.slots, shape.rest, shape.fixed, shape.shift, shape.level]
     return np.array(values, dtype=np.int64)
 

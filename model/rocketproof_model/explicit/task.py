@@ -10,13 +10,13 @@ from ..language import Property
 from ..result import INTERRUPTED, MODEL_ERROR, STATES, TIME, Limits, Progress, Report, Watch
 from . import kernel
 from .account import BLOCK, Account
-from .checkpoint import Checkpoint
+from .checkpoint import SearchCheckpoint
 from .layout import WORD_BITS
 from .runfile import STATES as RUN_BLOCK
-from .workers import Seen
+from .workers import WorkerResult
 
 if TYPE_CHECKING:
-    from .table import Table
+    from .table import StateTable
 
 Enough = Callable[[Collection[Property]], bool]
 """Whether a search may end when these properties are decided."""
@@ -38,7 +38,7 @@ class Tuning:
 
 
 @dataclass
-class Task:
+class SearchTask:
     """`reason` is empty as long as nothing ends the search before all is seen."""
 
     account: Account
@@ -48,7 +48,7 @@ class Task:
     enough: Enough | None
     workers: int
     tuning: Tuning
-    checkpoint: Checkpoint | None
+    checkpoint: SearchCheckpoint | None
     reason: str = ""
     reported: float = field(default=0.0, init=False)
 
@@ -76,13 +76,13 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchState:
     """What a search has found: what the workers saw, the states of each level and of all; at most so many bytes of memory and of files it
     took. `table` is None where it does not have all states."""
 
-    seen: list[Seen]
+    seen: list[WorkerResult]
     sizes: list[int]
     states: int
     memory: int
     disk: int
-    table: Table | None
+    table: StateTable | None

@@ -9,7 +9,7 @@ import numpy as np
 from ..language import Expr, Property
 from ..routines import address, addresses
 from . import kernel, loops
-from .table import Table
+from .table import StateTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Claims:
         return np.zeros(kernel.mask_words(self.formulas), dtype=np.int64)
 
 
-class Tally:
+class WorkerTally:
     """One worker's answers for one group of claims. `block` tells the loops where they are."""
 
     def __init__(self, claims: Claims, words: int) -> None:
@@ -45,7 +45,7 @@ class Tally:
         self.block = addresses(self.masks, len(self.masks), self.open, self.hits, self.best)
 
 
-class Seen:
+class WorkerResult:
     """What one worker or one task saw: numbers (places in `own` as in loops), and the least state with a fault."""
 
     def __init__(self, made: kernel.Kernel, groups: list[Claims]) -> None:
@@ -53,10 +53,10 @@ class Seen:
         self.own = np.zeros(3, dtype=np.int64)
         self.counts = np.zeros(max(len(made.model.actions), 1), dtype=np.int64)
         self.cover = np.zeros(made.cover_words, dtype=np.int64)
-        self.tallies = [Tally(claims, words) for claims in groups]
+        self.tallies = [WorkerTally(claims, words) for claims in groups]
         self.fault = np.full(words, -1, dtype=np.int64)
 
-    def add(self, other: Seen) -> None:
+    def add(self, other: WorkerResult) -> None:
         """Add what the other one counted; not its least states."""
         self.own += other.own
         self.counts += other.counts
@@ -93,7 +93,7 @@ class Worker:
     """
 
     def __init__(
-        self, made: kernel.Kernel, consts: Words, seen: Seen, block: int = 1, spare: list[Words] | None = None, room: int = 1
+        self, made: kernel.Kernel, consts: Words, seen: WorkerResult, block: int = 1, spare: list[Words] | None = None, room: int = 1
     ) -> None:
         self.seen, self.consts = seen, consts
         self.words, self.room = made.layout.words, room
@@ -142,7 +142,7 @@ class Worker:
         if done is not None and isinstance(done.base, np.ndarray) and len(done.base) == len(self.fresh) and self.whole:
             self.spare.append(done.base)
 
-    def use(self, table: Table, shared: Words, limit: int, level: int, check: int) -> None:
+    def use(self, table: StateTable, shared: Words, limit: int, level: int, check: int) -> None:
         """Let it enter states into a table, at a level, until `shared` counts more than a limit; `check` is asked about new states."""
         block = self.block
         block[loops.TABLE], block[loops.SHARED_AT] = address(table.block), address(shared)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import interpreter, interrupts
-from ..language import Action, Instance, Update
+from ..language import Action, Assignment, Instance
 from ..result import Move, Watch
 from .smt import z3
 from .terms import Translation
@@ -100,7 +100,7 @@ class Relation:
         faultless = conjunction(asked, *(implication(enabled, one) for one in sound))
         return conjunction(asked, enabled), negation(faultless)
 
-    def _update(self, translate: Translation, update: Update, number_: int) -> Value:
+    def _update(self, translate: Translation, update: Assignment, number_: int) -> Value:
         """That the update, where it is made, has a value that is one of its variable's type."""
         variable = update.target.args[0]
         when, new = translate(update.when), translate(update.assigned)

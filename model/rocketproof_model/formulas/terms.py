@@ -5,7 +5,7 @@ holds its operands and its result: nothing wraps unless the term has `wrap32`. W
 Python int or bool, so constants, parameters of an action instance and all that follows from them never reach z3.
 
 The interpreter raises where a term has no value (remainder by zero, the element of None, an index out of range). Here a
-term becomes a `Meaning`: its value, and `defined`, which follows the interpreter's laziness: an arm that is not
+term becomes a `TermMeaning`: its value, and `defined`, which follows the interpreter's laziness: an arm that is not
 taken, or the right side of a decided `and`, may be without value.
 """
 
@@ -20,7 +20,7 @@ from .smt import z3
 from .values import Value, bits, choice, conjunction, constant, disjunction, fit, formula, implication, negation, same, within
 
 
-class Meaning(NamedTuple):
+class TermMeaning(NamedTuple):
     """The value of a term and the condition under which it has one; where `defined` fails, `value` means nothing."""
 
     value: Value
@@ -86,7 +86,7 @@ class Translation:
         self.constants = constants or {}
         self.unknowns = unknowns
         self.facts: list[Value] = []
-        self._memo: dict[Expr, Meaning] = {}
+        self._memo: dict[Expr, TermMeaning] = {}
         self._parametric: dict[Expr, bool] = {}
         self._parent: Translation | None = None
 
@@ -96,7 +96,7 @@ class Translation:
         made.args, made.facts, made._parametric, made._parent = args, self.facts, self._parametric, self
         return made
 
-    def __call__(self, e: Expr) -> Meaning:
+    def __call__(self, e: Expr) -> TermMeaning:
         known = self._memo.get(e)
         if known is not None:
             return known
@@ -119,7 +119,7 @@ class Translation:
             self._parametric[part] = part.op == "par" or any(self._parametric[c] for c in children(part))
         return self._parametric[e]
 
-    def _leaf(self, e: Expr) -> Meaning:
+    def _leaf(self, e: Expr) -> TermMeaning:
         known: int | None = None
         if e.op == "const":
             known = e.args[0]
@@ -128,41 +128,41 @@ class Translation:
         elif e.op == "given":
             known = self.constants.get(e.args[0])
         if known is not None:
-            return Meaning(bool(known) if e.type.sort == "bool" else known)
+            return TermMeaning(bool(known) if e.type.sort == "bool" else known)
         if self.unknowns is None:
             raise ModelError(f"{e.op} term '{show(e)}' has no value here", "only lemmas have unknowns")
-        return Meaning(self.unknowns.value(e.op, e.args[0], e.type))
+        return TermMeaning(self.unknowns.value(e.op, e.args[0], e.type))
 
-    def _inner(self, e: Expr) -> Meaning:
+    def _inner(self, e: Expr) -> TermMeaning:
         if e.op in ("ref", "after"):
             return self._element(e)
         if e.op in ("and", "or"):
             x, y = self(e.args[0]), self(e.args[1])
             asked = x.value if e.op == "and" else negation(x.value)
             join = conjunction if e.op == "and" else disjunction
-            return Meaning(join(x.value, y.value), conjunction(x.defined, implication(asked, y.defined)))
+            return TermMeaning(join(x.value, y.value), conjunction(x.defined, implication(asked, y.defined)))
         if e.op == "ite":
             test, x, y = (self(a) for a in e.args)
             width = None if e.type.sort == "bool" else bits(e.type)
-            return Meaning(
+            return TermMeaning(
                 choice(test.value, x.value, y.value, width),
                 conjunction(test.defined, choice(test.value, x.defined, y.defined, None)),
             )
         parts = [self(a) for a in e.args]
         defined = conjunction(*(p.defined for p in parts))
         if defined is False:
-            return Meaning(False if e.type.sort == "bool" else e.type.lo, False)
+            return TermMeaning(False if e.type.sort == "bool" else e.type.lo, False)
         value, has_value = _OPERATIONS[e.op](self, e, *(p.value for p in parts))
-        return Meaning(value, conjunction(defined, has_value))
+        return TermMeaning(value, conjunction(defined, has_value))
 
-    def _element(self, e: Expr) -> Meaning:
+    def _element(self, e: Expr) -> TermMeaning:
         variable: Variable = e.args[0]
         slots = self.state if e.op == "ref" else self.after
         at = [self(i) for i in e.args[1:]]
         inside = [within(i.value, axis) for i, axis in zip(at, variable.over, strict=True)]
         defined = conjunction(*(i.defined for i in at), *inside)
         if defined is False:
-            return Meaning(False if e.type.sort == "bool" else e.type.lo, False)
+            return TermMeaning(False if e.type.sort == "bool" else e.type.lo, False)
         width = None if e.type.sort == "bool" else bits(e.type)
 
         def select(prefix: tuple[int, ...]) -> Value:
@@ -176,7 +176,7 @@ class Translation:
                 result = choice(same(index, k), select((*prefix, k)), result, width)
             return result
 
-        return Meaning(select(()), defined)
+        return TermMeaning(select(()), defined)
 
 
 _LIMIT = 2**63

@@ -1,6 +1,6 @@
 """The modelling language: types, terms, records, variables, actions and the model that they make, each module above the ones before it."""
 
-from .actions import Action, Body, Fairness, Guard, Update
+from .actions import Action, Assignment, Body, Fairness, Guard
 from .composition import history, include
 from .containers import Containers
 from .expr import DEEPEST, Expr, Index, children, coerce, const, element_name, free, in_reach, index, show, walk
@@ -13,7 +13,7 @@ from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .sequences import Seq, SeqOf
 from .sets import BagOf, Many, SetOf
-from .shown import Container, Shown
+from .shown import Container, ShownVariable
 from .traverse import generalise, joined, premises, rewrite
 from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, MaybeType, SetType, Type, held
 from .variables import ANY, Table, Variable, one_of
@@ -58,10 +58,10 @@ __all__ = [
     "SeqOf",
     "SetOf",
     "SetType",
-    "Shown",
+    "ShownVariable",
     "Table",
     "Type",
-    "Update",
+    "Assignment",
     "Variable",
     "after",
     "all_of",

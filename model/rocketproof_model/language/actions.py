@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .expr import Expr, Whole, coerce, const
+from .expr import Compound, Expr, coerce, const
 from .operations import all_of, any_of, set_where
 from .quantifiers import Members
 from .records import MaybeValue, Row, ite, parts_in
@@ -35,7 +35,7 @@ class Guard:
 
 
 @dataclass(frozen=True, eq=False)
-class Update:
+class Assignment:
     """An assignment that is made where `when` holds. Elsewhere it is no write: neither its place nor its value is evaluated there.
 
     `value` is what the element becomes by this assignment alone: `assigned` where `when` holds, otherwise what it was. An update that
@@ -56,7 +56,7 @@ class Update:
         assigned: Expr = value.args[1] if conditional else value
         return assigned
 
-    def becoming(self, value: Expr) -> Update:
+    def becoming(self, value: Expr) -> Assignment:
         """The assignment of another value; one that leaves the element as it is under a condition does not write there."""
         if value is self.target:
             return replace(self, value=value, when=const(0, Bool))
@@ -77,7 +77,7 @@ class Action:
     sentence: str
     parameters: dict[str, Type]
     guards: tuple[Guard, ...]
-    updates: tuple[Update, ...]
+    updates: tuple[Assignment, ...]
     fair: Fairness | None
     weight: float
     rules: tuple[str, ...]
@@ -92,7 +92,7 @@ class Action:
         """When two updates write different values to one element, which is an error of the model."""
         found = []
         met: dict[
-            tuple[int, tuple[bool, ...]], dict[tuple[Any, ...], list[Update]]
+            tuple[int, tuple[bool, ...]], dict[tuple[Any, ...], list[Assignment]]
         ] = {}  # by the variable and which indices are known, then by these
         for later in self.updates:
             known = _known_indices(later.target)
@@ -155,7 +155,7 @@ class Body:
     def __init__(self, action: str) -> None:
         self._action = action
         self.guards: list[Guard] = []
-        self.updates: list[Update] = []
+        self.updates: list[Assignment] = []
         self.parts: dict[str, Expr | str] = {}
 
     def by(self, part: Expr | str) -> None:
@@ -215,7 +215,7 @@ class Body:
         if not isinstance(target, Expr) or target.op != "ref":
             raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
         type_ = target.args[0].type
-        if isinstance(type_, SetType) and callable(value) and not isinstance(value, Expr | Whole):
+        if isinstance(type_, SetType) and callable(value) and not isinstance(value, Expr | Compound):
             value = set_where(type_, value)
         condition, assigned = coerce(when, Bool), coerce(value, type_)
         new = ite(condition, assigned, target)
@@ -228,7 +228,7 @@ class Body:
                 always = "always" if update.when is TRUE else f"when {update.when}"
                 remedy = "write it once, with ite(), or give both writes a when= of which at most one holds"
                 raise ModelError(f"{target} is written twice in {self._action}: {always} at {update.place}, and here", remedy)
-        self.updates.append(Update(target, new, caller(), when=condition))
+        self.updates.append(Assignment(target, new, caller(), when=condition))
 
     def update(self, row: Any, /, when: Any = True, **fields: Any) -> None:
         """Assign some fields of a row, or variables that are attributes of one object, all at once: `a.update(job[p], step="answered",
@@ -272,10 +272,10 @@ class Body:
         self.updates = [update for update in self.updates if update.target is not target]
         written_at_all = any_of([when, *(update.when for update in replaced)])
         becomes = ite(when, value, before) if replaced else value
-        self.updates.append(Update(target, ite(written_at_all, becomes, target), caller(), agrees=True, when=written_at_all))
+        self.updates.append(Assignment(target, ite(written_at_all, becomes, target), caller(), agrees=True, when=written_at_all))
 
 
-def written(updates: Iterable[Update], target: Expr) -> Expr:
+def written(updates: Iterable[Assignment], target: Expr) -> Expr:
     """What an element is after some updates."""
     found = target
     for update in updates:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import ModelError, caller
-from .actions import Action, Update, moved_action, written
+from .actions import Action, Assignment, moved_action, written
 from .expr import Expr, coerce
 from .model import Model
 from .traverse import rewrite
@@ -97,7 +97,7 @@ def _remembering(action: Action, variable: Expr, value: Expr, place: str) -> Act
     def behind(e: Expr) -> Expr | None:
         return written(action.updates, Expr("ref", e.args, e.type)) if e.op == "after" else None
 
-    return replace(action, updates=(*action.updates, Update(variable, rewrite(value, behind), place)))
+    return replace(action, updates=(*action.updates, Assignment(variable, rewrite(value, behind), place)))
 
 
 __all__ = ["history", "include"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Whole
+from .expr import Compound, Expr
 from .records import parts_in, parts_of
 from .sequences import SequenceType, known_items
 from .sets import ManyType, members_of
@@ -15,7 +15,7 @@ from .types import Int, Type
 from .variables import ANY, Variable, initial
 
 
-class Containers(Whole):
+class Containers(Compound):
     """An array of sets, bags or sequences, or of Maybes of records; `inbox[p]` is one."""
 
     def __init__(self, name: str, axes: int, make: Callable[[tuple[Any, ...]], Any]) -> None:

@@ -74,7 +74,7 @@ class Compared:
         return ~self.same_as(other)
 
 
-class Whole:
+class Compound:
     """Something that is not a term itself and has to be indexed or asked for a field: using it like a term is refused."""
 
     __slots__ = ()
@@ -87,7 +87,7 @@ class Whole:
     __setitem__ = refuses("assign with a.set(name[i], value) inside an action")
 
 
-class Choice(Compared, Whole):
+class UntypedChoice(Compared, Compound):
     """`ite` of two values without a type of their own, such as names: a term once the place where it stands gives one."""
 
     __slots__ = ("otherwise", "test", "then")
@@ -381,7 +381,7 @@ def free(name: str, type_: Type) -> Expr:
 
 def coerce(value: Any, type_: Type) -> Expr:
     """Make a term of `type_`: readable constants are encoded, an element becomes a Maybe; other sorts are refused."""
-    if isinstance(value, Choice):
+    if isinstance(value, UntypedChoice):
         return value.of(type_)
     if isinstance(value, Type):
         raise ModelError(f"the type {value} stands where a value of {type_} is needed", "full(Broker) is the set of all brokers")
@@ -539,7 +539,7 @@ def equal(left: Any, right: Any) -> Expr:
             anchor = other
         elif isinstance(other, Expr) and isinstance(other.type, IndexType) and isinstance(anchor.type, IndexType):
             coerce(other, anchor.type)
-    if anchor.type.sort == "int" and not isinstance(left, Choice) and not isinstance(right, Choice):
+    if anchor.type.sort == "int" and not isinstance(left, UntypedChoice) and not isinstance(right, UntypedChoice):
         x, y = number(left), number(right)
         _certain(left, right)
         _certain(right, left)
@@ -568,9 +568,9 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
         elif all(isinstance(arm, int) and not isinstance(arm, bool) for arm in (then, otherwise)):
             anchor = number(then)
         else:
-            return Choice(test, then, otherwise)
+            return UntypedChoice(test, then, otherwise)
     if anchor.type.sort == "int" and (then is None or otherwise is None):
-        return Choice(test, then, otherwise)  # a Maybe, if the other is an element
+        return UntypedChoice(test, then, otherwise)  # a Maybe, if the other is an element
     if anchor.type.sort == "int":
         x, y = number(then), number(otherwise)
         type_ = x.type if x.type == y.type else Type(min(x.type.lo, y.type.lo), max(x.type.hi, y.type.hi))

@@ -27,7 +27,7 @@ from .quantifiers import Members
 from .records import MaybeShape, Record, Row, Shape, made_of, parts_in, parts_of, proper
 from .sequences import SequenceType
 from .sets import ManyType
-from .shown import Container, Shown, shown
+from .shown import Container, ShownVariable, shown
 from .types import Bool, ContainerType, IndexType, SetType, Type, indexed, named
 from .variables import OneOf, Table, Variable, field_in, initial, part_of_start
 
@@ -413,7 +413,7 @@ class Model:
         """
         return self._claim(id_, sentence, "within", formula, goal, steps=steps, clock=clock)
 
-    def shown(self) -> Iterable[Shown]:
+    def shown(self) -> Iterable[ShownVariable]:
         """Everything that a state holds, as a person thinks of it, in the order of the slots."""
         return shown(self.variables, self.containers)
 

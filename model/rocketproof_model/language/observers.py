@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from .actions import Action, Update, written
+from .actions import Action, Assignment, written
 from .expr import Expr, const
 from .model import Model
 from .operations import any_of, minimum
@@ -88,14 +88,14 @@ def _observe(made: Model, actions: Iterable[Action], claim: Property) -> tuple[P
     made.initially(waits == observer.first())
     for number, action in enumerate(actions):  # those of the model itself: none reads or writes another observer
 
-        def behind(e: Expr, updates: tuple[Update, ...] = action.updates) -> Expr | None:
+        def behind(e: Expr, updates: tuple[Assignment, ...] = action.updates) -> Expr | None:
             return written(updates, Expr("ref", e.args, e.type)) if e.op == "after" else None
 
         # The formulas speak of the state behind the step, `waits` and what counts of the one before it.
         before, counts = Expr("free", ("before",), waits.type), Expr("free", ("counts",), Bool)
         value = rewrite(after(observer.next(before, counts)), behind)
         given = {before: waits, counts: observer.counts(action)}
-        update = Update(waits, rewrite(value, given.get), claim.place)
+        update = Assignment(waits, rewrite(value, given.get), claim.place)
         made.actions[number] = replace(made.actions[number], updates=(*made.actions[number].updates, update))
     parts = [Property(claim.id, claim.sentence, "always", waits != observer.broken, place=claim.place)]
     if claim.kind == "until":

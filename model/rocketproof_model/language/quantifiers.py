@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Compared, Expr, Whole, choose, const, number, some, unknown
+from .expr import Compared, Compound, Expr, choose, const, number, some, unknown
 from .operations import all_of, any_of, full, implies, set_where
 from .records import MaybeShape, Record, Shape
 from .shapes import constants_of, values_of
@@ -20,7 +20,7 @@ Way = tuple[Expr, tuple[Any, ...]]
 """A choice: the condition under which it counts, and the values chosen."""
 
 
-class Members(Compared, Whole):
+class Members(Compared, Compound):
     """Something with members that a quantifier can range over, and an action choose from."""
 
     __slots__ = ()

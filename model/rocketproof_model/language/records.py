@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 from ..errors import ModelError
-from .expr import Choice, Compared, Expr, Whole, choose, coerce, some
+from .expr import Compared, Compound, Expr, UntypedChoice, choose, coerce, some
 from .operations import all_of
 from .traverse import rewrite
 from .types import Bool, ContainerType, MaybeType, Type, maybe_of
@@ -75,7 +75,7 @@ def _field(name: str, value: Any, shape: Shape | ContainerType) -> Any:
     return made_of(shape, iter(parts_in(shape, value)))
 
 
-class Row(Compared, Whole):
+class Row(Compared, Compound):
     """The fields of one record, as terms or rows: `config[b].read`."""
 
     fields: dict[str, Any]
@@ -140,7 +140,7 @@ Shape = Type | Record | MaybeShape | tuple[Any, ...]
 """What a value is made of: a type, a record, a tuple of shapes, or a Maybe of such."""
 
 
-class MaybeValue(Compared, Whole):
+class MaybeValue(Compared, Compound):
     """None or a value of several parts; `parts` are Maybes, all of them None or none."""
 
     _remedy = "ask is_none or is_some, and guard get by it"
@@ -229,7 +229,7 @@ def parts_in(shape: Any, value: Any) -> list[Expr]:
     """The terms that a value of the shape is made of. Raises ModelError for what is no such value."""
     if isinstance(shape, Type):
         return [coerce(value, shape)]
-    if isinstance(value, Choice):
+    if isinstance(value, UntypedChoice):
         arms = zip(parts_in(shape, value.then), parts_in(shape, value.otherwise), strict=True)
         return [choose(value.test, then, otherwise) for then, otherwise in arms]
     if isinstance(shape, MaybeShape):
@@ -272,12 +272,12 @@ def ite(condition: Any, then: Any, otherwise: Any) -> Any:
         if isinstance(arm, Merged):
             return arm.merged(condition, then, otherwise)
         if isinstance(arm, MaybeValue):
-            return made_of(arm.shape, iter(parts_in(arm.shape, Choice(coerce(condition, Bool), then, otherwise))))
+            return made_of(arm.shape, iter(parts_in(arm.shape, UntypedChoice(coerce(condition, Bool), then, otherwise))))
     if isinstance(then, Row) and isinstance(otherwise, Row):
         then.match(otherwise)
         return Row({name: ite(condition, value, otherwise.fields[name]) for name, value in then.fields.items()})
     for arm, other in ((then, otherwise), (otherwise, then)):
-        if isinstance(arm, Row) and other is not None and not isinstance(other, Choice):
+        if isinstance(arm, Row) and other is not None and not isinstance(other, UntypedChoice):
             arm.match(other)
     return choose(condition, then, otherwise)
 

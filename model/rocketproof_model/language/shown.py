@@ -74,7 +74,7 @@ class Container:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownVariable:
     """Something that a state holds, as a person thinks of it: an element of a variable, or a whole set, bag, sequence or Maybe.
 
     `name` is what it is called in files, `label` what people call it; `variable` is what holds it, or one of those that do.
@@ -117,17 +117,17 @@ def wholes(variables: Iterable[Variable], containers: Iterable[Container]) -> It
             yield container
 
 
-def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Shown]:
+def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[ShownVariable]:
     """Everything that a state holds, in the order of the slots."""
     for whole in wholes(variables, containers):
         if isinstance(whole, Variable):
             for at in whole.elements():
-                yield Shown(whole.name_at(at), whole.label_at(at), whole, at)
+                yield ShownVariable(whole.name_at(at), whole.label_at(at), whole, at)
         else:
             for at in itertools.product(*(axis.codes() for axis in whole.over)):
                 name = whole.name + (f"[{','.join(map(str, at))}]" if at else "")
                 label = element_name(whole.name, [axis.text(k) for axis, k in zip(whole.over, at, strict=True)])
-                yield Shown(name, label, whole.variables[0], at, whole)
+                yield ShownVariable(name, label, whole.variables[0], at, whole)
 
 
-__all__ = ["Container", "Shown", "shown", "wholes"]
+__all__ = ["Container", "ShownVariable", "shown", "wholes"]

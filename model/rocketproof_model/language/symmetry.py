@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
-from .actions import Action, Update
+from .actions import Action, Assignment
 from .expr import Expr, children, const, in_reach, show, walk
 from .numbers import BINARY
 from .types import IndexType, MaybeType, SetType, Type, held, moving, named
@@ -113,7 +113,7 @@ def asymmetric_start(variable: Variable) -> str | None:
     return None
 
 
-def _assignment(update: Update) -> str:
+def _assignment(update: Assignment) -> str:
     return f"{show(update.target)} := {show(update.value)}"
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Index, Whole, choose, coerce, const, element_name
+from .expr import Compound, Expr, Index, choose, coerce, const, element_name
 from .records import Record, Row
 from .traverse import rewrite
 from .types import Type
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Variable(Whole):
+class Variable(Compound):
     """A variable or an array of them over indices or other small types. `first` is the slot of its first element in a state.
 
     `init` has for each element the terms that it may start as. `sentence` says what it is ("" if the model does not); for a column it says
@@ -110,7 +110,7 @@ def _element(name: str, at: Any, of: Type) -> Expr:
     return choose(found, 1, 0) if found.type.sort == "bool" and found.op != "const" else found
 
 
-class Table(Whole):
+class Table(Compound):
     """An array of records; `table[i]` is a Row. `fields` are arrays of what the record's fields are."""
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:

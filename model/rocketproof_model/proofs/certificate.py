@@ -16,7 +16,7 @@ from ..formulas.solver import EnginesDisagree, Solver
 from ..interpreter import State
 from ..language import Expr, Instance, Property, show
 from ..result import Limits, Move, Watch
-from .obligations import BEGINS, SOUND, WAITS, Case, Obligation, Obligations
+from .obligations import BEGINS, SOUND, WAITS, Obligation, ObligationCase, Obligations
 
 INVARIANT = "; invariant: "
 
@@ -71,7 +71,7 @@ def _script(obligation: Obligation) -> str:
     return str(solver.to_smt2())
 
 
-def _told(made: Obligations, obligation: Obligation, case: Case, state: State) -> str:
+def _told(made: Obligations, obligation: Obligation, case: ObligationCase, state: State) -> str:
     """What z3 found against an obligation, as the interpreter sees it. Raises EnginesDisagree where it sees nothing."""
     instance, claim = made.instance, made.claim
     at = _state(instance, state)

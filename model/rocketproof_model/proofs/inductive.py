@@ -20,7 +20,7 @@ FEW = 3
 """Terms that a reader can take in as they are; to look for fewer can take long where numbers are wide."""
 
 
-class Step:
+class InductionStep:
     """One step from any state; `terms` may be assumed before it and asked for after it, `live` are the numbers of those that are.
 
     What the claims say of a state by themselves is among them from the start. `against` are the steps that break a claim, `fault` is an
@@ -113,4 +113,4 @@ class Step:
         return [self.terms[k] for k in sorted(found - self.own[claim])]
 
 
-__all__ = ["FEW", "Step"]
+__all__ = ["FEW", "InductionStep"]

@@ -22,7 +22,7 @@ from ..language import Bool, Expr, IndexType, Instance, Property, SetType, all_o
 from ..result import Limits, Outcome, Watch
 from ..search import explore
 from ..symbolic import induction, refuse_other_kinds
-from .inductive import Step
+from .inductive import InductionStep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,7 +131,7 @@ def _together(values: Sequence[tuple[Codes, Codes]], chosen: Sequence[int]) -> N
     return met
 
 
-def _strengthen(step: Step, candidates: Candidates, instance: Instance) -> None:
+def _strengthen(step: InductionStep, candidates: Candidates, instance: Instance) -> None:
     """Assume candidates until every step keeps what is assumed and does what is claimed, as far as candidates can bring it about.
 
     Each step that does not begins in a state that candidates exclude: the simplest one is assumed, and has to be kept too. Where no
@@ -175,7 +175,7 @@ def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Li
         words = reached.kernel.layout.words
         codes = np.concatenate([reached.kernel.layout.unpack_many(level.reshape(-1, words)) for level in reached.levels()])
         candidates = suggested(instance, codes)
-        step = Step(instance, claims, watch)
+        step = InductionStep(instance, claims, watch)
         _strengthen(step, candidates, instance)
         proofs = [step.least(claim, closed=True) for claim in claims]
     except LimitReached as stop:

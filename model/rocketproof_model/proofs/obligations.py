@@ -26,7 +26,7 @@ SOUND = "no state of the invariant has an error of the model"
 WAITS = "no state of the invariant is stuck where the claim forbids it"
 
 
-class Meaning(NamedTuple):
+class ObligationTerm(NamedTuple):
     """The value of a term, and whether it has one."""
 
     value: _Term
@@ -34,7 +34,7 @@ class Meaning(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Case:
+class ObligationCase:
     """A way to break an obligation: a formula that must have no model, and the step that it is about."""
 
     formula: _Term
@@ -47,7 +47,7 @@ class Obligation:
 
     said: str
     assumed: tuple[_Term, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[ObligationCase, ...]
 
 
 class Obligations:
@@ -80,14 +80,14 @@ class Obligations:
                 enabled, error, becomes = self._step(action, args)
                 move = Move(action.name, tuple(args))
                 stuck.append(z3.Not(enabled))
-                faults.append(Case(error, move))
+                faults.append(ObligationCase(error, move))
                 ends = [old == new for old, new in zip(self.after, becomes, strict=True)]
-                taken.append(Case(z3.And(enabled, z3.Not(error), *ends, self._lost), move))
+                taken.append(ObligationCase(z3.And(enabled, z3.Not(error), *ends, self._lost), move))
         assumed = (*self.typed, *self._inside)
         made = [self._begins(), Obligation(KEEPS, assumed, tuple(taken)), Obligation(SOUND, assumed, tuple(faults))]
         if self.claim.kind == "deadlock_free":
             forbidden = z3.Not(z3.And(self._claimed.defined, self._claimed.value))
-            made.append(Obligation(WAITS, assumed, (Case(z3.And(*stuck, forbidden)),)))
+            made.append(Obligation(WAITS, assumed, (ObligationCase(z3.And(*stuck, forbidden)),)))
         return made
 
     def read(self, model: _Term, state: Sequence[_Term]) -> interpreter.State:
@@ -115,7 +115,7 @@ class Obligations:
             for x, codes, type_ in zip(self.before, interpreter.first_codes(self.instance), types, strict=True)
         ]
         starts = [here.truth(condition) for condition in self.instance.model.starts]
-        return Obligation(BEGINS, (*chosen, *starts), (Case(z3.Not(z3.And(*self._inside))),))
+        return Obligation(BEGINS, (*chosen, *starts), (ObligationCase(z3.Not(z3.And(*self._inside))),))
 
     def _step(self, action: Action, args: Sequence[int]) -> tuple[_Term, _Term, list[_Term]]:
         """Whether all guards hold, whether the step is an error of the model, and the state after."""
@@ -143,7 +143,7 @@ class Obligations:
         return enabled, z3.Or(error, z3.And(enabled, z3.Or(*wrong))), becomes
 
 
-def _places(here: _Terms, variable: Variable, places: Sequence[Meaning]) -> list[tuple[int, _Term]]:
+def _places(here: _Terms, variable: Variable, places: Sequence[ObligationTerm]) -> list[tuple[int, _Term]]:
     """The slots that an update may write, and when it does."""
     found = []
     for element in variable.elements():
@@ -171,51 +171,51 @@ class _Terms:
     def __init__(self, width: int, before: Sequence[_Term], after: Sequence[_Term], known: Mapping[str, Mapping[str, int]]) -> None:
         self.width, self.known = width, known
         self.states = {"ref": before, "after": after}
-        self._done: dict[Expr, Meaning] = {}
+        self._done: dict[Expr, ObligationTerm] = {}
 
     def truth(self, e: Expr) -> _Term:
         """That a formula has a value and is true."""
         meaning = self(e)
         return z3.And(meaning.defined, meaning.value)
 
-    def __call__(self, e: Expr) -> Meaning:
+    def __call__(self, e: Expr) -> ObligationTerm:
         for part in in_reach(e, self._done):
             value, defined = self._meaning(part)
             if part.type.sort == "bool" and not z3.is_bool(value):
                 value = value != 0
-            self._done[part] = Meaning(value, defined)
+            self._done[part] = ObligationTerm(value, defined)
         return self._done[e]
 
-    def number(self, meaning: Meaning) -> Meaning:
+    def number(self, meaning: ObligationTerm) -> ObligationTerm:
         """The same as a number, a truth value as 0 or 1."""
         value, defined = meaning
         one, zero = z3.BitVecVal(1, self.width), z3.BitVecVal(0, self.width)
-        return Meaning(z3.If(value, one, zero) if z3.is_bool(value) else value, defined)
+        return ObligationTerm(z3.If(value, one, zero) if z3.is_bool(value) else value, defined)
 
-    def _meaning(self, e: Expr) -> Meaning:
+    def _meaning(self, e: Expr) -> ObligationTerm:
         op, always = e.op, z3.BoolVal(True)
         if op == "const":
-            return Meaning(z3.BitVecVal(e.args[0], self.width), always)
+            return ObligationTerm(z3.BitVecVal(e.args[0], self.width), always)
         if op in ("par", "given"):
-            return Meaning(z3.BitVecVal(self.known[op][e.args[0]], self.width), always)
+            return ObligationTerm(z3.BitVecVal(self.known[op][e.args[0]], self.width), always)
         if op in ("ref", "after"):
             return self._element(e)
         parts = [self(part) for part in e.args]
         values, defined = [part.value for part in parts], [part.defined for part in parts]
         if op == "and":
-            return Meaning(z3.And(*values), z3.And(defined[0], z3.Or(z3.Not(values[0]), defined[1])))
+            return ObligationTerm(z3.And(*values), z3.And(defined[0], z3.Or(z3.Not(values[0]), defined[1])))
         if op == "or":
-            return Meaning(z3.Or(*values), z3.And(defined[0], z3.Or(values[0], defined[1])))
+            return ObligationTerm(z3.Or(*values), z3.And(defined[0], z3.Or(values[0], defined[1])))
         if op == "ite":
-            return Meaning(z3.If(*values), z3.And(defined[0], z3.If(values[0], defined[1], defined[2])))
+            return ObligationTerm(z3.If(*values), z3.And(defined[0], z3.If(values[0], defined[1], defined[2])))
         if op == "not":
-            return Meaning(z3.Not(values[0]), defined[0])
+            return ObligationTerm(z3.Not(values[0]), defined[0])
         if op == "eq" and all(map(z3.is_bool, values)):
-            return Meaning(values[0] == values[1], z3.And(*defined))
+            return ObligationTerm(values[0] == values[1], z3.And(*defined))
         value, has_value = _OPERATIONS[op](e, self.width, *(self.number(part).value for part in parts))
-        return Meaning(value, z3.And(*defined, has_value))
+        return ObligationTerm(value, z3.And(*defined, has_value))
 
-    def _element(self, e: Expr) -> Meaning:
+    def _element(self, e: Expr) -> ObligationTerm:
         variable: Variable = e.args[0]
         places = [self.number(self(index)) for index in e.args[1:]]
         state = self.states[e.op]
@@ -225,7 +225,7 @@ class _Terms:
             here = z3.And(*(place.value == k for place, k in zip(places, element, strict=True)))
             result = z3.If(here, state[variable.slot(element)], result)
         ranges = [z3.And(place.value >= axis.lo, place.value <= axis.hi) for place, axis in zip(places, variable.over, strict=True)]
-        return Meaning(result, z3.And(*(place.defined for place in places), *ranges))
+        return ObligationTerm(result, z3.And(*(place.defined for place in places), *ranges))
 
 
 _Operation = Callable[..., tuple[_Term, _Term]]

@@ -22,7 +22,7 @@ from ..interpreter import State
 from ..language import Expr, Instance, Property
 from ..result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Verdict, Watch, Witness
 from . import certificate
-from .inductive import Step
+from .inductive import InductionStep
 from .obligations import KINDS
 
 PROOF = "spacer"
@@ -71,7 +71,7 @@ def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
 
 def _least(instance: Instance, claim: Property, found: Sequence[Expr], watch: Watch) -> list[Expr]:
     """As few of the terms as prove the claim."""
-    step = Step(instance, [claim], watch)
+    step = InductionStep(instance, [claim], watch)
     for term in found:
         step.assume(term)
     least = step.least(claim)

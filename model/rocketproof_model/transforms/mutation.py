@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ModelError
-from ..language import Action, Bool, Expr, Guard, Int, Model, Update, coerce, ite
+from ..language import Action, Assignment, Bool, Expr, Guard, Int, Model, coerce, ite
 
 CONSTANT = "mutant"
 Change = Callable[[Any], object]
 
 
 @dataclass(frozen=True)
-class Mutant:
+class ModelMutant:
     """A changed guard (`guard` names it) or effect (`sets` names the variable) of one action.
 
     `change` gets the Guard, or each Update of the variable, and returns the changed condition or value.
@@ -42,21 +42,21 @@ def dropped(condition: Expr) -> bool:
     return True
 
 
-def with_mutants(model: Model, mutants: Sequence[Mutant]) -> Model:
+def with_mutants(model: Model, mutants: Sequence[ModelMutant]) -> Model:
     """The model with the constant `mutant` (0 = none, k = the k-th of `mutants`).
 
     Raises ModelError if a mutant names an action, guard or variable that is not there.
     """
     type_ = Int(0, len(mutants))
     chosen = Expr("given", (CONSTANT,), type_)
-    spoilt: dict[str, list[tuple[Expr, Mutant]]] = {}
+    spoilt: dict[str, list[tuple[Expr, ModelMutant]]] = {}
     for number, mutant in enumerate(mutants, 1):
         _check(model.named(mutant.action), mutant)
         spoilt.setdefault(mutant.action, []).append((chosen == number, mutant))
     return model.with_actions([_mutated(a, spoilt.get(a.name, [])) for a in model.actions], **{CONSTANT: (type_, 0)})
 
 
-def _check(action: Action, mutant: Mutant) -> None:
+def _check(action: Action, mutant: ModelMutant) -> None:
     if mutant.guard:
         action.guard(mutant.guard)
         return
@@ -67,7 +67,7 @@ def _check(action: Action, mutant: Mutant) -> None:
         )
 
 
-def _mutated(action: Action, mutants: Sequence[tuple[Expr, Mutant]]) -> Action:
+def _mutated(action: Action, mutants: Sequence[tuple[Expr, ModelMutant]]) -> Action:
     def guard(old: Guard) -> Guard:
         condition = old.condition
         for active, mutant in mutants:
@@ -75,7 +75,7 @@ def _mutated(action: Action, mutants: Sequence[tuple[Expr, Mutant]]) -> Action:
                 condition = ite(active, coerce(mutant.change(old), Bool), condition)
         return replace(old, condition=condition) if condition is not old.condition else old
 
-    def update(old: Update) -> Update:
+    def update(old: Assignment) -> Assignment:
         variable, value, when = old.target.args[0], old.value, old.when
         for active, mutant in mutants:
             if mutant.sets == variable.name:
@@ -86,4 +86,4 @@ def _mutated(action: Action, mutants: Sequence[tuple[Expr, Mutant]]) -> Action:
     return replace(action, guards=tuple(map(guard, action.guards)), updates=tuple(map(update, action.updates))) if mutants else action
 
 
-__all__ = ["CONSTANT", "Mutant", "dropped", "negated", "with_mutants"]
+__all__ = ["CONSTANT", "ModelMutant", "dropped", "negated", "with_mutants"]

@@ -18,13 +18,13 @@ from operator import and_, or_
 
 from ..language import (
     Action,
+    Assignment,
     Bool,
     EnumType,
     Expr,
     Guard,
     IndexType,
     Model,
-    Update,
     Variable,
     children,
     coerce,
@@ -34,16 +34,16 @@ from ..language import (
     rewrite,
     show,
 )
-from .mutation import Change, Mutant
+from .mutation import Change, ModelMutant
 
 Variant = tuple[str, Expr]
 """What was changed, in words, and the changed term."""
 _JOINS: dict[str, Callable[[Expr, Expr], Expr]] = {"and": and_, "or": or_}
 
 
-def mutants(model: Model) -> tuple[Mutant, ...]:
+def mutants(model: Model) -> tuple[ModelMutant, ...]:
     """All mutants of a model's guards and assignments, in the model's order. Each has an id of its own."""
-    found: dict[str, Mutant] = {}
+    found: dict[str, ModelMutant] = {}
     for action in model.actions:
         for mutant in (*_of_guards(action), *_of_updates(model, action)):
             name = next(name for name in _names(mutant.id) if name not in found)
@@ -57,7 +57,7 @@ def _names(id_: str) -> Iterator[str]:
     yield from (f"{id_} ({number})" for number in count(2))
 
 
-def _of_guards(action: Action) -> Iterator[Mutant]:
+def _of_guards(action: Action) -> Iterator[ModelMutant]:
     for guard in action.guards:
         if guard.bound:
             continue
@@ -129,9 +129,9 @@ def _next(value: Expr) -> Expr:
     return const(type_.lo + (value.args[0] + 1 - type_.lo) % type_.size, type_)
 
 
-def _of_updates(model: Model, action: Action) -> Iterator[Mutant]:
+def _of_updates(model: Model, action: Action) -> Iterator[ModelMutant]:
     """Assignments to the elements of one variable are changed together: a loop over an index is one line of the model."""
-    groups: dict[Variable, list[Update]] = {}
+    groups: dict[Variable, list[Assignment]] = {}
     for update in action.updates:
         groups.setdefault(update.target.args[0], []).append(update)
     for variable, updates in groups.items():
@@ -151,12 +151,12 @@ def _by_update(values: Mapping[tuple[Expr, Expr], Expr]) -> Change:
     return lambda update: values[update.target, update.value]
 
 
-def _mutant(action: Action, words: str, change: Change, **place: str) -> Mutant:
-    return Mutant(f"{action.name}: {words}", words, action.name, change, **place)
+def _mutant(action: Action, words: str, change: Change, **place: str) -> ModelMutant:
+    return ModelMutant(f"{action.name}: {words}", words, action.name, change, **place)
 
 
-def _update_variants(model: Model, variable: Variable, updates: Sequence[Update]) -> Iterator[tuple[str, list[Expr]]]:
-    def each(change: Callable[[Update], Expr]) -> list[Expr]:
+def _update_variants(model: Model, variable: Variable, updates: Sequence[Assignment]) -> Iterator[tuple[str, list[Expr]]]:
+    def each(change: Callable[[Assignment], Expr]) -> list[Expr]:
         return [coerce(change(update), variable.type) for update in updates]
 
     yield "not set", each(lambda u: u.target)
@@ -185,7 +185,7 @@ def _update_variants(model: Model, variable: Variable, updates: Sequence[Update]
             yield words, [coerce(_given(update, changed), variable.type)]
 
 
-def _when(update: Update) -> tuple[Expr, Expr] | None:
+def _when(update: Assignment) -> tuple[Expr, Expr] | None:
     """The condition and the value of an assignment that is made under a condition."""
     value = update.value
     if value.op == "ite" and value.args[2] is update.target:
@@ -193,18 +193,18 @@ def _when(update: Update) -> tuple[Expr, Expr] | None:
     return None
 
 
-def _value(update: Update) -> Expr:
+def _value(update: Assignment) -> Expr:
     found = _when(update)
     return update.value if found is None else found[1]
 
 
-def _given(update: Update, value: Expr) -> Expr:
+def _given(update: Assignment, value: Expr) -> Expr:
     """The assignment of another value, under the same condition."""
     found = _when(update)
     return value if found is None else ite(found[0], value, update.target)
 
 
-def _otherwise(update: Update) -> Expr:
+def _otherwise(update: Assignment) -> Expr:
     """The assignment of the same value where its condition does not hold."""
     found = _when(update)
     return update.value if found is None else ite(~found[0], found[1], update.target)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..errors import ModelError
-from ..language import Action, Expr, Guard, Index, Model, Property, Type, Update, Variable, all_of, implies, walk
+from ..language import Action, Assignment, Expr, Guard, Index, Model, Property, Type, Variable, all_of, implies, walk
 from ..language.actions import moved_action
 from ..language.variables import moved
 
@@ -43,7 +43,7 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
         new = moved_action(replace(old, guards=guards), changed)
         return replace(new, guards=new.guards + tuple(ends(new.updates)))
 
-    def ends(updates: Iterable[Update]) -> Iterator[Guard]:
+    def ends(updates: Iterable[Assignment]) -> Iterator[Guard]:
         for variable in changed.values():
             end = variable.type.hi
             beyond = [u for u in updates if u.target.args[0] is variable and u.value.type.hi > end]

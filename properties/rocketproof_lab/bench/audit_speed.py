@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rocketproof_properties.commands.audits.command import plan_of
-from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.common.pools import Spread, on_threads
+from rocketproof_traces.audit.programs import AuditPlan
+from rocketproof_traces.audit.run import SavedAnswers, audit
+from rocketproof_traces.common.pools import WorkerPool, on_threads
 from rocketproof_traces.stored.crc import blocks_at_once, features_with
-from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
-from .fabricate import Plan as Made
+from .fabricate import StorePlan as Made
 from .fabricate import fabricate
-from .figures import Bench, Column, Tell, child, mebibytes, quiet, ratio, row, table, timed
+from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, ratio, row, table, timed
 from .peers import duckdb_connection
 from .usage import with_java
 
@@ -129,7 +129,7 @@ def _checksum(root: str) -> None:
 
 def _scan(root: str) -> None:
     for part in ranges(log_files([root])):
-        for _ in Walk(part, Names(), rows=8192):
+        for _ in Walk(part, NameTable(), rows=8192):
             pass
 
 
@@ -138,9 +138,9 @@ def _first(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
     return map(function, items[:1])
 
 
-def _audit(plan: Plan, root: str, spread: Spread) -> int:
+def _audit(plan: AuditPlan, root: str, spread: WorkerPool) -> int:
     """How many findings there are."""
-    (totals,) = audit(plan, [root], spread, Kept(None, plan), lambda done, all_: None).totals
+    (totals,) = audit(plan, [root], spread, SavedAnswers(None, plan), lambda done, all_: None).totals
     return len(totals.findings)
 
 
@@ -153,7 +153,7 @@ def _window(root: str) -> Iterator[Callable[[], int] | None]:
         return
     import pyarrow as pa
 
-    parts, names = [], Names()
+    parts, names = [], NameTable()
     for part in ranges(log_files([root])):
         for chunk in Walk(part, names, crc=False):
             kept = {name: chunk[name].copy() for name in ("topic", "queueId", "queueOffset", "physicalOffset")}
@@ -174,7 +174,7 @@ class _Session:
     def is_new(self) -> bool:
         return self._spark is None
 
-    def spread(self) -> Spread:
+    def spread(self) -> WorkerPool:
         from rocketproof_traces.spark.session import session
         from rocketproof_traces.spark.spread import on_spark
 
@@ -187,10 +187,10 @@ class _Session:
 
 
 COLUMNS = (
-    Column("tool", "tool"), Column("GiB", "bytes", lambda size: f"{size / GIB:g}"), Column("records", "records", ",d"),
-    Column("findings", "findings", ",d"), Column("CPU s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
-    Column("MiB a CPU s", "bytes_per_cpu_second", mebibytes), Column("of zlib", "of_zlib", ".2f"),
-    Column("of 1 thread", "of_local", ".2f"), Column("in wall time", "wall_of_local", ".2f"),
+    FigureColumn("tool", "tool"), FigureColumn("GiB", "bytes", lambda size: f"{size / GIB:g}"), FigureColumn("records", "records", ",d"),
+    FigureColumn("findings", "findings", ",d"), FigureColumn("CPU s", "cpu_seconds", ".2f"), FigureColumn("wall s", "wall_seconds", ".2f"),
+    FigureColumn("MiB a CPU s", "bytes_per_cpu_second", mebibytes), FigureColumn("of zlib", "of_zlib", ".2f"),
+    FigureColumn("of 1 thread", "of_local", ".2f"), FigureColumn("in wall time", "wall_of_local", ".2f"),
 )  # fmt: skip
 text = partial(table, COLUMNS)
 

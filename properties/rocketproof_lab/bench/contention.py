@@ -16,7 +16,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.tasks import Pause
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import TEMPLATE
@@ -56,14 +56,14 @@ class _Run:
         self.load = load
         self.chance = random.Random(seed)
         self.cluster = Cluster(profile=load.profile, seed=seed, **load.settings)
-        self.standing: list[Task[Any]] = []
+        self.standing: list[SimulatedThread[Any]] = []
         self.cluster.scheduler.stops = self._stop
         self.cluster.network.plan = self._plan
         self.events: list[Event] = []
-        self.open: dict[str, tuple[str, Task[Command]]] = {}
+        self.open: dict[str, tuple[str, SimulatedThread[Command]]] = {}
         self.unheard: set[str] = set()
 
-    def _stop(self, task: Task[Any], _: Pause) -> bool:
+    def _stop(self, task: SimulatedThread[Any], _: Pause) -> bool:
         self.standing.append(task)
         return True
 
@@ -138,7 +138,7 @@ class _Run:
                 del self.open[client]
                 self._answered(client, name, task)
 
-    def _answered(self, client: str, name: str, task: Task[Command]) -> None:
+    def _answered(self, client: str, name: str, task: SimulatedThread[Command]) -> None:
         try:
             answer = task.result()
         except RemotingError as error:

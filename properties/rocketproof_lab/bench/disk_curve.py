@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from rocketproof_model import search
-from rocketproof_model.explicit.checkpoint import Checkpoint
+from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.result import Limits, Progress
 
-from .figures import Bench, Column, Tell, mebibytes, quiet, row, table
+from .figures import Bench, FigureColumn, Tell, mebibytes, quiet, row, table
 from .measure import instance
 from .search_speed import PROFILE
 from .usage import resident_memory
@@ -52,14 +52,14 @@ def measure(
         if progress.states >= (rows[-1]["distinct"] * _MORE if rows else _FIRST):
             add(progress.states, progress.depth, sum(place.stat().st_size for place in folder.glob("*")), finished=False)
 
-    found = search.explore(subject, [], workers=threads, limits=limits, report=report, symmetry=False, checkpoint=Checkpoint(folder))
+    found = search.explore(subject, [], workers=threads, limits=limits, report=report, symmetry=False, checkpoint=SearchCheckpoint(folder))
     add(found.states, found.depth, found.disk, finished=found.finished)
     return rows
 
 
 COLUMNS = (
-    Column("distinct", "distinct", ",d"), Column("levels", "levels", ",d"), Column("cpu s", "cpu_seconds", ",.1f"),
-    Column("wall s", "wall_seconds", ",.1f"), Column("MiB of files", "file_bytes", mebibytes),
-    Column("MiB resident", "resident_bytes", mebibytes), Column("all", "finished"),
+    FigureColumn("distinct", "distinct", ",d"), FigureColumn("levels", "levels", ",d"), FigureColumn("cpu s", "cpu_seconds", ",.1f"),
+    FigureColumn("wall s", "wall_seconds", ",.1f"), FigureColumn("MiB of files", "file_bytes", mebibytes),
+    FigureColumn("MiB resident", "resident_bytes", mebibytes), FigureColumn("all", "finished"),
 )  # fmt: skip
 text = partial(table, COLUMNS)

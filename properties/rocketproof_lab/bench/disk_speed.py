@@ -16,7 +16,7 @@ from functools import partial
 from rocketproof_model import RocketproofError
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, Column, Tell, child, mebibytes, quiet, row, table
+from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, row, table
 from .search_speed import MODELS, PROFILE
 
 KEYS = (
@@ -81,9 +81,16 @@ def _row(model: str, work: str, found: list[Bench], measure: list[Bench]) -> Ben
 
 
 COLUMNS = (
-    Column("model", "model"), Column("work", "work"), Column("distinct", "distinct", ",d"), Column("cpu s", "cpu_seconds", ".2f"),
-    Column("wall s", "wall_seconds", ".2f"), Column("MiB", "memory_bytes", mebibytes), Column("bytes/state", "bytes_per_state", ".1f"),
-    Column("MiB of files", "file_bytes", mebibytes), Column("bytes/state", "file_bytes_per_state", ".1f"),
-    Column("cpu, of memory's", "cpu_of_memory", ".2f"), Column("wall", "wall_of_memory", ".2f"),
-)  # fmt: skip
+    FigureColumn("model", "model"),
+    FigureColumn("work", "work"),
+    FigureColumn("distinct", "distinct", ",d"),
+    FigureColumn("cpu s", "cpu_seconds", ".2f"),
+    FigureColumn("wall s", "wall_seconds", ".2f"),
+    FigureColumn("MiB", "memory_bytes", mebibytes),
+    FigureColumn("bytes/state", "bytes_per_state", ".1f"),
+    FigureColumn("MiB of files", "file_bytes", mebibytes),
+    FigureColumn("bytes/state", "file_bytes_per_state", ".1f"),
+    FigureColumn("cpu, of memory's", "cpu_of_memory", ".2f"),
+    FigureColumn("wall", "wall_of_memory", ".2f"),
+)
 text = partial(table, COLUMNS)

@@ -39,7 +39,7 @@ _ENTRY = np.dtype([("offset", ">i8"), ("size", ">i4"), ("code", ">i8")])
 
 
 @dataclass(frozen=True)
-class Plan:
+class StorePlan:
     """What to make. `log_size` is the bytes of records and blanks at least; shares are of 1000 records.
 
     `store_time` is that of the first record in milliseconds; each `per_millisecond` records share one.
@@ -62,7 +62,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Form:
+class RecordForm:
     """A form of records: all that does not differ from one to the next. A queue of -1 is any of the topic's.
 
     `delay` in milliseconds, 0 for none; `code` is the tags code of records without delay.
@@ -102,9 +102,9 @@ def topic_name(number: int) -> str:
     return f"topic-{number:03d}-{'abcdefghij'[number % 10] * (number % 7)}"
 
 
-def forms(plan: Plan) -> tuple[list[Form], list[int]]:
+def forms(plan: StorePlan) -> tuple[list[RecordForm], list[int]]:
     """The forms of a plan, and how many of 1000 * topics records each of them gets, on the average."""
-    found: list[tuple[Form, int]] = []
+    found: list[tuple[RecordForm, int]] = []
     plain = 1000 - plan.delayed - plan.transactions
     for number in range(plan.topics):
         topic = topic_name(number)
@@ -115,14 +115,14 @@ def forms(plan: Plan) -> tuple[list[Form], list[int]]:
             for has_keys in (False, True):
                 share = plain * (plan.tags if has_tags else 1000 - plan.tags) // 1000 * (plan.keys if has_keys else 1000 - plan.keys)
                 more = ({"TAGS": f"tag{number % 5}"} if has_tags else {}) | ({"KEYS": f"order-{number}"} if has_keys else {})
-                found.append((Form(topic, plan.queues, -1, 0, base | more), share // 1000))
+                found.append((RecordForm(topic, plan.queues, -1, 0, base | more), share // 1000))
         level = number % len(_LEVELS) + 1
         real = {"REAL_TOPIC": topic, "REAL_QID": str(number % plan.queues)}
         delayed = base | {"DELAY": str(level)} | real
-        found.append((Form(SCHEDULE, 18, level - 1, 0, delayed, _LEVELS[level - 1]), plan.delayed))
-        found.append((Form(HALF_TOPIC, 1, 0, 0, base | {"TRAN_MSG": "true", "PGROUP": "group"} | real), plan.transactions // 2))
+        found.append((RecordForm(SCHEDULE, 18, level - 1, 0, delayed, _LEVELS[level - 1]), plan.delayed))
+        found.append((RecordForm(HALF_TOPIC, 1, 0, 0, base | {"TRAN_MSG": "true", "PGROUP": "group"} | real), plan.transactions // 2))
         committed = base | {"TRAN_MSG": "true", "PGROUP": "group"} | real
-        found.append((Form(topic, plan.queues, number % plan.queues, 8, committed), plan.transactions - plan.transactions // 2))
+        found.append((RecordForm(topic, plan.queues, number % plan.queues, 8, committed), plan.transactions - plan.transactions // 2))
     kept = [(form, share) for form, share in found if share]
     return [form for form, _ in kept], [share for _, share in kept]
 
@@ -136,7 +136,7 @@ class _Tables:
     numbers: NDArray[np.int64]  # a line for each form: the words that _write reads
 
     @staticmethod
-    def of(found: list[Form]) -> _Tables:
+    def of(found: list[RecordForm]) -> _Tables:
         slots: dict[tuple[str, int], int] = {}
         whose: dict[str, int] = {}
         text = bytearray(MARGIN)
@@ -227,7 +227,7 @@ def _write(
     return number, at
 
 
-def fabricate(folder: str | Path, plan: Plan) -> Fabricated:
+def fabricate(folder: str | Path, plan: StorePlan) -> Fabricated:
     """Write a store into a folder, which is made. Raises OSError."""
     root = Path(folder)
     maker = _Maker(root, plan)
@@ -243,7 +243,7 @@ class _Maker:
     """The state of the writing."""
 
     root: Path
-    plan: Plan
+    plan: StorePlan
     records: int = 0
     end: int = 0
     tables: _Tables = field(init=False)
@@ -356,7 +356,7 @@ class _Queues:
             at, data = at + min(room, len(data)), data[room:]
 
 
-def _configuration(root: Path, plan: Plan) -> None:
+def _configuration(root: Path, plan: StorePlan) -> None:
     """The table of topics."""
     folder = root / "config"
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from rocketproof_properties.brokers.children import started
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, Column, Tell, caches, quiet, row, table
+from .figures import Bench, FigureColumn, Tell, caches, quiet, row, table
 from .peers import spend
 from .start_speed import COMMAND, EXAMPLE
 
@@ -27,7 +27,7 @@ CI: Final = HOUSE / ".rocketproof" / "ci"
 KEYS = ("part", "run", "load", "cpu_seconds", "wall_seconds", "cpu_before", "wall_before")
 
 
-class Waited(NamedTuple):
+class TimedCommand(NamedTuple):
     """A command, and the runs of it in this order: cold ones have empty caches, and each its own words."""
 
     words: Sequence[str]
@@ -36,10 +36,12 @@ class Waited(NamedTuple):
 
 _BOTH: Final[Mapping[str, Sequence[str]]] = {"cold": (), "warm": ()}
 PARTS: Final = {
-    "start": Waited((*COMMAND, "--help"), _BOTH),
-    "model": Waited((*COMMAND, "check", str(EXAMPLE), "--property", "consistent"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}),
-    "check": Waited((*COMMAND, "check"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}),
-    "tests": Waited((sys.executable, "-m", "pytest", "-q", str(HOUSE / "tests")), _BOTH),
+    "start": TimedCommand((*COMMAND, "--help"), _BOTH),
+    "model": TimedCommand(
+        (*COMMAND, "check", str(EXAMPLE), "--property", "consistent"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}
+    ),
+    "check": TimedCommand((*COMMAND, "check"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}),
+    "tests": TimedCommand((sys.executable, "-m", "pytest", "-q", str(HOUSE / "tests")), _BOTH),
 }
 """`check` and `tests` are the first and the second command of the README, once they are installed."""
 RECORDS: Final = {"ci": CI / "run.json", "nightly": CI / "nightly.json"}
@@ -113,8 +115,8 @@ def _seconds(seconds: float) -> str:
 
 
 COLUMNS = (
-    Column("part", "part"), Column("run", "run"), Column("load", "load", "d"),
-    Column("CPU s", "cpu_seconds", _seconds), Column("wall s", "wall_seconds", _seconds),
-    Column("CPU s before", "cpu_before", _seconds), Column("wall s before", "wall_before", _seconds),
+    FigureColumn("part", "part"), FigureColumn("run", "run"), FigureColumn("load", "load", "d"),
+    FigureColumn("CPU s", "cpu_seconds", _seconds), FigureColumn("wall s", "wall_seconds", _seconds),
+    FigureColumn("CPU s before", "cpu_before", _seconds), FigureColumn("wall s before", "wall_before", _seconds),
 )  # fmt: skip
 text = partial(table, COLUMNS)

@@ -82,7 +82,7 @@ def row(keys: Sequence[str], figures: Bench) -> Bench:
     return {key: figures.get(key) for key in keys}
 
 
-class Column(NamedTuple):
+class FigureColumn(NamedTuple):
     """A column of a table: its head, the key in the rows, and how a figure is written: a format, or a function. Words have no format
     and stand left."""
 
@@ -99,7 +99,7 @@ def mebibytes(count: float) -> str:
     return f"{count / (1 << 20):,.0f}"
 
 
-def table(columns: Sequence[Column], rows: Sequence[Bench]) -> str:
+def table(columns: Sequence[FigureColumn], rows: Sequence[Bench]) -> str:
     """The machine that the figures belong to, then rows under the heads of their columns."""
     lines = [[column.head for column in columns], *([column.cell(each) for column in columns] for each in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]

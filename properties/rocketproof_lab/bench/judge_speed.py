@@ -19,12 +19,12 @@ from rocketproof_traces.bulk.cache import PieceCache
 from rocketproof_traces.bulk.ingest import take
 from rocketproof_traces.bulk.partition import partition
 from rocketproof_traces.bulk.verdicts import judge_whole
-from rocketproof_traces.bulk.work import Order, tasks
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.bulk.work import JudgingJob, tasks
+from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history import event_line, header_line
 
 from .contention import Load, contend
-from .figures import Bench, Column, Tell, child, mebibytes, quiet, row, table, timed
+from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, row, table, timed
 from .peers import duckdb_connection
 from .usage import peak_memory, with_java
 
@@ -33,7 +33,7 @@ EVENTS, RUNS = 40_000, 5
 KEYS = (
     "tool", "events", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "events_per_cpu_second", "of_duckdb", "of_local",
 )  # fmt: skip
-BOUND = Bound()
+BOUND = SearchBound()
 WINDOW = """
 with told as (
     select type, code, queueId, queueOffset, last_value(case when type = 'invoke' then topic end ignore nulls)
@@ -68,7 +68,7 @@ def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = qu
             own["of_duckdb"] = own["cpu_seconds"] / window["cpu_seconds"]
         if spark:
             tell("judging on Spark, once to warm up")
-            rows.append(_spark(Order((cache.path,), PROFILE, "", cache.path), folder, count))
+            rows.append(_spark(JudgingJob((cache.path,), PROFILE, "", cache.path), folder, count))
             rows[-1]["of_local"] = own["cpu_seconds"] / rows[-1]["cpu_seconds"]
     return rows
 
@@ -98,7 +98,7 @@ def _duckdb(files: str, events: int, tell: Tell) -> Bench | None:
     return _row("DuckDB's window", {"events": events, "verdict": f"{gaps} gaps", **spent})
 
 
-def _spark(order: Order, folder: Path, events: int) -> Bench:
+def _spark(order: JudgingJob, folder: Path, events: int) -> Bench:
     from rocketproof_traces.spark import histories
     from rocketproof_traces.spark.session import session
 
@@ -115,7 +115,7 @@ def _row(tool: str, found: Bench) -> Bench:
 def measure(root: str, profile: str) -> dict[str, Any]:
     """What judging all histories of a cache takes, the specification's functions compiled before."""
     cache = PieceCache(root)
-    todo = tasks(cache.sources().values(), {}, Order((), profile, "", root))
+    todo = tasks(cache.sources().values(), {}, JudgingJob((), profile, "", root))
     calls = [batch for task in todo for batch in partition(cache, task)]
     judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, BOUND)
     del calls
@@ -130,11 +130,16 @@ def measure(root: str, profile: str) -> dict[str, Any]:
 
 
 COLUMNS = (
-    Column("tool", "tool"), Column("events", "events", ",d"), Column("verdict", "verdict"), Column("CPU s", "cpu_seconds", ".2f"),
-    Column("wall s", "wall_seconds", ".2f"), Column("peak MiB", "peak_rss_bytes", mebibytes),
-    Column("events a CPU s", "events_per_cpu_second", ",.0f"), Column("CPU of DuckDB's", "of_duckdb", ".0f"),
-    Column("of local", "of_local", ".2f"),
-)  # fmt: skip
+    FigureColumn("tool", "tool"),
+    FigureColumn("events", "events", ",d"),
+    FigureColumn("verdict", "verdict"),
+    FigureColumn("CPU s", "cpu_seconds", ".2f"),
+    FigureColumn("wall s", "wall_seconds", ".2f"),
+    FigureColumn("peak MiB", "peak_rss_bytes", mebibytes),
+    FigureColumn("events a CPU s", "events_per_cpu_second", ",.0f"),
+    FigureColumn("CPU of DuckDB's", "of_duckdb", ".0f"),
+    FigureColumn("of local", "of_local", ".2f"),
+)
 text = partial(table, COLUMNS)
 
 

@@ -18,7 +18,7 @@ from rocketproof_model import Instance, liveness, search
 from rocketproof_properties.catalogue.modelfile import load
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, Column, Tell, child, mebibytes, quiet, row, table, timed
+from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, row, table, timed
 from .search_speed import MODELS
 from .usage import peak_memory
 
@@ -77,12 +77,20 @@ def decide(order: dict[str, Any]) -> Bench:
 
 
 COLUMNS = (
-    Column("scope", "scope"), Column("not fair", "unfair"), Column("distinct", "distinct", ",d"), Column("generated", "generated", ",d"),
-    Column("verdict", "verdict"), Column("steps", "steps", ",d"), Column("loop at", "loop", ",d"),
-    Column("search cpu s", "search_cpu_seconds", ".2f"), Column("MiB", "search_peak_rss_bytes", mebibytes),
-    Column("loops cpu s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"), Column("MiB", "peak_rss_bytes", mebibytes),
-    Column("bytes/state", "bytes_per_state", ".1f"),
-)  # fmt: skip
+    FigureColumn("scope", "scope"),
+    FigureColumn("not fair", "unfair"),
+    FigureColumn("distinct", "distinct", ",d"),
+    FigureColumn("generated", "generated", ",d"),
+    FigureColumn("verdict", "verdict"),
+    FigureColumn("steps", "steps", ",d"),
+    FigureColumn("loop at", "loop", ",d"),
+    FigureColumn("search cpu s", "search_cpu_seconds", ".2f"),
+    FigureColumn("MiB", "search_peak_rss_bytes", mebibytes),
+    FigureColumn("loops cpu s", "cpu_seconds", ".2f"),
+    FigureColumn("wall s", "wall_seconds", ".2f"),
+    FigureColumn("MiB", "peak_rss_bytes", mebibytes),
+    FigureColumn("bytes/state", "bytes_per_state", ".1f"),
+)
 text = partial(table, COLUMNS)
 
 if __name__ == "__main__":

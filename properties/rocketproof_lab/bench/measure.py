@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import Instance, search
-from rocketproof_model.explicit.checkpoint import Checkpoint
+from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.result import Limits
 from rocketproof_properties.catalogue.modelfile import load
 
@@ -39,7 +39,7 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
     subject = instance(order)
     first = search.explore(subject, workers=order["threads"], limits=Limits(states=0))
     limits = Limits(seconds=order.get("seconds"), memory=order.get("memory"), disk=order.get("disk"))
-    kept = Checkpoint(Path(order["folder"]), order["every"]) if "every" in order else None
+    kept = SearchCheckpoint(Path(order["folder"]), order["every"]) if "every" in order else None
     found, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits, checkpoint=kept))
     table = int(found.bytes_per_state * found.states)
     return {

@@ -17,7 +17,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.boundaries import met
 from rocketproof_properties.programs.pool import requests
-from rocketproof_properties.programs.program import Choice, generate
+from rocketproof_properties.programs.program import ProgramOptions, generate
 from rocketproof_properties.programs.settings import settings_of
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.reports.choices import InputError
@@ -25,11 +25,16 @@ from rocketproof_properties.validation.report import HISTORIES
 from rocketproof_protocol import codes
 from rocketproof_traces.history import read
 
-from .figures import Bench, Column, Tell, table
+from .figures import Bench, FigureColumn, Tell, table
 
 PROFILE: Final = "P494"
 KINDS: Final = ("operation", "answer", "boundary", "setting")
-COLUMNS: Final = (Column("", "kind"), Column("of programs", "name"), Column("before", "before", ".2%"), Column("now", "now", ".2%"))
+COLUMNS: Final = (
+    FigureColumn("", "kind"),
+    FigureColumn("of programs", "name"),
+    FigureColumn("before", "before", ".2%"),
+    FigureColumn("now", "now", ".2%"),
+)
 text = partial(table, COLUMNS)
 _INK: Final = {"before": "#b0b0b0", "now": "#1f5fa8"}
 
@@ -45,7 +50,7 @@ def parts(steps: Iterable[Step], needs: str) -> set[tuple[str, str]]:
 
 def drawn(count: int, seed: int) -> Iterator[set[tuple[str, str]]]:
     """Of the programs for a broker that can do everything."""
-    for one in generate(Choice(PROFILE, count, seed, configure=True, start=True, end=True)):
+    for one in generate(ProgramOptions(PROFILE, count, seed, configure=True, start=True, end=True)):
         yield parts(one.steps, one.needs)
 
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from rocketproof_traces.stored.crc import crc32
 from rocketproof_traces.stored.memory import MARGIN
-from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.paths import open_source
 from rocketproof_traces.stored.segments import Range, log_files
 from rocketproof_traces.stored.walk import Walk
 
-from .figures import Bench, Column, Tell, quiet, row, table, timed
+from .figures import Bench, FigureColumn, Tell, quiet, row, table, timed
 
 LIMIT = 256 << 20
 KEYS = ("work", "bytes", "records", "cpu_seconds", "wall_seconds", "bytes_per_cpu_second", "of_zlib")
@@ -71,15 +71,19 @@ def measure(folder: str, *, limit: int = LIMIT, rounds: int = 3, tell: Tell = qu
 
 
 def _walk(part: Range, *, crc: bool, properties: bool) -> Walk:
-    walk = Walk(part, Names(), crc=crc, properties=properties)
+    walk = Walk(part, NameTable(), crc=crc, properties=properties)
     for _ in walk:
         pass
     return walk
 
 
 COLUMNS = (
-    Column("work", "work"), Column("bytes", "bytes", ",d"), Column("records", "records", ",d"), Column("CPU s", "cpu_seconds", ".3f"),
-    Column("wall s", "wall_seconds", ".3f"), Column("GB a CPU s", "bytes_per_cpu_second", lambda rate: f"{rate / 1e9:.2f}"),
-    Column("of zlib", "of_zlib", ".2f"),
-)  # fmt: skip
+    FigureColumn("work", "work"),
+    FigureColumn("bytes", "bytes", ",d"),
+    FigureColumn("records", "records", ",d"),
+    FigureColumn("CPU s", "cpu_seconds", ".3f"),
+    FigureColumn("wall s", "wall_seconds", ".3f"),
+    FigureColumn("GB a CPU s", "bytes_per_cpu_second", lambda rate: f"{rate / 1e9:.2f}"),
+    FigureColumn("of zlib", "of_zlib", ".2f"),
+)
 text = partial(table, COLUMNS)

@@ -23,7 +23,7 @@ import rocketproof_spec as specification
 from rocketproof_model import RocketproofError
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, ratio, row, table
+from .figures import Bench, FigureColumn, Tell, child, mebibytes, medians, quiet, ratio, row, table
 from .peers import PEERS, Peer, PeerError
 
 MODELS = Path(__file__).resolve().parents[2] / "bench"
@@ -215,15 +215,26 @@ def disagreement(rows: Iterable[Bench]) -> None:
 
 
 COLUMNS = (
-    Column("tool", "tool"), Column("version", "version"), Column("model", "model"), Column("scope", "scope"),
-    Column("threads", "threads", "d"), Column("distinct", "distinct", ",d"), Column("cpu s", "cpu_seconds", ".2f"),
-    Column("wall s", "wall_seconds", ".2f"), Column("compile s", "compile_seconds", ".2f"), Column("warm s", "warm_compile_seconds", ".2f"),
-    Column("cold cpu s", "cold_cpu_seconds", ".2f"), Column("bytes/state", "bytes_per_state", ".2f"),
-    Column("MiB", "peak_rss_bytes", mebibytes), Column("states/cpu s", "distinct_per_cpu_second", ",.0f"),
-    Column("generated/cpu s", "generated_per_cpu_second", ",.0f"), Column("reads/cpu s", "random_reads_per_cpu_second", ",.0f"),
-    Column("reads a state", "of_memory", ".1f"),
-    Column("of ours", "of_ours", ".1f"), Column("cold of ours", "cold_of_ours", ".1f"),
-)  # fmt: skip
+    FigureColumn("tool", "tool"),
+    FigureColumn("version", "version"),
+    FigureColumn("model", "model"),
+    FigureColumn("scope", "scope"),
+    FigureColumn("threads", "threads", "d"),
+    FigureColumn("distinct", "distinct", ",d"),
+    FigureColumn("cpu s", "cpu_seconds", ".2f"),
+    FigureColumn("wall s", "wall_seconds", ".2f"),
+    FigureColumn("compile s", "compile_seconds", ".2f"),
+    FigureColumn("warm s", "warm_compile_seconds", ".2f"),
+    FigureColumn("cold cpu s", "cold_cpu_seconds", ".2f"),
+    FigureColumn("bytes/state", "bytes_per_state", ".2f"),
+    FigureColumn("MiB", "peak_rss_bytes", mebibytes),
+    FigureColumn("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+    FigureColumn("generated/cpu s", "generated_per_cpu_second", ",.0f"),
+    FigureColumn("reads/cpu s", "random_reads_per_cpu_second", ",.0f"),
+    FigureColumn("reads a state", "of_memory", ".1f"),
+    FigureColumn("of ours", "of_ours", ".1f"),
+    FigureColumn("cold of ours", "cold_of_ours", ".1f"),
+)
 text = partial(table, COLUMNS)
 
 

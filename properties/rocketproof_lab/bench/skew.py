@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rocketproof_model import Expr, count
 from rocketproof_spec import Specification, build, constants
 
-from .figures import Bench, Column, Tell, quiet, table
+from .figures import Bench, FigureColumn, Tell, quiet, table
 
 QUEUES = 8  # of both brokers' lists together
 STEPS = 600  # far more than a run takes; every run ends by itself
@@ -26,7 +26,7 @@ FIRST_MESSAGES = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
-class Share:
+class SkewShare:
     """Of `topics` simulated topics `skewed` ended on one broker alone; `predicted` is the formula's share."""
 
     first_messages: int
@@ -66,7 +66,7 @@ def alone(s: Specification) -> Expr:
     return count(s.Broker, lambda b: s.config[b, s.scope.subject].known) == 1
 
 
-def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: str = "P49") -> Share:
+def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: str = "P49") -> SkewShare:
     """Simulate topics whose producer sends this many messages (1 to 5) before its first refresh."""
     from rocketproof_model import simulate
 
@@ -78,7 +78,7 @@ def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: st
     tally = found.tallies[0]
     assert tally.last is not None and tally.last_interval is not None, "the whole simulation ran"
     predicted = max(0.0, 2 * (5 - first_messages) / QUEUES)
-    return Share(first_messages, topics, tally.last, tally.last_interval, predicted)
+    return SkewShare(first_messages, topics, tally.last, tally.last_interval, predicted)
 
 
 def measure(*, topics: int, seed: int, profile: str, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
@@ -93,11 +93,14 @@ def measure(*, topics: int, seed: int, profile: str, tell: Tell = quiet, into: l
 def text(rows: Sequence[Bench]) -> str:
     """The simulated shares of skewed topics beside the formula's and the recorded ones."""
     columns = [
-        Column("k", "first_messages", "d"), Column("topics", "topics", ",d"), Column("share", "share", ".3f"),
-        Column("99 % interval", "interval", lambda interval: "{:.3f}-{:.3f}".format(*interval)), Column("formula", "predicted", ".2f"),
-        Column("s.e. off", "standard_errors", ".1f"),
-    ]  # fmt: skip
-    columns += [Column(release, release, "s") for release in RECORDED]
+        FigureColumn("k", "first_messages", "d"),
+        FigureColumn("topics", "topics", ",d"),
+        FigureColumn("share", "share", ".3f"),
+        FigureColumn("99 % interval", "interval", lambda interval: "{:.3f}-{:.3f}".format(*interval)),
+        FigureColumn("formula", "predicted", ".2f"),
+        FigureColumn("s.e. off", "standard_errors", ".1f"),
+    ]
+    columns += [FigureColumn(release, release, "s") for release in RECORDED]
     beside = [{release: f"{of * RECORDED_TOPICS:.0f} of {RECORDED_TOPICS}" for release, of in each["recorded"].items()} for each in rows]
     lines = table(columns, [each | known for each, known in zip(rows, beside, strict=True)])
     return f"topics that end on one of two brokers alone, by number of first messages k\n{lines}"

@@ -23,7 +23,7 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Wait, Work
 from rocketproof_profiles import PROFILES
 
-from .figures import Bench, Column, Tell, quiet, ratio, row, table, timed
+from .figures import Bench, FigureColumn, Tell, quiet, ratio, row, table, timed
 from .shares import shares
 
 PROFILE, SCOPE = "P49", "names"
@@ -38,7 +38,7 @@ Ready = Callable[[], Done]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Workload:
     """A work: `prepare` makes one of a size ready, with the number of the round; `size` is that of a usual round.
 
     `limit` is the name of the work that it is compared with, `target` what one core should do in a second.
@@ -118,11 +118,11 @@ def _append(size: int, scheduler: Scheduler, store: MessageStore) -> Done:
 
 def programs() -> Callable[[int, int], Ready]:
     """Programs of the stateful engine, all on one campaign, as it runs them; what it remembers of states is kept."""
-    from rocketproof_properties.catalogue.source import Source
+    from rocketproof_properties.catalogue.source import ModelSource
     from rocketproof_properties.conformance.stateful.engine import target_of
     from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
-    source = Source(SCOPE, PROFILE)
+    source = ModelSource(SCOPE, PROFILE)
     subject = source.subject()
     campaign = Campaign(subject.instance, target_of(source, subject))
 
@@ -189,18 +189,18 @@ def unpacking(size: int, _: int) -> Ready:
     return run
 
 
-def kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, Workload]:
     """Every work by its name, limits before those that are compared with them."""
     return {
-        "hand-over": Kind(hand_overs, 5000),
-        "packing": Kind(packing, 20_000),
-        "unpacking": Kind(unpacking, 10_000),
-        "send": Kind(sends, 2000, "hand-over", 8000),
-        "first send": Kind(first_sends, 50, "hand-over"),
-        "batches of 10": Kind(batches, 5000, "hand-over"),
-        "append": Kind(appends, 5000, "packing", 30_000),
-        "dispatch": Kind(dispatch, 5000, "unpacking"),
-        f"stateful, {SCOPE}": Kind(programs(), 10),
+        "hand-over": Workload(hand_overs, 5000),
+        "packing": Workload(packing, 20_000),
+        "unpacking": Workload(unpacking, 10_000),
+        "send": Workload(sends, 2000, "hand-over", 8000),
+        "first send": Workload(first_sends, 50, "hand-over"),
+        "batches of 10": Workload(batches, 5000, "hand-over"),
+        "append": Workload(appends, 5000, "packing", 30_000),
+        "dispatch": Workload(dispatch, 5000, "unpacking"),
+        f"stateful, {SCOPE}": Workload(programs(), 10),
     }
 
 
@@ -219,7 +219,7 @@ def measure(
     *,
     seconds: float,
     rounds: int = 3,
-    works: Mapping[str, Kind] | None = None,
+    works: Mapping[str, Workload] | None = None,
     tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
@@ -250,7 +250,7 @@ def measure(
     return rows
 
 
-def _time(name: str, kind: Kind, number: int, found: dict[tuple[str, str], _Rates]) -> None:
+def _time(name: str, kind: Workload, number: int, found: dict[tuple[str, str], _Rates]) -> None:
     ready = kind.prepare(kind.size, number)
     done, spent = timed(ready)
     for unit, count in done.items():
@@ -259,14 +259,14 @@ def _time(name: str, kind: Kind, number: int, found: dict[tuple[str, str], _Rate
         rates.wall.append(count / max(spent["wall_seconds"], 1e-9))
 
 
-def profile(kind: Kind) -> dict[str, float]:
+def profile(kind: Workload) -> dict[str, float]:
     """The shares of CPU time by part of the program, of one round in the profiler, which slows calls down more than the rest."""
     profiler = cProfile.Profile(time.process_time)
     profiler.runcall(kind.prepare(kind.size, 0))
     return shares(profiler)
 
 
-def _row(name: str, unit: str, kind: Kind, found: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
+def _row(name: str, unit: str, kind: Workload, found: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
     rates = found[name, unit]
     figures: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
     for clock, values in (("cpu", rates.cpu), ("wall", rates.wall)):
@@ -279,10 +279,17 @@ def _row(name: str, unit: str, kind: Kind, found: Mapping[tuple[str, str], _Rate
 
 
 COLUMNS = (
-    Column("work", "work"), Column("unit", "unit"), Column("rounds", "rounds", "d"), Column("a CPU s: min", "cpu_min", ",.0f"),
-    Column("median", "cpu_median", ",.0f"), Column("max", "cpu_max", ",.0f"), Column("a wall s", "wall_median", ",.0f"),
-    Column("target", "target", ",d"), Column("of its limit", "of_limit", ".3f"), Column("limit", "limit"),
-)  # fmt: skip
+    FigureColumn("work", "work"),
+    FigureColumn("unit", "unit"),
+    FigureColumn("rounds", "rounds", "d"),
+    FigureColumn("a CPU s: min", "cpu_min", ",.0f"),
+    FigureColumn("median", "cpu_median", ",.0f"),
+    FigureColumn("max", "cpu_max", ",.0f"),
+    FigureColumn("a wall s", "wall_median", ",.0f"),
+    FigureColumn("target", "target", ",d"),
+    FigureColumn("of its limit", "of_limit", ".3f"),
+    FigureColumn("limit", "limit"),
+)
 
 
 def text(rows: Sequence[Bench]) -> str:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from rocketproof_model import RocketproofError, search
 from rocketproof_model.result import Explored
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 
-from .figures import Bench, Column, Tell, quiet, row, table, timed
+from .figures import Bench, FigureColumn, Tell, quiet, row, table, timed
 from .search_speed import PROFILE
 from .usage import java_pid, own_seconds
 
@@ -53,9 +53,9 @@ def run_spread_bench(
     return rows
 
 
-def _spread(spark: SparkSession, scope: str, alone: int | None) -> tuple[spread.Spread, float, float | None]:
+def _spread(spark: SparkSession, scope: str, alone: int | None) -> tuple[spread.SparkExplored, float, float | None]:
     """A search on workers, with the CPU seconds of this process and of Java."""
-    subject = Source(scope, PROFILE).subject()
+    subject = ModelSource(scope, PROFILE).subject()
     driver, java = time.process_time(), _java_seconds(spark)
     found = spread.explore(spark, subject.instance, subject.properties, alone=alone)
     after = _java_seconds(spark)
@@ -66,7 +66,7 @@ def _row(spark: SparkSession, scope: str, alone: int | None, session_seconds: fl
     found, driver, java = _spread(spark, scope, alone)
     levels = [level for level in found.levels if level.tasks]
     workers = max((level.tasks for level in levels), default=1)
-    subject = Source(scope, PROFILE).subject()
+    subject = ModelSource(scope, PROFILE).subject()
     local, spent = timed(lambda: search.explore(subject.instance, subject.properties, workers=workers))
     if _counts(local) != _counts(found):
         raise RocketproofError(f"{scope}: the local search counts {_counts(local)}, the one on Spark {_counts(found)}")
@@ -98,11 +98,11 @@ def _java_seconds(spark: SparkSession) -> float | None:
 
 
 COLUMNS = (
-    Column("scope", "scope"), Column("states", "states", ",d"), Column("depth", "depth", "d"),
-    Column("local cpu s", "local_cpu_seconds", ".2f"), Column("wall s", "local_wall_seconds", ".2f"),
-    Column("tasks cpu s", "spark_cpu_seconds", ".2f"), Column("driver cpu s", "driver_cpu_seconds", ".2f"),
-    Column("java cpu s", "java_cpu_seconds", ".2f"), Column("wall s", "spark_wall_seconds", ".2f"),
-    Column("spread", "levels_spread", "d"), Column("fixed s a level", "overhead_seconds", ".2f"),
+    FigureColumn("scope", "scope"), FigureColumn("states", "states", ",d"), FigureColumn("depth", "depth", "d"),
+    FigureColumn("local cpu s", "local_cpu_seconds", ".2f"), FigureColumn("wall s", "local_wall_seconds", ".2f"),
+    FigureColumn("tasks cpu s", "spark_cpu_seconds", ".2f"), FigureColumn("driver cpu s", "driver_cpu_seconds", ".2f"),
+    FigureColumn("java cpu s", "java_cpu_seconds", ".2f"), FigureColumn("wall s", "spark_wall_seconds", ".2f"),
+    FigureColumn("spread", "levels_spread", "d"), FigureColumn("fixed s a level", "overhead_seconds", ".2f"),
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, Column, Tell, caches, quiet, row, table
+from .figures import Bench, FigureColumn, Tell, caches, quiet, row, table
 from .peers import spend
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "model" / "examples" / "two_phase_commit.py"
@@ -55,8 +55,8 @@ def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = Non
 
 
 COLUMNS = (
-    Column("command", "command"), Column("runs", "runs", "d"), Column("cold, CPU s", "cold_cpu_seconds", ".2f"),
-    Column("min", "cpu_min", ".2f"), Column("median", "cpu_median", ".2f"), Column("max", "cpu_max", ".2f"),
-    Column("wall s", "wall_median", ".2f"), Column("peak bytes", "peak_rss_bytes", ",d"),
+    FigureColumn("command", "command"), FigureColumn("runs", "runs", "d"), FigureColumn("cold, CPU s", "cold_cpu_seconds", ".2f"),
+    FigureColumn("min", "cpu_min", ".2f"), FigureColumn("median", "cpu_median", ".2f"), FigureColumn("max", "cpu_max", ".2f"),
+    FigureColumn("wall s", "wall_median", ".2f"), FigureColumn("peak bytes", "peak_rss_bytes", ",d"),
 )  # fmt: skip
 text = partial(table, COLUMNS)

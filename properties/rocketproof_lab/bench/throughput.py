@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketproof_properties.brokers.apache import Apache
-from rocketproof_properties.brokers.deployment import Setup, Target, TargetError
+from rocketproof_properties.brokers.deployment import Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.javaprograms import JavaPrograms
 from rocketproof_properties.brokers.processes import Processes
 from rocketproof_properties.brokers.served import Served
 
-from .figures import Bench, Column, Tell, quiet, ratio, row, table
+from .figures import Bench, FigureColumn, Tell, quiet, ratio, row, table
 from .usage import own_seconds
 
 PROGRAM = "Throughput"
@@ -47,7 +47,7 @@ def measure(
     to `into` at the end, also after Ctrl-C. Raises TargetError where Java, the jars or a broker cannot be had.
     """
     programs = JavaPrograms(SOURCES, version)
-    targets: tuple[Target, ...] = (Apache(version, quick=False), Served(PROFILE))
+    targets: tuple[ValidationTarget, ...] = (Apache(version, quick=False), Served(PROFILE))
     found: dict[tuple[str, int], list[Figures]] = {}
     rows = [] if into is None else into
     try:
@@ -70,7 +70,7 @@ class Figures(NamedTuple):
     failed: int
 
 
-def turn(programs: JavaPrograms, target: Target, threads: int, warm: int, seconds: int) -> Figures:
+def turn(programs: JavaPrograms, target: ValidationTarget, threads: int, warm: int, seconds: int) -> Figures:
     """One broker, measured once."""
     with target.open(SETUP) as running:
         assert isinstance(running, Processes)
@@ -108,9 +108,14 @@ def _rows(found: dict[tuple[str, int], list[Figures]], real: str) -> list[Bench]
 
 
 COLUMNS = (
-    Column("target", "target"), Column("threads", "threads", "d"), Column("rounds", "rounds", "d"),
-    Column("sends a s", "sends_per_second", ",.0f"), Column("lowest", "lowest", ",.0f"), Column("highest", "highest", ",.0f"),
-    Column("broker µs a send", "broker_cpu_micros_per_send", ",.0f"), Column("of the real one", "of_real", ".2f"),
-    Column("failed", "failed", "d"),
-)  # fmt: skip
+    FigureColumn("target", "target"),
+    FigureColumn("threads", "threads", "d"),
+    FigureColumn("rounds", "rounds", "d"),
+    FigureColumn("sends a s", "sends_per_second", ",.0f"),
+    FigureColumn("lowest", "lowest", ",.0f"),
+    FigureColumn("highest", "highest", ",.0f"),
+    FigureColumn("broker µs a send", "broker_cpu_micros_per_send", ",.0f"),
+    FigureColumn("of the real one", "of_real", ".2f"),
+    FigureColumn("failed", "failed", "d"),
+)
 text = partial(table, COLUMNS)

@@ -24,7 +24,7 @@ from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, event_line, header_line
 
 from .contention import Load, contend
-from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, row, table, timed
+from .figures import Bench, FigureColumn, Tell, child, mebibytes, medians, quiet, row, table, timed
 from .peers import PeerError
 from .search_speed import MODELS
 from .usage import peak_memory
@@ -104,10 +104,15 @@ def _built(folder: Path) -> Path:
 
 
 COLUMNS = (
-    Column("tool", "tool"), Column("history", "history"), Column("events", "events", ",d"), Column("verdict", "verdict"),
-    Column("CPU s", "cpu_seconds", ".3f"), Column("wall s", "wall_seconds", ".3f"), Column("peak MiB", "peak_rss_bytes", mebibytes),
-    Column("CPU of porcupine's", "of_porcupine", ".1f"),
-)  # fmt: skip
+    FigureColumn("tool", "tool"),
+    FigureColumn("history", "history"),
+    FigureColumn("events", "events", ",d"),
+    FigureColumn("verdict", "verdict"),
+    FigureColumn("CPU s", "cpu_seconds", ".3f"),
+    FigureColumn("wall s", "wall_seconds", ".3f"),
+    FigureColumn("peak MiB", "peak_rss_bytes", mebibytes),
+    FigureColumn("CPU of porcupine's", "of_porcupine", ".1f"),
+)
 text = partial(table, COLUMNS)
 
 

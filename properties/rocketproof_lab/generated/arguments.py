@@ -13,8 +13,8 @@ from typing import Final
 
 from rocketproof_profiles import PROFILES
 
-from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, Row
-from .sampling import Change
+from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, GeneratedResult
+from .sampling import GeneratedMutant
 from .settled import same_under, uncalled
 from .switched import Switched, Tried
 
@@ -126,7 +126,7 @@ ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 """By how a change's id begins: the verdict that it has, and why."""
 
 
-def argued(row: Row, change: Tried, profile: str) -> Row:
+def argued(row: GeneratedResult, change: Tried, profile: str) -> GeneratedResult:
     """The row with the argument for it, if it needs one and there is one."""
     if row.verdict not in (SURVIVED, UNREACHED) or isinstance(change, Switched):
         return row
@@ -142,7 +142,7 @@ def argued(row: Row, change: Tried, profile: str) -> Row:
     return row if found is None else replace(row, verdict=found[0], how=found[1])
 
 
-def _is_of_a_moment(change: Change) -> bool:
+def _is_of_a_moment(change: GeneratedMutant) -> bool:
     """Whether it moves a comparison with the clock by one millisecond."""
     before = ast.parse(change.before, mode="eval").body if change.kind == "boundary" else None
     match before:

@@ -17,7 +17,7 @@ from typing import Final
 from rocketproof_properties.brokers.deployment import TargetError
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.programs.program import Choice, Program, generate
+from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import HISTORIES, ValidationReport
 from rocketproof_properties.validation.validate import CTRL_C, Progress, ValidationRequest, possible, validate
@@ -56,7 +56,7 @@ def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baselin
 
     Raises InputError if they find something, TargetError if they are not performed to their end, KeyboardInterrupt.
     """
-    made = Baseline(profile, generate(Choice(profile, count, seed, **possible(Forked.offers))))
+    made = Baseline(profile, generate(ProgramOptions(profile, count, seed, **possible(Forked.offers))))
     target = Forked(profile, traced=True)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:

@@ -20,7 +20,7 @@ VERDICTS: Final = (NOTICED, EQUIVALENT, UNSEEN, UNREACHED, SURVIVED, UNDECIDED)
 
 
 @dataclass
-class Row:
+class GeneratedResult:
     """What came of a change.
 
     `verdict`: noticed, `by` which property of a finding, or "target" where it did not start or ended; survived; unreached: no program goes
@@ -44,11 +44,11 @@ class Row:
 
 
 @dataclass
-class Report:
+class GeneratedReport:
     """The rows, how they were made, and what stopped the run before its end, "" if nothing did."""
 
     asked: Mapping[str, Any]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[GeneratedResult] = field(default_factory=list)
     stopped: str = ""
     seconds: float = 0.0
 
@@ -81,14 +81,14 @@ class Report:
         }
 
 
-def known(path: Path, asked: Mapping[str, Any]) -> dict[str, Row]:
+def known(path: Path, asked: Mapping[str, Any]) -> dict[str, GeneratedResult]:
     """The decided rows of an earlier run, by their ids. Raises InputError if the file is none, or of a run that was asked otherwise."""
     try:
         found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if found["schema"] != SCHEMA or found["version"] != VERSION:
             raise KeyError
         other = [name for name, value in asked.items() if found[name] != value]
-        rows = [Row(**row) for row in found["changes"]]
+        rows = [GeneratedResult(**row) for row in found["changes"]]
     except OSError as error:
         raise InputError(f"--resume {path} cannot be read ({error.strerror}); give the file that --json wrote") from None
     except (ValueError, KeyError, TypeError):

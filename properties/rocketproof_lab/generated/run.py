@@ -25,7 +25,7 @@ from rocketproof_properties.validation.validate import CTRL_C, Progress
 from ..seeded.forks import silence
 from . import arguments
 from .baseline import Baseline, baseline
-from .results import NOTICED, UNDECIDED, UNREACHED, Report, Row
+from .results import NOTICED, UNDECIDED, UNREACHED, GeneratedReport, GeneratedResult
 from .switched import Tried
 from .trial import LONGEST, attempt
 
@@ -42,9 +42,9 @@ def run(
     workers: int,
     seconds: float | None,
     progress: Progress,
-    known: Mapping[str, Row],
-    keep: Callable[[Report], None],
-) -> Report:
+    known: Mapping[str, GeneratedResult],
+    keep: Callable[[GeneratedReport], None],
+) -> GeneratedReport:
     """Try the changes with so many programs, on so many processes, for at most so many seconds; `keep` gets what is known now and then.
 
     Raises InputError where the programs find something without a change, and TargetError where they end before their time.
@@ -53,13 +53,13 @@ def run(
         raise InputError("changes are tried in forked processes, which this system does not have; use Linux or macOS")
     began = time.monotonic()
     until = float("inf") if seconds is None else began + seconds
-    report = Report({"profile": profile, "programs": programs, "seed": seed})
+    report = GeneratedReport({"profile": profile, "programs": programs, "seed": seed})
     rows = {one.id: known[one.id] for one in changes if one.id in known}
     left = [one for one in changes if one.id not in rows]
     folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
     guardian.guard_folder(folder)
 
-    def gather() -> Report:
+    def gather() -> GeneratedReport:
         report.rows = [arguments.argued(rows.get(one.id) or _undecided(one), one, profile) for one in changes]
         report.seconds = time.monotonic() - began
         return report
@@ -83,11 +83,11 @@ def run(
     return gather()
 
 
-def _undecided(one: Tried) -> Row:
-    return Row(one.id, one.part, one.module, one.kind, UNDECIDED)
+def _undecided(one: Tried) -> GeneratedResult:
+    return GeneratedResult(one.id, one.part, one.module, one.kind, UNDECIDED)
 
 
-def _rows(changes: Sequence[Tried], base: Baseline, workers: int, until: float, folder: Path) -> Generator[Row, None, None]:
+def _rows(changes: Sequence[Tried], base: Baseline, workers: int, until: float, folder: Path) -> Generator[GeneratedResult, None, None]:
     """What comes of each, as it comes."""
     waiting = deque(changes)
     busy: list[_Trial] = []
@@ -130,15 +130,15 @@ class _Trial:
             self._process.start()
         theirs.close()
 
-    def row(self) -> Row:
+    def row(self) -> GeneratedResult:
         try:
-            found: Row = self.pipe.recv()
+            found: GeneratedResult = self.pipe.recv()
         except (EOFError, OSError):
             found = _undecided(self.change)
             found.how = "the process that tried it has ended"
         return found
 
-    def overdue(self) -> Row | None:
+    def overdue(self) -> GeneratedResult | None:
         if time.monotonic() < self.deadline:
             return None
         found = _undecided(self.change)

@@ -20,11 +20,11 @@ from types import ModuleType
 from typing import Final
 
 import rocketproof_impl
-from rocketproof_properties.catalogue.mutants import Row
+from rocketproof_properties.catalogue.mutants import MutantRow
 from rocketproof_properties.reports.choices import InputError
 
-from ..seeded.patch import PatchError, Ready, Whole, prepare
-from ..seeded.registry import Mutant
+from ..seeded.patch import PatchError, Ready, SourcePatch, prepare
+from ..seeded.registry import SeededMutant
 from .operators import Alike, Edit, Function, changed, edits
 
 ROOT: Final = Path(inspect.getfile(rocketproof_impl)).parent
@@ -42,7 +42,7 @@ _STRUCTURED: Final = frozenset({"classmethod", "contextmanager", "property", "st
 
 
 @dataclass(frozen=True)
-class Change:
+class GeneratedMutant:
     """A change of one function. `module` is below the package, such as broker/checking; `first` and `last` are the lines where it is."""
 
     id: str
@@ -82,13 +82,15 @@ class Change:
         """The changed function."""
         return ast.unparse(self.trees[1])
 
-    def mutant(self) -> Mutant:
+    def mutant(self) -> SeededMutant:
         """For those who run tests: every test may notice it."""
-        return Mutant(Row(self.id, f"{self.before} → {self.after or 'nothing'}", ()), {"": [Whole(self.where, self.source)]})
+        return SeededMutant(
+            MutantRow(self.id, f"{self.before} → {self.after or 'nothing'}", ()), {"": [SourcePatch(self.where, self.source)]}
+        )
 
     def ready(self) -> Ready:
         """Compiled. Raises PatchError for a change that cannot be."""
-        return prepare([Whole(self.where, self.source)])
+        return prepare([SourcePatch(self.where, self.source)])
 
 
 def modules(part: str) -> list[str]:
@@ -101,16 +103,16 @@ def modules(part: str) -> list[str]:
 
 
 @cache
-def changes(module: str, part: str) -> tuple[Change, ...]:
+def changes(module: str, part: str) -> tuple[GeneratedMutant, ...]:
     """All changes of a module, in the order of its source."""
-    found: list[Change] = []
+    found: list[GeneratedMutant] = []
     named: Counter[str] = Counter()
     for function, node in _functions(module).items():
         for number, edit in enumerate(edits(node, _alike())):
             name = f"{module}:{function} {edit.kind} {_short(edit)}"
             named[name] += 1
             id_ = name if named[name] == 1 else f"{name} #{named[name]}"
-            found.append(Change(id_, part, module, function, edit.kind, edit.before, edit.after, edit.first, edit.last, number))
+            found.append(GeneratedMutant(id_, part, module, function, edit.kind, edit.before, edit.after, edit.first, edit.last, number))
     return tuple(found)
 
 
@@ -130,13 +132,13 @@ def _in_order(tree: ast.Module) -> Iterator[tuple[str, Function]]:
             yield head + node.name, node
 
 
-def sample(count: int, seed: int, parts: Sequence[str] = tuple(PARTS)) -> list[Change]:
+def sample(count: int, seed: int, parts: Sequence[str] = tuple(PARTS)) -> list[GeneratedMutant]:
     """So many changes, one of each module in turn, drawn by the seed; in the order of the modules. Those that cannot be made are left out.
 
     A larger sample of the same seed has those of a smaller one in it.
     """
     left = {module: _shuffled(changes(module, part), seed) for part in parts for module in modules(part)}
-    found: list[Change] = []
+    found: list[GeneratedMutant] = []
     while len(found) < count and left:
         for module in list(left):
             made = next((one for one in left[module] if _can_be_made(one)), None)
@@ -148,12 +150,12 @@ def sample(count: int, seed: int, parts: Sequence[str] = tuple(PARTS)) -> list[C
     return sorted(found, key=lambda one: (order[one.module], one.first, one.id))
 
 
-def chosen(ids: Sequence[str], count: int, seed: int) -> list[Change]:
+def chosen(ids: Sequence[str], count: int, seed: int) -> list[GeneratedMutant]:
     """A sample of the parts or modules that these name, or single changes by their ids. Raises InputError for a name of none."""
     if not ids:
         return sample(count, seed)
     of = {module: part for part in PARTS for module in modules(part)}
-    found: list[Change] = []
+    found: list[GeneratedMutant] = []
     for name in ids:
         if name in PARTS:
             found += sample(count, seed, (name,))
@@ -170,15 +172,15 @@ def chosen(ids: Sequence[str], count: int, seed: int) -> list[Change]:
     return list(dict.fromkeys(found))
 
 
-def _shuffled_made(all_: Iterable[Change], seed: int, count: int) -> list[Change]:
+def _shuffled_made(all_: Iterable[GeneratedMutant], seed: int, count: int) -> list[GeneratedMutant]:
     found = [one for one in _shuffled(all_, seed) if _can_be_made(one)]
     return found[:count]
 
 
-def _shuffled(all_: Iterable[Change], seed: int) -> Iterator[Change]:
+def _shuffled(all_: Iterable[GeneratedMutant], seed: int) -> Iterator[GeneratedMutant]:
     """By chance; kinds of which a module has much do not crowd out the others."""
     rng = random.Random(seed)
-    kinds: dict[str, list[Change]] = {}
+    kinds: dict[str, list[GeneratedMutant]] = {}
     for one in all_:
         kinds.setdefault(one.kind, []).append(one)
     for group in kinds.values():
@@ -192,7 +194,7 @@ def _shuffled(all_: Iterable[Change], seed: int) -> Iterator[Change]:
                 del kinds[name]
 
 
-def _can_be_made(one: Change) -> bool:
+def _can_be_made(one: GeneratedMutant) -> bool:
     try:
         one.ready()
     except PatchError:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from rocketproof_properties.reports.output import Page, counted
 
-from .results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, Report, Row
+from .results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, GeneratedReport, GeneratedResult
 
 _WORDS = {
     NOTICED: "a program found something",
@@ -19,7 +19,7 @@ _WORDS = {
 _STYLES = {SURVIVED: "bold red", UNREACHED: "bold red", UNDECIDED: "bold yellow"}
 
 
-def print_changes(report: Report, *, every: bool) -> None:
+def print_changes(report: GeneratedReport, *, every: bool) -> None:
     """Print the numbers and what survived or was not reached; with `every` a line for each change."""
     page = Page()
     page.verdicts([(row.verdict, row.by, _said(row)) for row in report.rows], _WORDS, _STYLES, every=every)
@@ -40,5 +40,5 @@ def print_changes(report: Report, *, every: bool) -> None:
     page.line(f"\n{counted(len(report.rows), 'change')}{share}{stopped}, {report.seconds:.1f} s", "bold")
 
 
-def _said(row: Row) -> str:
+def _said(row: GeneratedResult) -> str:
     return f"{row.id}; {row.how}" if row.how else row.id

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_profiles.differing import Change, changed, changes, distance, shown
+from rocketproof_profiles.differing import SwitchChange, changed, changes, distance, shown
 
 from ..seeded.patch import Ready
 from . import sampling
@@ -25,7 +25,7 @@ class Switched:
     """A switch of a profile with another value."""
 
     profile: str
-    change: Change
+    change: SwitchChange
 
     part = PART
     module = "profiles"
@@ -41,7 +41,7 @@ class Switched:
         return _Served(self.profile, changed(PROFILES[self.profile], [self.change]))
 
 
-Tried = sampling.Change | Switched
+Tried = sampling.GeneratedMutant | Switched
 """What a validation has to notice."""
 
 
@@ -65,7 +65,7 @@ class _Served(Ready):
 
 def sample(profile: str, count: int, seed: int) -> list[Switched]:
     """So many switches of a profile, drawn by the seed, each with the value of the nearest release that has another."""
-    own, nearest = PROFILES[profile], dict[str, Change]()
+    own, nearest = PROFILES[profile], dict[str, SwitchChange]()
     for one in sorted(changes(own), key=lambda change: distance(own, change)):
         nearest.setdefault(one.switch, one)
     drawn = random.Random(seed).sample(sorted(nearest), min(count, len(nearest)))

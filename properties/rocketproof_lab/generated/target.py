@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any, Final
 
 from rocketproof_model import RocketproofError
-from rocketproof_properties.brokers.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, Target, TargetError
+from rocketproof_properties.brokers.deployment import DEFAULT, OF_TARGETS, Deployment, Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import LACKS, InProcess
 from rocketproof_properties.brokers.processes import PortTaken
 
@@ -34,7 +34,7 @@ Line = tuple[str, int]
 """A file and the number of a line of it."""
 
 
-class Forked(Target):
+class Forked(ValidationTarget):
     """The implementation in a process of its own, with a change or with none.
 
     `traced`: it notes which lines it goes through. `started` are those of its deployments' starts, and of what ran meanwhile.

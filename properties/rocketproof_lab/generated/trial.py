@@ -12,7 +12,7 @@ from rocketproof_properties.brokers.deployment import TargetError
 from rocketproof_properties.programs.program import Program
 
 from .baseline import perform
-from .results import NOTICED, SURVIVED, UNDECIDED, Row
+from .results import NOTICED, SURVIVED, UNDECIDED, GeneratedResult
 from .switched import Tried
 from .target import Forked
 
@@ -24,11 +24,11 @@ _TEXT: Final = 300
 """Characters that are kept of what was found."""
 
 
-def attempt(change: Tried, programs: Sequence[Program], profile: str) -> Row:
+def attempt(change: Tried, programs: Sequence[Program], profile: str) -> GeneratedResult:
     """What came of a change."""
     began = time.monotonic()
     target = Forked(profile, change.ready())
-    row = Row(change.id, change.part, change.module, change.kind, SURVIVED, worth=len(programs))
+    row = GeneratedResult(change.id, change.part, change.module, change.kind, SURVIVED, worth=len(programs))
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
             found = perform(target, Path(name) / "run", programs, AT_A_TIME, LONGEST, lambda what, done, of: None)

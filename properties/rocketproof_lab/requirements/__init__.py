@@ -20,7 +20,7 @@ from typing import Any, Literal
 from rocketproof_model import interrupts
 from rocketproof_properties.brokers.children import completed
 from rocketproof_properties.catalogue.places import implemented
-from rocketproof_properties.catalogue.rules import Rule, rules
+from rocketproof_properties.catalogue.rules import BehaviourRule, rules
 from rocketproof_properties.reports.choices import InputError
 
 Coverage = Literal["covered", "no implementation", "no test", "failed test", "undecided"]
@@ -40,7 +40,7 @@ class Requirement:
     `stopped`: the run of the tests was interrupted, so that a test of the rule may not have run.
     """
 
-    rule: Rule
+    rule: BehaviourRule
     implementation: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()

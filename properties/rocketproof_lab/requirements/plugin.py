@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
             store.check_writable(path, "--requirements")
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
-        config.pluginmanager.register(Results(path))
+        config.pluginmanager.register(ResultsPlugin(path))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,7 +81,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.user_properties += [(MARKER, id_) for id_ in ids]
 
 
-class Results:
+class ResultsPlugin:
     """Follows a run and writes its results to a file when it ends, unless some tests could not be collected.
 
     Until then those so far are in a file next to it, which is at most `EVERY` seconds old and goes away at the end.

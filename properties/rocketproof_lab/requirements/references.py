@@ -45,7 +45,7 @@ _OUTSIDE: Final = ast.Module([], [])
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Reference:
+class IdReference:
     """A place that names an id: `name` is the function, test or entry that does, `file` is relative to the project."""
 
     kind: Kind
@@ -61,15 +61,15 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Entry:
+class IdReferences:
     """All that the sources say of an id; `related` are definitions of the properties that mutants and hazards of a rule name."""
 
     id: str
-    references: Sequence[Reference]
-    related: Sequence[Reference] = ()
+    references: Sequence[IdReference]
+    related: Sequence[IdReference] = ()
 
     @cached_property
-    def definitions(self) -> Sequence[Reference]:
+    def definitions(self) -> Sequence[IdReference]:
         return [one for one in self.references if _is_of(one.name, self.id)]
 
     @property
@@ -84,7 +84,7 @@ class Entry:
         ordered = sorted(self.definitions, key=lambda one: one.name)  # INV-34 before INV-34.next
         return rule.sentence if rule is not None else next((one.sentence for one in ordered if one.sentence), "")
 
-    def of(self, kind: Kind) -> list[Reference]:
+    def of(self, kind: Kind) -> list[IdReference]:
         return [one for one in self.references if one.kind == kind] + [one for one in self.related if one.kind == kind]
 
     def record(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Entry:
         return {"id": self.id, "section": self.section, "sentence": self.sentence, "references": places}
 
 
-def look_up(ids: Sequence[str], tests: Path | None = None) -> list[Entry]:
+def look_up(ids: Sequence[str], tests: Path | None = None) -> list[IdReferences]:
     """What the sources say of each id. Raises InputError for an id that nothing defines, and for sources that cannot be read.
 
     `tests` is the folder of tests, by default the project's, if it is there.
@@ -103,12 +103,12 @@ def look_up(ids: Sequence[str], tests: Path | None = None) -> list[Entry]:
     for given in ids:
         id_ = given.upper().partition(".")[0]
         references = _references(sources, id_)
-        entry = Entry(id_, references)
+        entry = IdReferences(id_, references)
         if id_ not in rules() and not entry.definitions:
             known("id", given, _defined_ids(sources, without=id_))
         near = {other for one in references if one.kind in ("hazard", "mutant") for other in one.ids if _PROPERTY.fullmatch(other)}
         definitions = [one for other in sorted(near - {id_}) for one in _references(sources, other) if _is_of(one.name, other)]
-        found.append(Entry(id_, references, definitions if id_ in rules() else ()))
+        found.append(IdReferences(id_, references, definitions if id_ in rules() else ()))
     return found
 
 
@@ -142,7 +142,7 @@ def _defined_ids(sources: Iterable[_Source], without: str) -> list[str]:
     return [*rules(), *sorted(named - rules().keys() - {without})]
 
 
-def _references(sources: Iterable[_Source], id_: str) -> list[Reference]:
+def _references(sources: Iterable[_Source], id_: str) -> list[IdReference]:
     found = {one for source in sources if id_ in source.text for one in _File(source, id_).references()}
     taken = {(one.file, one.line) for one in found if one.kind != "mention"}
     left = (one for one in found if one.kind != "mention" or (one.file, one.line) not in taken)
@@ -165,14 +165,14 @@ class _File:
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self._names = dict(definitions(tree))
 
-    def references(self) -> Iterator[Reference]:
+    def references(self) -> Iterator[IdReference]:
         for node in self._parents:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and self._named.search(node.value):
                 one = self._reference(node, node.value)
                 if one is not None:
                     yield one
 
-    def _reference(self, node: ast.Constant, text: str) -> Reference | None:
+    def _reference(self, node: ast.Constant, text: str) -> IdReference | None:
         around = list(self._around(node))
         inside = next((one for one in around if isinstance(one, Definition)), None)
         if isinstance(around[0], ast.Expr):
@@ -209,10 +209,10 @@ class _File:
         """What a docstring here says that a rule is."""
         return "code" if self._source.package in _CODE else "action" if self._source.package == _MODEL else "mention"
 
-    def _documented(self, inside: Definition) -> Reference:
+    def _documented(self, inside: Definition) -> IdReference:
         return self._at(self._documents, inside, self._names[inside], _first_line(inside) if self._documents == "mention" else "")
 
-    def _entry(self, node: ast.Call | ast.Tuple) -> Reference | None:
+    def _entry(self, node: ast.Call | ast.Tuple) -> IdReference | None:
         """An entry of a table, such as `Claim(id, "a sentence")`: it begins with an id, and a text with a blank is its sentence."""
         parts = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else node.elts
         texts = [one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
@@ -227,8 +227,8 @@ class _File:
         sentence = next((text for text in texts[1:] if " " in text and not set(text.split()) <= set(ids)), "")
         return self._at(kind, node, texts[0], sentence, ids) if sentence else None
 
-    def _at(self, kind: Kind, node: ast.expr | Definition, name: str, sentence: str = "", ids: tuple[str, ...] = ()) -> Reference:
-        return Reference(kind, self._source.shown, node.lineno, name, " ".join(sentence.split()), ids)
+    def _at(self, kind: Kind, node: ast.expr | Definition, name: str, sentence: str = "", ids: tuple[str, ...] = ()) -> IdReference:
+        return IdReference(kind, self._source.shown, node.lineno, name, " ".join(sentence.split()), ids)
 
 
 def _called(node: ast.Call) -> str:

@@ -11,7 +11,7 @@ from rocketproof_properties.catalogue.rules import sections
 from rocketproof_properties.reports.output import Page, TableRow
 
 from . import Coverage, Requirement
-from .references import KINDS, Entry, Kind
+from .references import KINDS, IdReferences, Kind
 
 _WORDS: dict[Kind, str] = {
     "code": "code",
@@ -58,7 +58,7 @@ def _print_requirement(one: Requirement, every: bool, page: Page) -> None:
             page.line(f"{'':<10}{name:<7}{place}", "dim")
 
 
-def print_entries(found: Sequence[Entry]) -> None:
+def print_entries(found: Sequence[IdReferences]) -> None:
     """Print each id with its sentence and a line for each place that names it, so that a terminal or an editor can open it."""
     page = Page()
     for number, entry in enumerate(found):

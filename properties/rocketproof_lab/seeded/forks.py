@@ -31,7 +31,7 @@ FOREVER = float("inf")
 
 
 @dataclass(frozen=True)
-class Ran:
+class TestEnd:
     """How a test ended. Hung: it was given up after its time; lost: its process ended. `called`: calls of each changed function."""
 
     test: str
@@ -46,7 +46,7 @@ class Ran:
 
 
 @dataclass(eq=False)
-class Job:
+class ForkedTests:
     """Tests for one child, in this order, under a patch. `patience` is how many seconds a test may take.
 
     `ran` grows as the tests end; a child stops after the first failure if `stop` is set. Hung and lost end it always.
@@ -56,11 +56,11 @@ class Job:
     ready: Ready
     patience: Callable[[str], float]
     stop: bool
-    ran: list[Ran] = field(default_factory=list)
+    ran: list[TestEnd] = field(default_factory=list)
     seconds: float = 0.0
 
 
-def run(jobs: Iterable[Job], workers: int, until: float, temporary: Path) -> Generator[Job, None, None]:
+def run(jobs: Iterable[ForkedTests], workers: int, until: float, temporary: Path) -> Generator[ForkedTests, None, None]:
     """Run all jobs, so many at once, and yield each when it has ended; none after `until` on the monotonic clock.
 
     `temporary` is a folder for the tests' temporary files. Whoever stops listening ends the children.
@@ -86,7 +86,7 @@ def run(jobs: Iterable[Job], workers: int, until: float, temporary: Path) -> Gen
 class _Child:
     """A process with a job, as its parent sees it."""
 
-    def __init__(self, job: Job, temporary: Path) -> None:
+    def __init__(self, job: ForkedTests, temporary: Path) -> None:
         context = multiprocessing.get_context("fork")
         self.job = job
         self.pipe, theirs = context.Pipe(duplex=False)
@@ -102,11 +102,11 @@ class _Child:
     def hears(self) -> bool:
         """Take in what the child says; whether it has ended."""
         try:
-            said: Ran | str | None = self.pipe.recv()
+            said: TestEnd | str | None = self.pipe.recv()
         except (EOFError, OSError):
             self._add("lost")
             return True
-        if isinstance(said, Ran):
+        if isinstance(said, TestEnd):
             self.job.ran.append(said)
         elif said is not None:
             self.test = said
@@ -121,7 +121,7 @@ class _Child:
         return True
 
     def _add(self, outcome: Literal["hung", "lost"]) -> None:
-        self.job.ran.append(Ran(self.test, outcome, time.monotonic() - self.since))
+        self.job.ran.append(TestEnd(self.test, outcome, time.monotonic() - self.since))
 
     def end(self) -> None:
         """Nothing of the child is left: no process that a test has started either."""
@@ -148,7 +148,7 @@ class _Reports:
             self.why = str(getattr(crash, "message", "")).partition("\n")[0]
 
 
-def _live(job: Job, pipe: Connection, temporary: Path) -> None:
+def _live(job: ForkedTests, pipe: Connection, temporary: Path) -> None:
     os.setsid()
     silence()
     limit_memory()
@@ -170,7 +170,7 @@ def _live(job: Job, pipe: Connection, temporary: Path) -> None:
             outcomes = reports.outcomes
             outcome: Literal["failed", "skipped", "passed"]
             outcome = "failed" if "failed" in outcomes else "skipped" if "skipped" in outcomes else "passed"
-            pipe.send(Ran(item.nodeid, outcome, time.monotonic() - begun, called, reports.why))
+            pipe.send(TestEnd(item.nodeid, outcome, time.monotonic() - begun, called, reports.why))
             if job.stop and outcome == "failed":
                 break
         pipe.send(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .patch import Patch, Text, Value
+from .patch import Patch, Text, ValuePatch
 
 _SERVER = "rocketproof_impl.routeinfo:RouteInfoManager"
 _LAYOUT = "rocketproof_impl.remoting.headers:SEND_V2"
@@ -52,6 +52,6 @@ PATCHES: dict[str, Patch] = {
             "",
         )
     ],
-    "M-120a": [Value(_LAYOUT, _exchanged("j", "l"))],
-    "M-120b": [Value(_LAYOUT, _exchanged("k", "m"))],
+    "M-120a": [ValuePatch(_LAYOUT, _exchanged("j", "l"))],
+    "M-120b": [ValuePatch(_LAYOUT, _exchanged("k", "m"))],
 }

@@ -46,7 +46,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Whole:
+class SourcePatch:
     """The function at `where` gets a whole new source, which begins in the first column; otherwise as Text."""
 
     where: str
@@ -54,7 +54,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Value:
+class ValuePatch:
     """The value at `where` becomes `change(value)`: for what is no text of a function, such as a constant or a table.
 
     A global of a module is changed in all modules of its package that have imported it under its own name. In a class,
@@ -65,7 +65,7 @@ class Value:
     change: Callable[[Any], Any]
 
 
-Patch = Sequence[Text | Whole | Value]
+Patch = Sequence[Text | SourcePatch | ValuePatch]
 
 
 def switched(id_: str, where: str, text: str) -> dict[str, Patch]:
@@ -81,7 +81,7 @@ class Ready:
     """A patch that fits: compiled, and not yet switched on. `names` are the functions that tell when they are called."""
 
     names: frozenset[str] = frozenset()
-    values: tuple[Value, ...] = ()
+    values: tuple[ValuePatch, ...] = ()
     swaps: list[tuple[FunctionType, CodeType, Defaults]] = field(default_factory=list)
     caches: list[Any] = field(default_factory=list)
 
@@ -101,15 +101,15 @@ class Ready:
 
 def prepare(patch: Patch) -> Ready:
     """Find and compile what a patch changes. Raises PatchError if something is not there, not once, or stays the same."""
-    ready = Ready(values=tuple(change for change in patch if isinstance(change, Value)))
+    ready = Ready(values=tuple(change for change in patch if isinstance(change, ValuePatch)))
     for value in ready.values:
         _find(value.where)
     sources: dict[FunctionType, tuple[str, str]] = {}
     for change in patch:
-        if not isinstance(change, Value):
+        if not isinstance(change, ValuePatch):
             function = _function(change.where, ready)
             _, source = sources.get(function) or (change.where, _source(function, change.where))
-            sources[function] = (change.where, change.new if isinstance(change, Whole) else _replaced(source, change))
+            sources[function] = (change.where, change.new if isinstance(change, SourcePatch) else _replaced(source, change))
     for function, (where, source) in sources.items():
         _add(ready, function, where, source)
         _check(function, where, source, ready.swaps[-1][1])
@@ -121,7 +121,7 @@ def prepare(patch: Patch) -> Ready:
 def probe(patches: Iterable[Patch]) -> Ready:
     """No change at all, but all functions that these patches change tell when they are called. Raises PatchError."""
     ready = Ready()
-    wheres = {change.where for patch in patches for change in patch if not isinstance(change, Value)}
+    wheres = {change.where for patch in patches for change in patch if not isinstance(change, ValuePatch)}
     functions = {_function(where, ready): where for where in sorted(wheres)}
     for function, where in functions.items():
         _add(ready, function, where, _source(function, where))
@@ -298,7 +298,7 @@ def _give(function: FunctionType, code: CodeType, defaults: Defaults) -> None:
     function.__defaults__, function.__kwdefaults__ = defaults
 
 
-def _set(value: Value, undo: ExitStack) -> None:
+def _set(value: ValuePatch, undo: ExitStack) -> None:
     owner, name, old = _find(value.where)
     new = value.change(old)
     for holder in _holders(owner, name, old):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .patch import Patch, Text, Value
+from .patch import Patch, Text, ValuePatch
 
 _STORE = "rocketproof_impl.store"
 _RECOVERY, _SERVICE = f"{_STORE}.recovery", f"{_STORE}.service:MessageStore"
@@ -11,8 +11,8 @@ _FILE, _INDEX = f"{_STORE}.indexfile:IndexFile", f"{_STORE}.index:IndexService"
 _WRITE = "rocketproof_impl.persistence:overwrite"
 
 PATCHES: dict[str, Patch] = {
-    "M-141a": [Value(f"{_RECOVERY}:LAST_FILES", lambda files: files - 1)],
-    "M-141b": [Value(f"{_STORE}.consumequeue:LAST_FILES", lambda files: files - 1)],
+    "M-141a": [ValuePatch(f"{_RECOVERY}:LAST_FILES", lambda files: files - 1)],
+    "M-141b": [ValuePatch(f"{_STORE}.consumequeue:LAST_FILES", lambda files: files - 1)],
     "M-142a": [Text(f"{_STORE}.record:is_whole", "(not found.body or found.fixed.body_crc == body_crc(found.body))", "True")],
     "M-142b": [Text(f"{_STORE}.record:is_whole", "found.fixed.magic == MESSAGE_MAGIC", "True")],
     "M-143a": [Text(f"{_RECOVERY}:recover", "if known >= end:", "if False:")],
@@ -23,7 +23,7 @@ PATCHES: dict[str, Patch] = {
     "M-145b": [Text(f"{_SERVICE}.stop", "if self.flags.writable and self.behind() == 0:", "if True:")],
     "M-146a": [Text(f"{_RECOVERY}:_is_older", "0 < stored <= timestamp", "0 < stored < timestamp")],
     "M-146b": [Text(f"{_RECOVERY}:_is_older", "0 < stored <= timestamp", "stored <= timestamp")],
-    "M-147a": [Value(f"{_STORE}.checkpoint:MARGIN", lambda margin: 0)],
+    "M-147a": [ValuePatch(f"{_STORE}.checkpoint:MARGIN", lambda margin: 0)],
     "M-147b": [
         Text(
             f"{_STORE}.checkpoint:StoreCheckpoint.min_timestamp",

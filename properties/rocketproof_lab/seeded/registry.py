@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rocketproof_properties.catalogue.mutants import ROWS, Row
+from rocketproof_properties.catalogue.mutants import ROWS, MutantRow
 from rocketproof_properties.reports.choices import known
 
 from . import client, creation, nameserver, persistence, recovery, remoting, sendback, sending, store
@@ -21,14 +21,14 @@ SECTIONS: Sequence[Mapping[str, Patch]] = tuple(
 
 
 @dataclass(frozen=True)
-class Mutant:
+class SeededMutant:
     """A row of the table and the patches of its variants by letter; a mutant without variants has the letter ''."""
 
-    row: Row
+    row: MutantRow
     patches: Mapping[str, Patch]
 
 
-def joined(rows: Sequence[Row], sections: Sequence[Mapping[str, Patch]]) -> list[Mutant]:
+def joined(rows: Sequence[MutantRow], sections: Sequence[Mapping[str, Patch]]) -> list[SeededMutant]:
     """All mutants in the table's order. Raises PatchError for a patch that no row knows or that is given twice."""
     given: dict[str, Patch] = {}
     for section in sections:
@@ -40,10 +40,12 @@ def joined(rows: Sequence[Row], sections: Sequence[Mapping[str, Patch]]) -> list
     stray = sorted(given.keys() - named)
     if stray:
         raise PatchError(f"there is a patch for {stray[0]}, which the table does not have; add a row or a variant")
-    return [Mutant(row, {letter: given[row.id + letter] for letter in row.variants or ("",) if row.id + letter in given}) for row in rows]
+    return [
+        SeededMutant(row, {letter: given[row.id + letter] for letter in row.variants or ("",) if row.id + letter in given}) for row in rows
+    ]
 
 
-def mutants(ids: Sequence[str] = ()) -> list[Mutant]:
+def mutants(ids: Sequence[str] = ()) -> list[SeededMutant]:
     """The mutants with these ids, all if none is given. Raises InputError for an unknown id or one without its patches."""
     every = {mutant.row.id: mutant for mutant in joined(ROWS, SECTIONS)}
     chosen = [every[id_] for id_ in dict.fromkeys(known("mutant", given, every) for given in ids)] or list(every.values())

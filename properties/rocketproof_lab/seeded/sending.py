@@ -7,7 +7,7 @@ from typing import Any
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_protocol.codes import SYSTEM_BUSY
 
-from .patch import Patch, Text, Value, switched
+from .patch import Patch, Text, ValuePatch, switched
 
 _BROKER = "rocketproof_impl.broker"
 _CHECKING, _SENDING, _ANSWERING = f"{_BROKER}.checking", f"{_BROKER}.sending", f"{_BROKER}.answering"
@@ -108,7 +108,7 @@ PATCHES: dict[str, Patch] = {
         ),
     ],
     "M-63": [
-        Value(
+        ValuePatch(
             f"{_ANSWERING}:SENT",
             lambda sent: _exchanged(sent, PutMessageStatus.FLUSH_SLAVE_TIMEOUT, PutMessageStatus.SLAVE_NOT_AVAILABLE),
         )

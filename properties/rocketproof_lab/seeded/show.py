@@ -6,13 +6,13 @@ from collections import Counter
 
 from rocketproof_properties.reports.output import Page, TableRow, counted
 
-from .trials import Report
+from .trials import SeededReport
 
 _STYLES = {"killed": "green", "equivalent": "green", "survived": "bold red", "undecided": "bold yellow"}
 _MARKS = {"survived": "!", "undecided": "?"}
 
 
-def print_mutants(report: Report) -> None:
+def print_mutants(report: SeededReport) -> None:
     """Print what came of each mutant, what to do about those that no test noticed, and a closing line."""
     page = Page()
     page.table(

@@ -6,7 +6,7 @@ from struct import Struct
 
 from rocketproof_protocol.flags import COMPRESSED, PREPARED
 
-from .patch import Patch, Text, Value, switched
+from .patch import Patch, Text, ValuePatch, switched
 
 _STORE = "rocketproof_impl.store"
 _LOG, _RECORD = f"{_STORE}.commitlog:CommitLog", f"{_STORE}.record"
@@ -73,7 +73,7 @@ PATCHES: dict[str, Patch] = {
             "message.body_crc = record.body_crc(zlib.decompress(message.body) if compressed else message.body)",
         )
     ],
-    "M-86": [Value(f"{_RECORD}:_FIXED", lambda fixed: Struct(fixed.format.replace(">", "<")))],
+    "M-86": [ValuePatch(f"{_RECORD}:_FIXED", lambda fixed: Struct(fixed.format.replace(">", "<")))],
     "M-87": [
         Text(
             _ENCODE,
@@ -82,8 +82,8 @@ PATCHES: dict[str, Patch] = {
         )
     ],
     "M-88": [
-        Value(f"{_RECORD}:FIXED_SIZE", lambda size: size - 8),
-        Value(f"{_RECORD}:_FIXED", lambda fixed: Struct(fixed.format.replace("8sq8s", "8s8s"))),
+        ValuePatch(f"{_RECORD}:FIXED_SIZE", lambda size: size - 8),
+        ValuePatch(f"{_RECORD}:_FIXED", lambda fixed: Struct(fixed.format.replace("8sq8s", "8s8s"))),
         Text(_ENCODE, "message.store_timestamp,\n", ""),
         Text(_OPEN, "_Fixed._make(form.unpack_from(data))", "_Fixed._make((*(v := form.unpack_from(data))[:10], 0, *v[10:]))"),
     ],

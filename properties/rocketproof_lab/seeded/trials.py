@@ -25,10 +25,10 @@ from rocketproof_model import RocketproofError, interrupts
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.exitcode import exit_code
 
-from .forks import FOREVER, Job, Ran, run
+from .forks import FOREVER, ForkedTests, TestEnd, run
 from .patch import Ready, prepare, probe
 from .plugin import carried
-from .registry import Mutant
+from .registry import SeededMutant
 
 PROFILE = "rocketproof-mutate"
 # The options in a project's own settings are for other runs: several processes, a report. Nothing is printed here, and it
@@ -41,7 +41,7 @@ PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
-class Row:
+class SeededResult:
     """What came of a mutant. `killed_by` is None if no test failed, and `nearest_miss` then says what was tried."""
 
     id: str
@@ -72,10 +72,10 @@ class Row:
 
 
 @dataclass
-class Report:
+class SeededReport:
     """The rows in the mutants' order, and what stopped the run before its end, '' if nothing did."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SeededResult] = field(default_factory=list)
     stopped: str = ""
     seconds: float = 0.0
 
@@ -87,8 +87,8 @@ class Report:
 
 
 def mutate(
-    mutants: Sequence[Mutant], tests: Path, workers: int, seconds: float | None, progress: Callable[[str, int, int], None]
-) -> Report:
+    mutants: Sequence[SeededMutant], tests: Path, workers: int, seconds: float | None, progress: Callable[[str, int, int], None]
+) -> SeededReport:
     """Try the mutants with the tests in a folder (or file), on so many processes, for at most so many seconds.
 
     `progress` hears what is done, how often and of how many. Raises PatchError for a patch that does not fit, and
@@ -114,9 +114,9 @@ def mutate(
 class _Trials:
     """A pytest plugin that takes the place of running the collected tests."""
 
-    def __init__(self, mutants: Sequence[Mutant], workers: int, until: float, progress: Callable[[str, int, int], None]) -> None:
+    def __init__(self, mutants: Sequence[SeededMutant], workers: int, until: float, progress: Callable[[str, int, int], None]) -> None:
         self.mutants, self.workers, self.until, self.progress = mutants, workers, until, progress
-        self.report = Report()
+        self.report = SeededReport()
         self.error: RocketproofError | None = None
         self.begun = False
         self.broken: list[str] = []
@@ -168,7 +168,7 @@ class _Trials:
         for item in (item for trial in trials for item in trial.carrying):
             files.setdefault(item.path, {})[item.nodeid] = item
         ready = probe([patch for mutant in self.mutants for patch in mutant.patches.values()])
-        jobs = [Job(list(items.values()), ready, lambda test: FOREVER, stop=False) for items in files.values()]
+        jobs = [ForkedTests(list(items.values()), ready, lambda test: FOREVER, stop=False) for items in files.values()]
         usual = _Usual()
         for job in self._all("tests without a mutant, file", jobs, temporary):
             usual.add(job)
@@ -179,19 +179,19 @@ class _Trials:
         return usual
 
     def _try(self, trials: Sequence[_Trial], usual: _Usual, temporary: Path) -> None:
-        jobs: dict[Job, _Trial] = {}
+        jobs: dict[ForkedTests, _Trial] = {}
         for trial in trials:
             trial.carrying = [item for item in trial.carrying if usual.ran[item.nodeid].outcome == "passed"]
             items = usual.worth(trial)
             if items:
-                jobs[Job(items, trial.ready, usual.patience, stop=True)] = trial
+                jobs[ForkedTests(items, trial.ready, usual.patience, stop=True)] = trial
             else:
                 trial.done = True
         for job in self._all("mutants, run", list(jobs), temporary):
             trial = jobs[job]
             trial.ran, trial.seconds, trial.done = job.ran, job.seconds, True
 
-    def _all(self, what: str, jobs: Sequence[Job], temporary: Path) -> Iterator[Job]:
+    def _all(self, what: str, jobs: Sequence[ForkedTests], temporary: Path) -> Iterator[ForkedTests]:
         done = 0
         with closing(run(jobs, self.workers, self.until, temporary)) as ended:
             for done, job in enumerate(ended, 1):
@@ -207,7 +207,7 @@ def _unfreeze() -> None:
         gc.unfreeze()
 
 
-def _may_notice(item: pytest.Item, mutant: Mutant) -> bool:
+def _may_notice(item: pytest.Item, mutant: SeededMutant) -> bool:
     """Whether a test carries one of the ids that a mutant asks for; without any every test may."""
     return not mutant.row.killers or bool(carried(item) & set(mutant.row.killers))
 
@@ -221,10 +221,10 @@ class _Trial:
     """A variant of a mutant, the tests that carry its ids and are not skipped, and how those went that were run under it."""
 
     letter: str
-    mutant: Mutant
+    mutant: SeededMutant
     ready: Ready
     carrying: Sequence[pytest.Item]
-    ran: Sequence[Ran] = ()
+    ran: Sequence[TestEnd] = ()
     seconds: float = 0.0
     done: bool = False
 
@@ -258,11 +258,11 @@ class _Trial:
 class _Usual:
     """How each test went without a mutant, the seconds of its file, and which changed functions its file calls."""
 
-    ran: dict[str, Ran] = field(default_factory=dict)
+    ran: dict[str, TestEnd] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     called: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def add(self, job: Job) -> None:
+    def add(self, job: ForkedTests) -> None:
         """The tests of one file."""
         called = frozenset(name for ran in job.ran for name in ran.called)
         for ran in job.ran:
@@ -274,7 +274,7 @@ class _Usual:
         near = [item for item in trial.carrying if anywhere or names & self.called[item.nodeid]]
         return sorted(near, key=lambda item: self._order(self.ran[item.nodeid], names))
 
-    def _order(self, ran: Ran, names: frozenset[str]) -> tuple[bool, int]:
+    def _order(self, ran: TestEnd, names: frozenset[str]) -> tuple[bool, int]:
         """Callers first, then the quick; times that are alike count as equal, so that another run has the same order."""
         return not names & ran.called.keys(), int(4 * ran.seconds).bit_length()
 
@@ -283,13 +283,13 @@ class _Usual:
         return PATIENCE + 10 * self.seconds[test]
 
 
-def _row(mutant: Mutant, trials: Sequence[_Trial], stopped: str) -> Row:
+def _row(mutant: SeededMutant, trials: Sequence[_Trial], stopped: str) -> SeededResult:
     killers = {trial.letter: trial.killed_by() for trial in trials}
     killed = all(killers.values())
     missed = [trial for trial in trials if killers[trial.letter] is None]
     said = killers if killed else {trial.letter: trial.nearest_miss(stopped) for trial in missed}
     words = "; ".join(f"{letter}: {text}" if letter else str(text) for letter, text in said.items())
-    return Row(
+    return SeededResult(
         mutant.row.id,
         mutant.row.sentence,
         words if killed else None,

@@ -6,13 +6,13 @@ from rocketproof_model import Action, Bool, Expr, Model, all_of
 from rocketproof_model.language import coerce
 from rocketproof_model.proofs.weakest import holds
 from rocketproof_model.result import Limits
-from rocketproof_model.transforms.mutation import Mutant
+from rocketproof_model.transforms.mutation import ModelMutant
 
 LIMITS = Limits(seconds=10.0)
 """Of one proof."""
 
 
-def equal(model: Model, mutant: Mutant, known: Expr) -> bool:
+def equal(model: Model, mutant: ModelMutant, known: Expr) -> bool:
     """Whether z3 proves that the mutant changes nothing where `known` holds, for all values of the variables, the parameters and the
     constants."""
     action = model.named(mutant.action)
@@ -20,7 +20,7 @@ def equal(model: Model, mutant: Mutant, known: Expr) -> bool:
     return holds(model, known & others, _same(action, mutant), LIMITS)
 
 
-def _same(action: Action, mutant: Mutant) -> Expr:
+def _same(action: Action, mutant: ModelMutant) -> Expr:
     """Where the other guards hold, the guard says the same; where all guards hold, the same values are assigned."""
     if mutant.guard:
         guard = action.guard(mutant.guard)

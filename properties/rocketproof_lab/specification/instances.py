@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from rocketproof_model import Model
 from rocketproof_model.result import LIVE, SEARCHED
-from rocketproof_model.transforms.mutation import Mutant, with_mutants
+from rocketproof_model.transforms.mutation import ModelMutant, with_mutants
 from rocketproof_model.transforms.mutators import mutants
-from rocketproof_properties.catalogue.source import Source
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.catalogue.table import CASES
 from rocketproof_spec import FAULTS, NAMES, SCOPES, part
 
@@ -80,14 +80,14 @@ _GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
 """By scope and profile the constants of instances that no case asks for: what only other settings or later releases do is compared with the
 implementation there. P533's name server refuses the first registration of a broker that has one topic alone. `_STRANGERS`: the broker
 does not know the group yet, and messages come back in both ways."""
-_FURTHER = [Source(scope, profile, tuple(sorted(given.items()))) for (scope, profile), every in _GIVEN.items() for given in every]
+_FURTHER = [ModelSource(scope, profile, tuple(sorted(given.items()))) for (scope, profile), every in _GIVEN.items() for given in every]
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogued:
     """An instance, in words the condition, and by (claim, kind) the verdict that is expected."""
 
-    source: Source
+    source: ModelSource
     condition: str
     expected: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -97,20 +97,20 @@ class Catalogued:
 
 
 @dataclass(frozen=True, eq=False)
-class Spoilt:
+class MutatedModel:
     """The model of a scope with all its mutants: `number` is what the constant `mutant` has to be for each, by its id."""
 
     model: Model
-    mutants: Mapping[str, Mutant]
+    mutants: Mapping[str, ModelMutant]
     number: Mapping[str, int]
 
 
 @cache
-def spoilt(scope: str) -> Spoilt:
+def spoilt(scope: str) -> MutatedModel:
     """The mutants of a scope, compiled into one model."""
     model = part(scope).model
     made = {mutant.id: mutant for mutant in mutants(model)}
-    return Spoilt(with_mutants(model, list(made.values())), made, {id_: number for number, id_ in enumerate(made, 1)})
+    return MutatedModel(with_mutants(model, list(made.values())), made, {id_: number for number, id_ in enumerate(made, 1)})
 
 
 def scopes(part_: str) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def catalogued() -> tuple[Catalogued, ...]:
     found: dict[object, Catalogued] = {}
     for case in CASES:
         if case.scope in NAMES and "explicit" in case.engines and case.kind in (*SEARCHED, *LIVE):
-            source = Source(case.scope, case.profile, tuple(sorted(case.given.items())))
+            source = ModelSource(case.scope, case.profile, tuple(sorted(case.given.items())))
             one = found.setdefault(source.key, Catalogued(source, case.condition))
             one.expected[case.claim, case.kind] = case.expected
     for source in _FURTHER:

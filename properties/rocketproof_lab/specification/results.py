@@ -26,7 +26,7 @@ VERDICTS = (NOTICED, EQUAL, UNREACHABLE, STUTTERS, ARGUED, SURVIVED, UNDECIDED)
 
 
 @dataclass(frozen=True)
-class Row:
+class SpecificationResult:
     """What came of a mutant.
 
     `by` is what notices it: the id of a property, "implementation" or "types"; `where` the instance and `how` what was seen. A mutant
@@ -49,13 +49,13 @@ class Row:
 
 
 @dataclass
-class Report:
+class SpecificationReport:
     """The rows in the order of the specification, and what stopped the run before its end, "" if nothing did.
 
     `deviations`: where the implementation does otherwise than the specification itself, in words with the program.
     """
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SpecificationResult] = field(default_factory=list)
     stopped: str = ""
     seconds: float = 0.0
     deviations: list[str] = field(default_factory=list)
@@ -90,13 +90,13 @@ class Report:
         }
 
 
-def known(path: Path) -> Report:
+def known(path: Path) -> SpecificationReport:
     """An earlier run's decided rows and deviations. Raises InputError if the file is none, or of another specification."""
     try:
         found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if found["schema"] != SCHEMA or found["version"] != VERSION:
             raise KeyError
-        of, rows = found["specification"], [Row(**row) for row in found["mutants"]]
+        of, rows = found["specification"], [SpecificationResult(**row) for row in found["mutants"]]
         deviations = list(map(str, found["deviations"]))
     except OSError as error:
         raise InputError(f"--resume {path} cannot be read ({error.strerror}); give the file that --json wrote") from None
@@ -104,7 +104,7 @@ def known(path: Path) -> Report:
         raise InputError(f"--resume {path} is no result of mutate --specification; give the file that --json wrote") from None
     if of != fingerprint():
         raise InputError(f"--resume {path} is about another specification or catalogue; leave out --resume to try all mutants again")
-    return Report([row for row in rows if row.verdict != UNDECIDED], deviations=deviations)
+    return SpecificationReport([row for row in rows if row.verdict != UNDECIDED], deviations=deviations)
 
 
 @cache

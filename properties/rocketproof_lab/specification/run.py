@@ -17,7 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from rocketproof_model import interrupts
-from rocketproof_model.transforms.mutation import Mutant
+from rocketproof_model.transforms.mutation import ModelMutant
 from rocketproof_properties.reports.choices import InputError, offer
 from rocketproof_spec import part
 from rocketproof_traces.common import pools
@@ -27,8 +27,8 @@ from .claims import changed
 from .equal import equal
 from .instances import PARTS, catalogued, scopes, spoilt
 from .notice import TYPES, Notice
-from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, Report, Row
-from .trial import Trial, large, mutated, small
+from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, SpecificationReport, SpecificationResult
+from .trial import ExploredInstance, large, mutated, small
 
 CTRL_C, TIME = "Ctrl-C", "the time limit"
 _CHUNK = 40  # mutants that a process tries between two reports
@@ -54,7 +54,7 @@ class Generated:
 
 
 @dataclass(frozen=True)
-class Task:
+class MutantTask:
     """Mutants for one process: all of one part in its small instances, or in the large instance with this number, which has so many
     states."""
 
@@ -65,7 +65,7 @@ class Task:
 
 
 @dataclass
-class Seen:
+class MutantEvidence:
     """What was found out about a mutant: what noticed it, in how many states it was compared, whether it differed in any, and whether
     it led elsewhere; by number the large instances in which it did, with their states."""
 
@@ -76,7 +76,7 @@ class Seen:
     large: dict[int, int] = field(default_factory=dict)
     deviations: frozenset[str] = frozenset()
 
-    def add(self, other: Seen) -> None:
+    def add(self, other: MutantEvidence) -> None:
         self.compared += other.compared
         self.differs |= other.differs
         self.moves |= other.moves
@@ -122,14 +122,14 @@ def run(
     workers: int,
     seconds: float | None = None,
     progress: Progress = lambda *_: None,
-    known: Report | None = None,
-) -> Report:
+    known: SpecificationReport | None = None,
+) -> SpecificationReport:
     """Try mutants on so many processes, for at most so many seconds; those with a known row are left alone, and known deviations stay."""
     begun = time.monotonic()
-    known = known or Report()
+    known = known or SpecificationReport()
     rows = {row.id: row for row in known.rows}
     work = _Work([each for each in asked if each.id not in rows], workers, None if seconds is None else begun + seconds, progress)
-    report = Report()
+    report = SpecificationReport()
     try:
         work.all()
     except KeyboardInterrupt:
@@ -155,7 +155,7 @@ class _Work:
     deadline: float | None
     progress: Progress
     pool: ProcessPoolExecutor | None = None
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, MutantEvidence] = field(default_factory=dict)
     proved: dict[str, bool] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)  # those about which nothing more can be found out
 
@@ -167,8 +167,8 @@ class _Work:
 
     def _all(self) -> None:
         for each in self.asked:
-            self.seen[each.id] = Seen()
-        small_ones = [Task(some, part_) for part_ in PARTS for some in _cut([e for e in self.asked if e.part == part_], _CHUNK)]
+            self.seen[each.id] = MutantEvidence()
+        small_ones = [MutantTask(some, part_) for part_ in PARTS for some in _cut([e for e in self.asked if e.part == part_], _CHUNK)]
         done = 0
         for task, found in self._spread(in_small, small_ones):
             done += len(task.mutants)
@@ -176,28 +176,30 @@ class _Work:
             self._add(found)
         many = [len(spoilt(one.source.scope).model.actions) for one in catalogued()]
         order = sorted(range(len(many)), key=lambda k: -many[k])  # where more happens, more is noticed
-        tasks = {number: Task((), number=number) for number in order}
+        tasks = {number: MutantTask((), number=number) for number in order}
         self._one_by_one("large instances:", in_large, tasks, lambda each, k: catalogued()[k].source.scope in each.scopes)
         states = {number: of for each in self._left() for number, of in self.seen[each.id].large.items()}
-        tasks = {number: Task((), number=number, states=states[number]) for number in sorted(states, key=lambda k: (states[k], k))}
+        tasks = {number: MutantTask((), number=number, states=states[number]) for number in sorted(states, key=lambda k: (states[k], k))}
         self._one_by_one("claims in large instances:", claims_in_large, tasks, lambda each, k: k in self.seen[each.id].large)
         same = [each for each in self._left() if not self.seen[each.id].differs]
-        for number, (_, proved) in enumerate(self._spread(proofs, [Task(some) for some in _cut(same, _CHUNK)])):
+        for number, (_, proved) in enumerate(self._spread(proofs, [MutantTask(some) for some in _cut(same, _CHUNK)])):
             self.progress("proofs:", min(number * _CHUNK, len(same)), len(same))
             self.proved |= proved
         self.over = {each.id for each in self.asked}
 
-    def _one_by_one(self, what: str, function: Callable[[Task], dict[str, Seen]], tasks: Mapping[int, Task], concerns: Concerns) -> None:
+    def _one_by_one(
+        self, what: str, function: Callable[[MutantTask], dict[str, MutantEvidence]], tasks: Mapping[int, MutantTask], concerns: Concerns
+    ) -> None:
         """Do tasks, one a large instance, with the mutants that each concerns and that nothing has noticed as it begins.
 
         What they find counts in their order: what one has noticed is noticed by none after it, whatever the number of processes.
         """
 
-        def begun() -> Iterator[Task]:
+        def begun() -> Iterator[MutantTask]:
             for task in tasks.values():
                 yield replace(task, mutants=tuple(each for each in self._left() if concerns(each, task.number)))
 
-        order, found = list(tasks), dict[int, dict[str, Seen]]()
+        order, found = list(tasks), dict[int, dict[str, MutantEvidence]]()
         for task, answer in self._spread(function, begun(), self.workers):
             found[task.number] = answer
             while order and order[0] in found:
@@ -208,11 +210,11 @@ class _Work:
     def _left(self) -> list[Generated]:
         return [each for each in self.asked if self.seen[each.id].notice is None]
 
-    def _add(self, found: dict[str, Seen]) -> None:
+    def _add(self, found: dict[str, MutantEvidence]) -> None:
         for id_, seen in found.items():
             self.seen[id_].add(seen)
 
-    def _spread(self, function: Callable[[Task], A], tasks: Iterable[Task], ahead: int = 0) -> Iterator[tuple[Task, A]]:
+    def _spread(self, function: Callable[[MutantTask], A], tasks: Iterable[MutantTask], ahead: int = 0) -> Iterator[tuple[MutantTask, A]]:
         """The function's answers with their tasks, as they come, with at most `ahead` under way."""
         do = partial(_answered, function)
         for answer in map(do, tasks) if self.pool is None else pools.answers(self.pool, do, tasks, ahead or 2 * self.workers):
@@ -220,9 +222,9 @@ class _Work:
             if self.deadline is not None and time.monotonic() > self.deadline:
                 raise _Over
 
-    def row(self, each: Generated) -> Row:
-        seen = self.seen.get(each.id, Seen())
-        row = Row(each.id, each.part, each.action, UNDECIDED, compared=seen.compared)
+    def row(self, each: Generated) -> SpecificationResult:
+        seen = self.seen.get(each.id, MutantEvidence())
+        row = SpecificationResult(each.id, each.part, each.action, UNDECIDED, compared=seen.compared)
         if seen.notice is not None:
             return replace(row, verdict=NOTICED, by=seen.notice.by, where=seen.notice.where, how=seen.notice.how)
         if each.id not in self.over:
@@ -241,47 +243,49 @@ def _cut(some: Sequence[Generated], size: int) -> list[tuple[Generated, ...]]:
     return [tuple(some[at : at + size]) for at in range(0, len(some), size)]
 
 
-def _answered(function: Callable[[Task], A], task: Task) -> tuple[Task, A]:
+def _answered(function: Callable[[MutantTask], A], task: MutantTask) -> tuple[MutantTask, A]:
     return task, function(task)
 
 
-def _quick(trial: Trial, mutant: Mutant) -> Notice | None:
+def _quick(trial: ExploredInstance, mutant: ModelMutant) -> Notice | None:
     return trial.by_claims(mutant) if trial.states <= _QUICK else None
 
 
-def _slow(trial: Trial, mutant: Mutant) -> Notice | None:
+def _slow(trial: ExploredInstance, mutant: ModelMutant) -> Notice | None:
     return trial.by_claims(mutant) if trial.states > _QUICK else None
 
 
-def in_small(task: Task) -> dict[str, Seen]:
+def in_small(task: MutantTask) -> dict[str, MutantEvidence]:
     """What is seen of mutants in the small instances of their part."""
     trials = [small(one) for one in catalogued() if one.source.scope in scopes(task.part)]
     ready = sorted((trial for trial in trials if trial is not None), key=lambda trial: trial.states)
-    return {each.id: _seen(each, ready, [_quick, Trial.by_implementation, _slow]) for each in task.mutants}
+    return {each.id: _seen(each, ready, [_quick, ExploredInstance.by_implementation, _slow]) for each in task.mutants}
 
 
-def in_large(task: Task) -> dict[str, Seen]:
+def in_large(task: MutantTask) -> dict[str, MutantEvidence]:
     """What is seen of mutants in one instance, its claims left out, unless it is a small one."""
     trial = large(catalogued()[task.number]) if task.mutants else None
     if trial is None:
         return {}
-    found = {each.id: _seen(each, [trial], [Trial.by_implementation]) for each in task.mutants}
+    found = {each.id: _seen(each, [trial], [ExploredInstance.by_implementation]) for each in task.mutants}
     for seen in found.values():
         if seen.notice is None and seen.moves and trial.one.expected:
             seen.large[task.number] = trial.states
     return found
 
 
-def claims_in_large(task: Task) -> dict[str, Seen]:
+def claims_in_large(task: MutantTask) -> dict[str, MutantEvidence]:
     """Which claims notice mutants in one instance."""
     one = catalogued()[task.number]
     made, instance = spoilt(one.source.scope), one.source.subject().instance
-    return {each.id: Seen(changed(one, mutated(instance, made, made.number[each.name]), task.states)) for each in task.mutants}
+    return {each.id: MutantEvidence(changed(one, mutated(instance, made, made.number[each.name]), task.states)) for each in task.mutants}
 
 
-def _seen(each: Generated, trials: Sequence[Trial], asked: Sequence[Callable[[Trial, Mutant], Notice | None]]) -> Seen:
+def _seen(
+    each: Generated, trials: Sequence[ExploredInstance], asked: Sequence[Callable[[ExploredInstance, ModelMutant], Notice | None]]
+) -> MutantEvidence:
     """What is seen of a mutant, which is asked about in all instances in which it differs, in one way after the other."""
-    seen, where = Seen(), []
+    seen, where = MutantEvidence(), []
     for trial in trials:
         mutant = trial.spoilt.mutants.get(each.name)
         if mutant is not None:
@@ -291,14 +295,14 @@ def _seen(each: Generated, trials: Sequence[Trial], asked: Sequence[Callable[[Tr
     seen.differs = bool(where)
     for by in asked:
         for trial, mutant in where:
-            seen.add(Seen(by(trial, mutant), deviations=frozenset(trial.deviations)))
+            seen.add(MutantEvidence(by(trial, mutant), deviations=frozenset(trial.deviations)))
             if seen.notice is not None and seen.notice.by != TYPES:
                 return seen
     seen.moves = any(not trial.stutters(mutant) for trial, mutant in where)
     return seen
 
 
-def proofs(task: Task) -> dict[str, bool]:
+def proofs(task: MutantTask) -> dict[str, bool]:
     """Which of these mutants change nothing in any state that the invariants allow, in all of their scopes."""
 
     def same(each: Generated, scope: str) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from rocketproof_properties.reports.output import Page, counted
 
 from .notice import IMPLEMENTATION, TYPES
-from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, Report, Row
+from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, SpecificationReport, SpecificationResult
 
 _WORDS = {
     NOTICED: "",
@@ -22,7 +22,7 @@ _STYLES = {SURVIVED: "bold red", UNDECIDED: "bold yellow"}
 _BY = {IMPLEMENTATION: "the implementation does otherwise", TYPES: "a value leaves its type, and the search ends"}
 
 
-def print_mutants(report: Report, *, every: bool) -> None:
+def print_mutants(report: SpecificationReport, *, every: bool) -> None:
     """Print the numbers and those that survived; with `every` a line for each mutant."""
     page = Page()
     page.verdicts([(row.verdict, row.by, _said(row)) for row in report.rows], _WORDS, _STYLES, every=every)
@@ -43,5 +43,5 @@ def print_mutants(report: Report, *, every: bool) -> None:
     page.line(f"\n{counted(len(report.rows), 'mutant')}, {share}{stopped}, {report.seconds:.1f} s", "bold")
 
 
-def _said(row: Row) -> str:
+def _said(row: SpecificationResult) -> str:
     return f"{row.id}; {': '.join(part for part in (row.where, row.how) if part)}" if row.where or row.how else row.id

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache, partial
 
 from rocketproof_model import Action, Instance, search
-from rocketproof_model.explicit.difference import Difference, Differences
+from rocketproof_model.explicit.difference import Differences, StepDifference
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.explicit.paths import Paths
 from rocketproof_model.interpreter import State, labelled
 from rocketproof_model.result import Limits, Move
-from rocketproof_model.transforms.mutation import CONSTANT, Mutant
+from rocketproof_model.transforms.mutation import CONSTANT, ModelMutant
 from rocketproof_properties.catalogue.source import UNPERFORMED
 from rocketproof_properties.conformance.stateful.attempts import attempt
 from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import Finding, Refused
+from rocketproof_properties.conformance.stateful.follow import ConformanceError, NeverTaken
 from rocketproof_properties.conformance.stateful.machine import Campaign
 
 from .claims import changed
-from .instances import Catalogued, Spoilt, spoilt
+from .instances import Catalogued, MutatedModel, spoilt
 from .notice import IMPLEMENTATION, TYPES, Notice
 
 SMALL, MOST = 65_000, 5_000_000
@@ -28,10 +28,10 @@ _TRIED, _STEPS, _ALIKE = 24, 4, 12  # states in which the implementation is aske
 _DETOURS = 3  # actions that the implementation does not take where a path has them
 
 
-class Trial:
+class ExploredInstance:
     """One instance, explored."""
 
-    def __init__(self, one: Catalogued, spoilt_: Spoilt, found: Exploration) -> None:
+    def __init__(self, one: Catalogued, spoilt_: MutatedModel, found: Exploration) -> None:
         self.one, self.spoilt, self.states = one, spoilt_, found.states
         self.subject = one.source.subject()
         graph = found.graph(found.states)
@@ -41,19 +41,19 @@ class Trial:
         self._paths: dict[frozenset[str], Paths] = {}
         self._alike: dict[tuple[int, str], list[int]] = {}
 
-    def compared(self, mutant: Mutant) -> int:
+    def compared(self, mutant: ModelMutant) -> int:
         """In how many states the mutant is compared; they stand for all."""
         return len(self.differences.compared(self.spoilt.model.named(mutant.action)))
 
-    def differing(self, mutant: Mutant) -> Iterator[int]:
+    def differing(self, mutant: ModelMutant) -> Iterator[int]:
         """The states in which the mutant differs, one of all that are alike to its action."""
         return self.differences.states(self.instance(mutant), self.spoilt.model.named(mutant.action))
 
-    def instance(self, mutant: Mutant) -> Instance:
+    def instance(self, mutant: ModelMutant) -> Instance:
         """With the mutant."""
         return mutated(self.subject.instance, self.spoilt, self.spoilt.number[mutant.id])
 
-    def stutters(self, mutant: Mutant) -> bool:
+    def stutters(self, mutant: ModelMutant) -> bool:
         """Whether all that the mutant does otherwise is to allow steps that change nothing or lead where another one leads."""
         instance = self.instance(mutant)
         return not any(self._moves(instance, state) for state in self.differing(mutant))
@@ -66,11 +66,11 @@ class Trial:
             known |= self.differences.reached(state, name)
         return not steps or any(step.one is not None or step.other not in known for step in steps)
 
-    def by_claims(self, mutant: Mutant) -> Notice | None:
+    def by_claims(self, mutant: ModelMutant) -> Notice | None:
         """The first claim whose verdict is another one, if any."""
         return changed(self.one, self.instance(mutant), self.states)
 
-    def by_implementation(self, mutant: Mutant) -> Notice | None:
+    def by_implementation(self, mutant: ModelMutant) -> Notice | None:
         """The first step found that the implementation does otherwise than the mutant says, if any.
 
         States come first in which the mutant leads elsewhere: steps that change nothing contradict nothing. Where the
@@ -90,7 +90,7 @@ class Trial:
             return Notice(TYPES, str(self.one), f"in a state that is reached {mutant.action} has no value of its type")
         return None
 
-    def _telling(self, mutant: Mutant, instance: Instance) -> list[int]:
+    def _telling(self, mutant: ModelMutant, instance: Instance) -> list[int]:
         """Some of the states in which the mutant differs, those first in which it leads elsewhere."""
         first: list[int] = []
         last: list[int] = []
@@ -119,7 +119,7 @@ class Trial:
                 return Notice(IMPLEMENTATION, str(self.one), f"{label}: {how}"), True
         return None, told
 
-    def _contradicts(self, step: Difference, shown: State | str) -> str:
+    def _contradicts(self, step: StepDifference, shown: State | str) -> str:
         """In words how the mutant is contradicted by what was shown; "" if it is not."""
         if isinstance(shown, str):
             if step.one is not None:
@@ -138,7 +138,7 @@ class Trial:
         differs = [f"{name} is {seen[name]}, not {value}" for name, value in expected.items() if seen[name] != value]
         return f"in the implementation {'; '.join(differs[:3])}"
 
-    def _tried(self, state: int, step: Difference) -> State | str | None:
+    def _tried(self, state: int, step: StepDifference) -> State | str | None:
         """What the implementation does when the step is tried there; None if it never gets there, chooses not to, or has nothing of it."""
         if self.one.source.scope in UNPERFORMED:
             return None
@@ -158,9 +158,9 @@ class Trial:
                 return None
             try:
                 return attempt(self.campaign, moves, action, move.args)
-            except Refused as refused:
+            except NeverTaken as refused:
                 without |= {refused.action}
-            except Finding as finding:
+            except ConformanceError as finding:
                 self.deviations.add(f"{self.one}: {'; '.join(finding.steps)}: {finding.text}")
                 return None
         return None
@@ -170,24 +170,24 @@ class Trial:
         return Campaign(self.subject.instance, target_of(self.one.source, self.subject))
 
 
-def mutated(instance: Instance, spoilt_: Spoilt, number: int) -> Instance:
+def mutated(instance: Instance, spoilt_: MutatedModel, number: int) -> Instance:
     """The instance with a mutant, by its number; 0 is none."""
     return Instance(spoilt_.model, {**instance.constants, CONSTANT: number})
 
 
-def _explored(one: Catalogued, most: int) -> Trial | None:
+def _explored(one: Catalogued, most: int) -> ExploredInstance | None:
     made = spoilt(one.source.scope)
     found = search.explore(mutated(one.source.subject().instance, made, 0), [], limits=Limits(states=most), symmetry=False)
-    return Trial(one, made, found) if found.finished else None
+    return ExploredInstance(one, made, found) if found.finished else None
 
 
 @cache
-def small(one: Catalogued) -> Trial | None:
+def small(one: Catalogued) -> ExploredInstance | None:
     """The instance, if it is small: all of those fit memory together."""
     return _explored(one, SMALL)
 
 
 @lru_cache(maxsize=1)
-def large(one: Catalogued) -> Trial | None:
+def large(one: Catalogued) -> ExploredInstance | None:
     """The instance, if it is not small."""
     return _explored(one, MOST) if small(one) is None else None

@@ -12,7 +12,7 @@ from ..programs.parts import Capability
 from ..programs.vocabulary import plain
 from ..reports.choices import InputError
 from . import probe
-from .deployment import DEFAULT, Deployment, NotOffered, Setup, Target, bare
+from .deployment import DEFAULT, Deployment, NotOffered, Setup, ValidationTarget, bare
 from .forms import host_and_port
 from .processes import configure
 
@@ -29,7 +29,7 @@ def version_name(number: int) -> str:
     return f"{4 + major}.{minor}.{rest // 2}" + ("" if rest % 2 else "-SNAPSHOT")
 
 
-class AddressTarget(Target):
+class AddressTarget(ValidationTarget):
     """Brokers by the address of their name server, or by their own. `may_configure`: their settings may be changed.
 
     Raises InputError for what is not an address.

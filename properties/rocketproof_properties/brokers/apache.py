@@ -21,7 +21,7 @@ from rocketproof_protocol.flags import READ, WRITE
 
 from ..programs.parts import NAME_SERVER
 from . import jars, probe
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, Target, TargetError
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, TargetError, ValidationTarget
 from .javaprograms import QUICK
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import Launch, Processes, configure, opened
@@ -66,7 +66,7 @@ _LOGBACK = """<configuration>
 """
 
 
-class Apache(Target):
+class Apache(ValidationTarget):
     """A release of Apache RocketMQ, or a pair: brokers of a release beside a name server of another one. `quick`: it starts with two
     thirds of the CPU time, and is slower than it could be once it has served many thousands of requests. Raises
     TargetError for a version that is none."""

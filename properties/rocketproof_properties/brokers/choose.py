@@ -7,40 +7,40 @@ from typing import Final
 
 from ..reports.choices import InputError, offer
 from .address import AddressTarget
-from .deployment import Target
-from .forms import KINDS, Form, form_of, is_address, parts_of
+from .deployment import ValidationTarget
+from .forms import KINDS, TargetForm, form_of, is_address, parts_of
 
 _PROFILE: Final = "P494"
 
 
-def choose(address: str | None, target: str | None, profile: str | None, *, configure: bool, option: str = "--target") -> Target:
+def choose(address: str | None, target: str | None, profile: str | None, *, configure: bool, option: str = "--target") -> ValidationTarget:
     """The target, which the user has named by this option. Raises InputError for one that is none, or for two at a time."""
     if (address is None) == (target is None):
         raise InputError("give either the address of a broker, such as 127.0.0.1:10911, or --target, such as --target apache:4.9.4")
     if target is None:
         return AddressTarget([str(address)], profile=profile or "P49", may_configure=configure)
     match form_of(target):
-        case Form("apache", release):
+        case TargetForm("apache", release):
             from .apache import Apache
 
             return Apache(release, profile=profile)
-        case Form("pair", pair):
+        case TargetForm("pair", pair):
             from .apache import Apache
 
             broker, name_server = _releases(f"{option} {pair}", pair)
             return Apache(broker, name_server=name_server, profile=profile)
-        case Form("served", named):
+        case TargetForm("served", named):
             from .served import Served
 
             return Served(profile or named or _PROFILE)
-        case Form("inprocess", named):
+        case TargetForm("inprocess", named):
             from .inprocess import InProcess
 
             return InProcess(profile or named or _PROFILE)
-        case Form("file", path):
+        case TargetForm("file", path):
             from .command import CommandTarget
 
-            found: Target = CommandTarget(Path(path))
+            found: ValidationTarget = CommandTarget(Path(path))
             if profile is not None:
                 found.profile = profile
             return found
@@ -65,7 +65,7 @@ def _releases(where: str, pair: str) -> tuple[str, str]:
         raise InputError(f"{where}: {problem}") from None
 
 
-def choose_named(where: str, profile: str | None, option: str = "--target") -> Target:
+def choose_named(where: str, profile: str | None, option: str = "--target") -> ValidationTarget:
     """The target that a text of any form names, whose brokers keep their settings if they run already. Raises InputError, which names the
     option that gave the text."""
     if is_address(where):

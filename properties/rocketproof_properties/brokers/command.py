@@ -13,14 +13,14 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..programs.parts import NAME_SERVER, Capability
 from . import probe
-from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, TargetError, ValidationTarget
 from .description import Commands, Description, fill, read
 from .jars import cache
 from .ports import HOST, Addresses
 from .processes import Launch, Processes, opened
 
 
-class CommandTarget(Target):
+class CommandTarget(ValidationTarget):
     """The target that a file describes. Raises InputError with the file and the line."""
 
     def __init__(self, path: Path) -> None:

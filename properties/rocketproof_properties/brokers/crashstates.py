@@ -18,7 +18,7 @@ from rocketproof_impl.simulator.journal import PowerLoss
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.numbers import is_digits
 
-from .systemcalls import Operation
+from .systemcalls import FileOperation
 
 Files = Mapping[str, bytes]
 """Contents by paths below the store's folder."""
@@ -26,7 +26,7 @@ SEEDS: Final = 200
 """Losses of power that are tried for the states of one run."""
 
 
-def disk_of(before: Files, done: Iterable[Operation], after: Files) -> SimulatedDisk:
+def disk_of(before: Files, done: Iterable[FileOperation], after: Files) -> SimulatedDisk:
     """The disk as the process leaves it: what there was `before` is on the device, then come its operations. Files that were written in
     place have what is found in them `after` its end."""
     disk = SimulatedDisk()
@@ -107,7 +107,7 @@ def states(disk: SimulatedDisk, most: int, seed: int) -> Iterator[dict[str, byte
         yield best[1]
 
 
-def moments(before: Files, done: Sequence[Operation]) -> Iterator[int]:
+def moments(before: Files, done: Sequence[FileOperation]) -> Iterator[int]:
     """How many operations were done each time when a file that is written in place had just been made behind another one of its folder, of
     which the device has the end: with what was forced until then alone, the folder's last file is empty."""
     device = {path: bytearray(data) for path, data in before.items() if _folder(path)}

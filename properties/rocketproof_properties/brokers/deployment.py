@@ -1,8 +1,8 @@
 """The one protocol of deployments: brokers and a name server that run somewhere, and what can be done to them.
 
-A `Target` says what it is and what it offers. `open` sets up a name server and brokers and gives a `Deployment`: connections to its
-parts, and by capability the means to stop, kill and start the parts again, to change settings, and to read the files. Everything but
-connections is optional; `LOST` says what a validation cannot find out without a capability.
+A `ValidationTarget` states its name and capabilities. `open` sets up a name server and brokers and returns a `Deployment`: connections
+to its parts and, by capability, the means to stop, kill and restart parts, to change settings, and to read files. Everything but
+connections is optional; `LOST` states what a validation cannot find out without a capability.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Deployment(ABC):
         self.close()
 
 
-class Target(ABC):
+class ValidationTarget(ABC):
     """What is validated: its name and version for reports, and the profile that it is judged by."""
 
     name: str

@@ -17,7 +17,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import whole_number
 
 from ..programs.parts import Capability
-from ..reports.choices import InputError, Table, known, offer, read_toml
+from ..reports.choices import InputError, TomlTable, known, offer, read_toml
 from .deployment import OF_TARGETS
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
@@ -95,7 +95,7 @@ def read(path: Path) -> Description:
     """The description in a file. Raises InputError."""
     text, data = read_toml(path, str(path), "a TOML file that describes a target")
     lines = text.splitlines()
-    return _description(path, Table(data, lambda where, key: f"{path}:{_line(lines, where, key)}", _TOP))
+    return _description(path, TomlTable(data, lambda where, key: f"{path}:{_line(lines, where, key)}", _TOP))
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -107,7 +107,7 @@ def _names(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
-def _description(path: Path, top: Table) -> Description:
+def _description(path: Path, top: TomlTable) -> Description:
     limits = top.inner("limits", _LIMITS)
     if "broker" not in top:
         top.refuse("", "the table [broker] with its start command is missing")
@@ -128,7 +128,7 @@ def _description(path: Path, top: Table) -> Description:
     )
 
 
-def _commands(table: Table) -> Commands:
+def _commands(table: TomlTable) -> Commands:
     if "start" not in table:
         table.refuse("", f'[{table.name}] has no start command; give start = ["program", "argument"]')
     start = _command(table, "start")
@@ -145,12 +145,12 @@ def _commands(table: Table) -> Commands:
     )
 
 
-def _command(table: Table, key: str, remedy: str = "") -> tuple[str, ...]:
+def _command(table: TomlTable, key: str, remedy: str = "") -> tuple[str, ...]:
     found = table.many(key, str, "a list of texts", remedy or f'give {key} = ["program", "argument"]')
     return tuple(_template(table, key, one) for one in found)
 
 
-def _texts(table: Table) -> dict[str, str]:
+def _texts(table: TomlTable) -> dict[str, str]:
     """Any keys, each with a text, a number or a truth value."""
     found = {}
     for name, one in table.data.items():
@@ -160,7 +160,7 @@ def _texts(table: Table) -> dict[str, str]:
     return found
 
 
-def _template(table: Table, key: str, text: str) -> str:
+def _template(table: TomlTable, key: str, text: str) -> str:
     try:
         names = _names(text)
     except ValueError as problem:
@@ -170,12 +170,12 @@ def _template(table: Table, key: str, text: str) -> str:
     return text
 
 
-def _around(table: Table) -> tuple[int, ...]:
+def _around(table: TomlTable) -> tuple[int, ...]:
     found = table.many("around", int, "a list of distances from the port", "give around = [-2, 1]", lambda one: abs(one) < 1000)
     return tuple({0, *found})
 
 
-def _capabilities(top: Table) -> frozenset[Capability]:
+def _capabilities(top: TomlTable) -> frozenset[Capability]:
     names = [one.value for one in Capability if one in OF_TARGETS]
     found = top.many("without", str, "a list of texts", offer("", names))
     for one in found:
@@ -184,13 +184,13 @@ def _capabilities(top: Table) -> frozenset[Capability]:
     return frozenset(Capability(one) for one in found)
 
 
-def _seconds(limits: Table, key: str, default: float) -> float:
+def _seconds(limits: TomlTable, key: str, default: float) -> float:
     return limits.get(
         key, float, "a number of seconds above 0", f"give {key} = {default:g}", default=default, fits=lambda value: 0 < value < float("inf")
     )
 
 
-def _profile(top: Table) -> str:
+def _profile(top: TomlTable) -> str:
     try:
         return known("profile", top.text("profile", "P49"), PROFILES)
     except InputError as problem:

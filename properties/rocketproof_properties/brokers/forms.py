@@ -15,33 +15,33 @@ KINDS: Final = ("apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inproces
 _PORTS: Final = 65_536
 
 
-class Form(NamedTuple):
+class TargetForm(NamedTuple):
     """What a name means, with what stands behind its colon: a release, a profile; of an address, a file and a pair the whole text."""
 
     kind: Literal["address", "apache", "pair", "served", "inprocess", "file"]
     rest: str
 
 
-def form_of(text: str) -> Form | None:
+def form_of(text: str) -> TargetForm | None:
     """What a text names, None if nothing that could be a target."""
     kind, colon, rest = text.partition(":")
     if PAIR in text and any(part.startswith("apache:") for part in text.split(PAIR)):
-        return Form("pair", text)
+        return TargetForm("pair", text)
     if kind == "apache" and rest:
-        return Form("apache", rest)
+        return TargetForm("apache", rest)
     if kind == "served" and (rest or not colon):
-        return Form("served", rest)
+        return TargetForm("served", rest)
     if kind == "inprocess" and (rest or not colon):
-        return Form("inprocess", rest)
+        return TargetForm("inprocess", rest)
     if text.endswith(".toml"):
-        return Form("file", text)
+        return TargetForm("file", text)
     if text.isidentifier() and (KNOWN / f"{text}.toml").is_file():
-        return Form("file", str(KNOWN / f"{text}.toml"))
+        return TargetForm("file", str(KNOWN / f"{text}.toml"))
     try:
         host_and_port(text)
     except ValueError:
         return None
-    return Form("address", text)
+    return TargetForm("address", text)
 
 
 def parts_of(pair: str) -> tuple[str, str]:
@@ -67,4 +67,4 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host, number
 
 
-__all__ = ["KINDS", "Form", "form_of", "host_and_port", "is_address", "parts_of"]
+__all__ = ["KINDS", "TargetForm", "form_of", "host_and_port", "is_address", "parts_of"]

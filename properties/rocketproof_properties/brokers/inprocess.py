@@ -20,7 +20,7 @@ from rocketproof_protocol.numbers import whole_number
 from ..programs.parts import NAME_SERVER, Capability
 from ..reports.choices import known
 from . import guardian
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered, Setup, TargetError, ValidationTarget
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import PortTaken, configure
 from .settings import change
@@ -29,7 +29,7 @@ LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod"
 """Settings of the described system that the implementation has not."""
 
 
-class InProcess(Target):
+class InProcess(ValidationTarget):
     """This release, with the behaviour of a profile."""
 
     offers = OF_TARGETS - {Capability.KILL}

@@ -19,7 +19,7 @@ from ..programs.parts import NAME_SERVER, Capability
 from ..programs.vocabulary import plain
 from . import probe
 from .comeback import come_back
-from .deployment import Deployment, Setup, Target, TargetError
+from .deployment import Deployment, Setup, TargetError, ValidationTarget
 
 OPENED: Final = "answers"
 CLOSED: Final = "leaves nothing behind"
@@ -51,7 +51,7 @@ class _Wrong(TargetError):
     """It did something else than it offers."""
 
 
-def self_test(target: Target) -> Iterator[Checked]:
+def self_test(target: ValidationTarget) -> Iterator[Checked]:
     """Try everything that the target offers, in an order in which each can rely on those before; what fails is reported, and the rest is
     tried as far as it can be. Raises TargetError if it cannot be set up at all."""
     running = target.open()
@@ -67,7 +67,7 @@ def self_test(target: Target) -> Iterator[Checked]:
         yield _tried(Capability.START.value, lambda: _starts_as_told(target))
 
 
-def data(target: Target, checked: Sequence[Checked], code: int) -> dict[str, Any]:
+def data(target: ValidationTarget, checked: Sequence[Checked], code: int) -> dict[str, Any]:
     """What was tried, what is lost by what is not offered, and the exit code, as JSON values."""
     return {
         "schema": SCHEMA,
@@ -166,7 +166,7 @@ def _answers_again(running: Deployment, broker: str) -> None:
     probe.broker(running.brokers[broker])
 
 
-def _starts_as_told(target: Target) -> None:
+def _starts_as_told(target: ValidationTarget) -> None:
     """Two brokers, and a setting from the start."""
     with target.open(Setup(brokers=2, settings={"autoCreateTopicEnable": "false"})) as running:
         if len(running.brokers) != 2:

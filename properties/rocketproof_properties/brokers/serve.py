@@ -17,7 +17,7 @@ from rocketproof_impl.system.connection import UNREAD
 from rocketproof_impl.system.listening import resolved
 from rocketproof_impl.system.narrator import Narrator
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded, bracketed
-from rocketproof_impl.system.server import Limits
+from rocketproof_impl.system.server import ServerLimits
 from rocketproof_protocol.shown import printable
 
 from ..reports import files as store
@@ -32,7 +32,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ServeOptions:
     """What to serve. A port of 0 is any free one; `name_server_port` None: no name server here. `settings` are texts name=value. `unread`:
     bytes of answers that a connection may leave unread."""
 
@@ -49,7 +49,7 @@ class Wanted:
     unread: int = UNREAD
 
 
-def command(wanted: Wanted, *, quiet: bool, beyond: bool, json: Path | None) -> None:
+def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | None) -> None:
     """Serve until Ctrl-C or a polite kill. Raises InputError for what cannot be served."""
     check_host(wanted.host, beyond=beyond)
     brokers = settings_of(wanted)
@@ -77,7 +77,7 @@ def check_host(host: str, *, beyond: bool) -> None:
         raise InputError(f"--listen {host} lets other machines in, and who comes in may do anything; confirm with --beyond-this-machine")
 
 
-def settings_of(wanted: Wanted) -> list[BrokerSettings]:
+def settings_of(wanted: ServeOptions) -> list[BrokerSettings]:
     """The settings of each broker. One has the folder to itself, several have one each below it. Raises InputError."""
     if not 0 <= wanted.brokers <= len(LETTERS):
         raise InputError(f"--brokers {wanted.brokers}: give a number up to {len(LETTERS)}")
@@ -128,13 +128,15 @@ def _check_resolved(host: str) -> None:
         raise InputError(f"--set brokerIP1={host}: no address is known of this host; give one, such as 127.0.0.1") from None
 
 
-async def _serve(wanted: Wanted, brokers: list[BrokerSettings], *, quiet: bool, json: Path | None) -> None:
+async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: bool, json: Path | None) -> None:
     """Start everything in order, say so, wait for the end, and stop in the other order."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    limits = Limits(connections=wanted.connections, unread=wanted.unread, unread_total=max(Limits().unread_total, wanted.unread))
+    limits = ServerLimits(
+        connections=wanted.connections, unread=wanted.unread, unread_total=max(ServerLimits().unread_total, wanted.unread)
+    )
     async with AsyncExitStack() as stack:
         ready: dict[str, Any] = {"name_server": None, "brokers": {}}
         name_servers = wanted.name_servers

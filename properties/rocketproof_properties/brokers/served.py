@@ -8,7 +8,7 @@ import sys
 from ..programs.parts import NAME_SERVER
 from . import probe
 from .apache import broker_ready, name_server_ready
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, Target
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, ValidationTarget
 from .inprocess import LACKS
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
@@ -16,7 +16,7 @@ from .processes import Launch, Processes, opened
 _COMMAND = (sys.executable, "-c", "from rocketproof_properties.commands import main; main()", "serve", "--quiet")
 
 
-class Served(Target):
+class Served(ValidationTarget):
     """This release, with the behaviour of a profile."""
 
     offers = OF_TARGETS

@@ -33,7 +33,7 @@ from rocketproof_impl.tasks import Future, Wait
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_traces.stored.record import Log, read_log
+from rocketproof_traces.stored.record import LogRecords, read_log
 
 from ..programs.parts import NAME_SERVER, Capability
 from ..programs.settings import ClusterSettings
@@ -153,7 +153,7 @@ async def _arrives(answer: Future[Command], millis: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Store:
+class StoreView:
     """What a direct look at a broker's store shows: the bytes of its log's files, joined, up to `end`; by topic and queue the place and
     size of each entry, None for one that is missing; the next offsets by "topic-queueId"; and how many messages each topic has got."""
 
@@ -164,7 +164,7 @@ class Store:
     next_offsets: Mapping[str, int]
     counts: Mapping[str, int]
 
-    def read(self) -> Log:
+    def read(self) -> LogRecords:
         return read_log(self.log, self.file_size, self.end)
 
 
@@ -213,7 +213,7 @@ class SimulatedDeployment(Deployment):
         nodes = list(self.cluster.nodes.values())
         return self.cluster.nodes[broker] if isinstance(broker, str) and broker else nodes[whole_number(broker or 0) % len(nodes)]
 
-    def look(self, broker: str) -> Store:
+    def look(self, broker: str) -> StoreView:
         """What is in the broker's store now."""
         node = self.cluster.nodes[broker]
         store = node.running.store
@@ -222,9 +222,9 @@ class SimulatedDeployment(Deployment):
             found = [queue.entry(index) for index in range(queue.files.max_offset // ENTRY_SIZE)]
             entries[key] = [None if entry is None else (entry.physical_offset, entry.size) for entry in found]
         size, end, log = _files(node)
-        return Store(size, end, log, entries, dict(store.topic_queue_table), dict(node.running.statistics.topic_put_nums))
+        return StoreView(size, end, log, entries, dict(store.topic_queue_table), dict(node.running.statistics.topic_put_nums))
 
-    def records(self, broker: str) -> Log:
+    def records(self, broker: str) -> LogRecords:
         """The broker's log as it can be read now."""
         size, end, log = _files(self.cluster.nodes[broker])
         return read_log(log, size, end)

@@ -6,10 +6,10 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from .deployment import Deployment, Setup, Target, TargetError
+from .deployment import Deployment, Setup, TargetError, ValidationTarget
 
 
-def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Deployment, None, None]:
+def in_turn(target: ValidationTarget, setups: Sequence[Setup]) -> Generator[Deployment, None, None]:
     """The running target of each setup; it is closed when the next one is asked for, and all of them when the iterator is.
 
     Raises TargetError as `Target.open` does, at the setup that cannot be had.
@@ -20,7 +20,7 @@ def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Deployment, No
         yield running
 
 
-def attempted(target: Target, setups: Sequence[Setup]) -> Generator[Deployment | TargetError, None, None]:
+def attempted(target: ValidationTarget, setups: Sequence[Setup]) -> Generator[Deployment | TargetError, None, None]:
     """The same, with the reason in place of a setup that cannot be had."""
     with ThreadPoolExecutor(1, thread_name_prefix="target") as pool:
         opening: Future[Deployment] | None = None

@@ -23,7 +23,7 @@ from .crashstates import changed
 from .deployment import Deployment, TargetError
 from .processes import Processes
 from .runs.waiting import until
-from .systemcalls import TRACED, Calls, Operation
+from .systemcalls import TRACED, Calls, FileOperation
 
 MISSING: Final = "strace is not installed; install it (Debian: apt install strace), or leave out the kind"
 _LONGEST: Final = 1 << 20  # bytes of a file of settings
@@ -51,7 +51,7 @@ class Recorder:
     many seconds it was behind when it read a file."""
 
     def __init__(self, calls: Path, store: Path) -> None:
-        self.done: list[Operation] = []
+        self.done: list[FileOperation] = []
         self.late = 0.0
         self._store = store
         self._file = calls
@@ -90,7 +90,7 @@ class Recorder:
             if not whole:
                 interrupts.pause(_POLL)
 
-    def _seen(self, one: Operation) -> Operation:
+    def _seen(self, one: FileOperation) -> FileOperation:
         """The operation by its path below the store, with the pages of a file that is forced."""
         path = str(Path(one.path).relative_to(self._store))
         other = str(Path(one.other).relative_to(self._store)) if one.other else ""

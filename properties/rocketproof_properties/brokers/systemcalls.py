@@ -25,7 +25,7 @@ Kind = Literal["truncate", "append", "size", "map", "force", "delete", "rename"]
 
 
 @dataclass(frozen=True)
-class Operation:
+class FileOperation:
     """`truncate`: opened to be written anew; `append`: `data` is written behind what there is; `size`: a file that is written in place has
     so many bytes from here on; `map`: it is mapped; `force`: it is on the device, a folder with the names in it; `delete`; `rename` to
     `other`.
@@ -71,11 +71,11 @@ class Calls:
         self._begun: dict[str, str] = {}
         self._mapped: list[_Mapped] = []
 
-    def of(self, lines: Iterable[str]) -> Iterator[Operation]:
+    def of(self, lines: Iterable[str]) -> Iterator[FileOperation]:
         for line in lines:
             yield from self._of(line)
 
-    def _of(self, line: str) -> Iterator[Operation]:
+    def _of(self, line: str) -> Iterator[FileOperation]:
         found = _LINE.match(line)
         if found is None:
             return
@@ -93,37 +93,37 @@ class Calls:
             if self._folder in (one.path[: len(self._folder)], one.path + "/"):
                 yield replace(one, at=float(at))
 
-    def _operations(self, name: str, given: str, result: str) -> Iterator[Operation]:
+    def _operations(self, name: str, given: str, result: str) -> Iterator[FileOperation]:
         if name in ("open", "openat", "creat"):
             opened = _OPENED.match(given)
             if opened is not None and (name == "creat" or "O_TRUNC" in (opened[2] or "")):
-                yield Operation("truncate", _bytes(opened[1]).decode())
+                yield FileOperation("truncate", _bytes(opened[1]).decode())
         elif name in ("write", "pwrite64"):
             written = _WRITTEN.match(given)
             if written is not None:
-                yield Operation("append", _path(written[2]), _bytes(written[3])[: whole_number(result)])
+                yield FileOperation("append", _path(written[2]), _bytes(written[3])[: whole_number(result)])
         elif name == "ftruncate":
             sized = _SIZED.match(given)
             if sized is not None:
-                yield Operation("size", _path(sized[2]), size=whole_number(sized[3]))
+                yield FileOperation("size", _path(sized[2]), size=whole_number(sized[3]))
         elif name == "mmap":
             yield from self._map(given, hexadecimal(result.removeprefix("0x")))
         elif name == "msync":
             forced = _FORCED.match(given)
             at = hexadecimal(forced[1]) if forced is not None else 0
-            yield from (Operation("force", one.path) for one in self._mapped if one.start <= at < one.end)
+            yield from (FileOperation("force", one.path) for one in self._mapped if one.start <= at < one.end)
         elif name in ("fsync", "fdatasync"):
             of = _OF_FILE.match(given)
             if of is not None:
-                yield Operation("force", _path(of[2]))
+                yield FileOperation("force", _path(of[2]))
         elif name.startswith("unlink"):
-            yield from (Operation("delete", _bytes(one).decode()) for one in _NAMES.findall(given)[:1])
+            yield from (FileOperation("delete", _bytes(one).decode()) for one in _NAMES.findall(given)[:1])
         elif name.startswith("rename"):
             names = _NAMES.findall(given)
             if len(names) == 2:
-                yield Operation("rename", _bytes(names[0]).decode(), other=_bytes(names[1]).decode())
+                yield FileOperation("rename", _bytes(names[0]).decode(), other=_bytes(names[1]).decode())
 
-    def _map(self, given: str, start: int) -> Iterator[Operation]:
+    def _map(self, given: str, start: int) -> Iterator[FileOperation]:
         found = _MAPPED.match(given)
         size = whole_number(given.partition(", ")[2].partition(",")[0])
         self._mapped = [one for one in self._mapped if one.end <= start or one.start >= start + size]
@@ -131,7 +131,7 @@ class Calls:
             path = _path(found[5])
             self._mapped.append(_Mapped(start, start + size, path))
             begin = hexadecimal(found[6].removeprefix("0x")) if found[6].startswith("0x") else whole_number(found[6])
-            yield Operation("map", path, size=size + begin)
+            yield FileOperation("map", path, size=size + begin)
 
 
 def _bytes(text: str) -> bytes:

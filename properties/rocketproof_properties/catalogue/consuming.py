@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Expr, after, implies
-from rocketproof_spec.progress import Progress
+from rocketproof_spec.progress import ConsumerProgress
 
 from .claim import Case, Claim, cases, condition, effect, wide
 
 
-def _marked(p: Progress) -> Expr:
+def _marked(p: ConsumerProgress) -> Expr:
     """The marked message is acknowledged and on the device."""
     return (p.marked != 0) & (p.marked <= p.flushed)
 
@@ -20,55 +20,55 @@ DELIVERED = Claim(
     "a message that is acknowledged and flushed is delivered some time",
     "leads_to",
     lambda p: (_marked(p) & ~p.got, p.got),
-    part=Progress,
+    part=ConsumerProgress,
 )
 ONCE = Claim(
     "AUX-48.once",
     "no message is delivered twice",
     "step",
     lambda p: implies(p.running & after(p.running) & (after(p.place) == p.place + 1), p.place >= p.delivered),
-    part=Progress,
+    part=ConsumerProgress,
 )
-STAYS = Claim("AUX-49", "what a consumer was given stays in the log", "always", lambda p: p.delivered <= p.written, part=Progress)
+STAYS = Claim("AUX-49", "what a consumer was given stays in the log", "always", lambda p: p.delivered <= p.written, part=ConsumerProgress)
 READABLE = Claim(
     "AUX-49.flushed",
     "with synchronous flush nothing can be read that is not on the device",
     "always",
     lambda p: implies(p.sync, p.entries <= p.flushed),
-    part=Progress,
+    part=ConsumerProgress,
 )
-WITHIN = Claim("AUX-49.offset", "a group's offset is within its queue", "always", lambda p: p.committed <= p.written, part=Progress)
+WITHIN = Claim("AUX-49.offset", "a group's offset is within its queue", "always", lambda p: p.committed <= p.written, part=ConsumerProgress)
 STANDS = Claim(
     "AUX-49.reset",
     "an offset that was set stands until a consumer has asked for it",
     "step",
     lambda p: implies(p.moved & after(p.moved), after(p.committed) == p.committed),
-    part=Progress,
+    part=ConsumerProgress,
 )
 DISPATCH = Claim(
     "AUX-49.dispatch",
     "a record gets its entry when it is written, and where the release and the flush ask for that when it is flushed, whatever the numbers",
     "lemma",
     lambda p: wide(implies(condition(p.model.named("dispatch"), "behind") & (p.flushed <= p.written), _dispatched(p))),
-    part=Progress,
+    part=ConsumerProgress,
 )
 
 
-def _dispatched(p: Progress) -> Expr:
+def _dispatched(p: ConsumerProgress) -> Expr:
     end = effect(p.model.named("dispatch"), "entries")
     return (end <= p.written) & implies(p.sync & p.dispatches_flushed, end <= p.flushed)
 
 
-GIVEN = Claim("REA-108", "the marked message is delivered", "reachable", lambda p: p.got, part=Progress)
-BEYOND = Claim("REA-109", "a consumer is beyond its queue", "reachable", lambda p: p.running & (p.place > p.entries), part=Progress)
+GIVEN = Claim("REA-108", "the marked message is delivered", "reachable", lambda p: p.got, part=ConsumerProgress)
+BEYOND = Claim("REA-109", "a consumer is beyond its queue", "reachable", lambda p: p.running & (p.place > p.entries), part=ConsumerProgress)
 SKIPPED = Claim(
     "REA-110",
     "a message is written below the offset from which a consumer goes on",
     "reachable",
     lambda p: _marked(p) & ~p.got & p.running & (p.place >= p.marked),
-    part=Progress,
+    part=ConsumerProgress,
 )
-BEHIND = Claim("REA-111", "the offsets' file is behind", "reachable", lambda p: p.saved < p.committed, part=Progress)
+BEHIND = Claim("REA-111", "the offsets' file is behind", "reachable", lambda p: p.saved < p.committed, part=ConsumerProgress)
 
 CLAIMS = [DELIVERED, ONCE, STAYS, READABLE, WITHIN, STANDS, DISPATCH, GIVEN, BEYOND, SKIPPED, BEHIND]
 

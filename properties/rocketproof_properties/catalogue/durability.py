@@ -7,7 +7,7 @@ from typing import Any
 
 from rocketproof_model import Expr, after, exists, forall, implies
 from rocketproof_spec.flushing import Flushing, in_lock
-from rocketproof_spec.pairs import Pair
+from rocketproof_spec.pairs import MasterAndSlave
 from rocketproof_spec.recovery import Recovery
 
 from .claim import SEEDS, Case, Claim, cases
@@ -68,39 +68,45 @@ SURVIVES = Claim(
     "a message that waits and is answered PUT_OK survives the loss of the master",
     "always",
     lambda p: p.acknowledged <= p.copied,
-    part=Pair,
+    part=MasterAndSlave,
 )
-TOLD = Claim("LIV-09.pair", "a put that waits for the slave is answered", "leads_to", lambda p: (_waiting(p), ~_waiting(p)), part=Pair)
+TOLD = Claim(
+    "LIV-09.pair", "a put that waits for the slave is answered", "leads_to", lambda p: (_waiting(p), ~_waiting(p)), part=MasterAndSlave
+)
 HIDDEN = Claim(
     "AUX-54",
     "a put whose flush is late is told so",
     "always",
     lambda p: implies(p.late & ~_waiting(p), p.answer == "FLUSH_DISK_TIMEOUT"),
-    part=Pair,
+    part=MasterAndSlave,
 )
 BEHIND = Claim(
     "AUX-55",
     "the slave has no more than the master, and has it before it says so",
     "always",
     lambda p: (p.pushed <= p.copied) & (p.copied <= p.written),
-    part=Pair,
+    part=MasterAndSlave,
 )
 TABLE = Claim(
     "AUX-56",
     "a slave that becomes the master has the master's topic",
     "always",
     lambda p: implies(p.promoted & p.topic, p.copied_topic),
-    part=Pair,
+    part=MasterAndSlave,
 )
 ROUTE = Claim(
-    "AUX-57", "a topic with a route has a master that runs", "always", lambda p: implies(p.routed, p.alive | p.promoted), part=Pair
+    "AUX-57",
+    "a topic with a route has a master that runs",
+    "always",
+    lambda p: implies(p.routed, p.alive | p.promoted),
+    part=MasterAndSlave,
 )
 QUIET = Claim(
     "AUX-58",
     "a slave's registration brings no topic",
     "step",
     lambda p: implies(~p.listed & after(p.listed), after(p.routed) == p.routed),
-    part=Pair,
+    part=MasterAndSlave,
 )
 JUST = Claim(
     "AUX-59",
@@ -110,33 +116,33 @@ JUST = Claim(
         _waiting(p) & ~after(_waiting(p)) & (after(p.answer) != "PUT_OK"),
         (after(p.acknowledged) == p.acknowledged) & ((after(p.answer) == "FLUSH_DISK_TIMEOUT") | (p.pushed < p.written)),
     ),
-    part=Pair,
+    part=MasterAndSlave,
 )
 DENIED = Claim(
     "REA-124",
     "a message is on the slave though its put was answered that it is not, as late or as there is no slave",
     "reachable",
     lambda p: (p.written > 0) & (p.copied == p.written) & ((p.answer == "FLUSH_SLAVE_TIMEOUT") | (p.answer == "SLAVE_NOT_AVAILABLE")),
-    part=Pair,
+    part=MasterAndSlave,
 )
 TOO_FAR = Claim(
     "REA-125",
     "a connected slave is too far behind to count",
     "reachable",
     lambda p: p.connected & (p.answer == "SLAVE_NOT_AVAILABLE"),
-    part=Pair,
+    part=MasterAndSlave,
 )
 TAKES_OVER = Claim(
     "REA-126",
     "a slave becomes the master with all records and the topic",
     "reachable",
     lambda p: p.promoted & p.copied_topic & (p.copied == p.records),
-    part=Pair,
+    part=MasterAndSlave,
 )
-REFUSED = Claim("REA-127", "a slave refuses a message", "reachable", lambda p: p.answer == "SERVICE_NOT_AVAILABLE", part=Pair)
+REFUSED = Claim("REA-127", "a slave refuses a message", "reachable", lambda p: p.answer == "SERVICE_NOT_AVAILABLE", part=MasterAndSlave)
 
 
-def _waiting(p: Pair) -> Expr:
+def _waiting(p: MasterAndSlave) -> Expr:
     waits: Expr = p.answer == "waits"
     return waits
 

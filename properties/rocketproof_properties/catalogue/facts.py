@@ -21,7 +21,7 @@ from rocketproof_traces.audit.small import Row, Settings, row_of, settings_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Asked, Class, Damage
 from rocketproof_traces.stored.kinds import BIT
-from rocketproof_traces.stored.record import Log, Record, host_of
+from rocketproof_traces.stored.record import LogRecords, StoredRecord, host_of
 
 from .history import OK, Exchange, History
 
@@ -30,7 +30,7 @@ _NO_CLASS = Class.encode("none")
 _KINDS = {name: Asked.encode(name) for name in Asked.names}
 
 
-class Shown(NamedTuple):
+class FactRow(NamedTuple):
     """A row, for rules about a step the one after it, and what it is about: its text is made when somebody reads it."""
 
     row: Row
@@ -51,8 +51,8 @@ class Facts:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self._rows: dict[str, list[Shown]] = {}
-        self._makers: Mapping[str, Callable[[], Iterator[Shown]]] = {
+        self._rows: dict[str, list[FactRow]] = {}
+        self._makers: Mapping[str, Callable[[], Iterator[FactRow]]] = {
             "exchange": self._exchanges,
             "id": self._ids,
             "record": self._each_record,
@@ -68,7 +68,7 @@ class Facts:
             "damage": self._damage,
         }
 
-    def rows(self, over: str) -> list[Shown]:
+    def rows(self, over: str) -> list[FactRow]:
         """The rows that a rule is over. Raises KeyError for rows that no history has, such as those of topics.json."""
         if over not in self._rows:
             self._rows[over] = list(self._makers[over]())
@@ -84,9 +84,9 @@ class Facts:
 
     # Requests
 
-    def _exchanges(self) -> Iterator[Shown]:
+    def _exchanges(self) -> Iterator[FactRow]:
         for number, exchange in enumerate(self.history.exchanges):
-            yield Shown(self._exchange(number, exchange), (), exchange)
+            yield FactRow(self._exchange(number, exchange), (), exchange)
 
     def _exchange(self, number: int, exchange: Exchange) -> Row:
         asked, answers = exchange.request, exchange.answers
@@ -120,7 +120,7 @@ class Facts:
             sameWithoutHooks=twin is not None and tuple(r.properties_text for r in records) == twin.get(number, ()),
         )
 
-    def _ids(self) -> Iterator[Shown]:
+    def _ids(self) -> Iterator[FactRow]:
         named = [
             (exchange, number, id_)
             for exchange in self.history.exchanges
@@ -131,7 +131,7 @@ class Facts:
         for exchange, number, id_ in named:
             host, place = _named(id_)
             record = self._at(exchange.broker, place)
-            yield Shown(
+            yield FactRow(
                 row_of("id")(
                     place=place,
                     there=record is not None,
@@ -144,12 +144,12 @@ class Facts:
                 f"the id {id_} in the answer to {exchange}",
             )
 
-    def _kept(self) -> Iterator[Shown]:
+    def _kept(self) -> Iterator[FactRow]:
         for exchange in self.history.exchanges:
             for record in self._stored(exchange):
-                yield Shown(self._kept_row(exchange, record), (), f"{record}, which {exchange} has stored,")
+                yield FactRow(self._kept_row(exchange, record), (), f"{record}, which {exchange} has stored,")
 
-    def _kept_row(self, exchange: Exchange, record: Record) -> Row:
+    def _kept_row(self, exchange: Exchange, record: StoredRecord) -> Row:
         asked, found = exchange.request, record.properties
         real = found.get(REAL_TOPIC)
         before = self._at(exchange.broker, asked.offset) if asked.kind == "send_back" else None
@@ -177,10 +177,10 @@ class Facts:
 
     # The log
 
-    def _each_record(self) -> Iterator[Shown]:
+    def _each_record(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():
             for record in log.records:
-                yield Shown(self._records[name, record.at], (), record)
+                yield FactRow(self._records[name, record.at], (), record)
 
     @cached_property
     def _records(self) -> dict[tuple[str, int], Row]:
@@ -204,31 +204,31 @@ class Facts:
                 topic = first.properties.get(REAL_TOPIC) if first.topic in (SCHEDULE, HALF_TOPIC) else first.topic
                 yield (exchange.broker, record.at), (True, record.properties.get(RETRY_TOPIC) == topic, before.reconsume_times)
 
-    def _successive(self) -> Iterator[Shown]:
+    def _successive(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():
             yield from self._steps(name, log.records)
 
-    def _lines(self) -> Iterator[Shown]:
+    def _lines(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():
             for records in _by_queue(log).values():
                 yield from self._steps(name, records)
 
-    def _steps(self, name: str, records: list[Record]) -> Iterator[Shown]:
+    def _steps(self, name: str, records: list[StoredRecord]) -> Iterator[FactRow]:
         for before, record in itertools.pairwise(records):
-            yield Shown(self._records[name, before.at], self._records[name, record.at], record)
+            yield FactRow(self._records[name, before.at], self._records[name, record.at], record)
 
-    def _queues(self) -> Iterator[Shown]:
+    def _queues(self) -> Iterator[FactRow]:
         for log in self.history.logs.values():
             for (topic, queue), records in _by_queue(log).items():
                 made = row_of("queue")(queueId=queue, records=len(records), firstQueueOffset=records[0].queue_offset)
-                yield Shown(made, (), f"queue {queue} of {topic}")
+                yield FactRow(made, (), f"queue {queue} of {topic}")
 
-    def _places(self) -> Iterator[Shown]:
+    def _places(self) -> Iterator[FactRow]:
         for log in self.history.logs.values():
             for record in log.records:
-                yield Shown(row_of("place")(size=record.total_size, rest=log.file_size - record.at % log.file_size), (), record)
+                yield FactRow(row_of("place")(size=record.total_size, rest=log.file_size - record.at % log.file_size), (), record)
 
-    def _files(self) -> Iterator[Shown]:
+    def _files(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():
             ends: dict[int, int] = {}
             for record in log.records:
@@ -237,18 +237,18 @@ class Facts:
             blanks = dict(log.blanks)
             for base, end in ends.items():
                 made = row_of("file")(base=base, size=log.file_size, end=end, blank=blanks.get(base + end, 0))
-                yield Shown(made, (), f"the file at {base} of {name}'s log")
+                yield FactRow(made, (), f"the file at {base} of {name}'s log")
 
-    def _damage(self) -> Iterator[Shown]:
+    def _damage(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():
             found = log.damage
             if found is not None:
                 made = row_of("damage")(offset=found.at, length=found.length, reason=Damage.encode(found.reason.name.lower()))
-                yield Shown(made, (), f"on {name} {found}")
+                yield FactRow(made, (), f"on {name} {found}")
 
     # Counters and routes
 
-    def _counters(self) -> Iterator[Shown]:
+    def _counters(self) -> Iterator[FactRow]:
         for name, offsets in self.history.next_offsets.items():
             log = self.history.logs.get(name)
             counted = Counter(f"{r.topic}-{r.queue_id}" for r in log.records if r.counted) if log is not None else Counter()
@@ -257,19 +257,19 @@ class Facts:
                 made = row_of("counter")(
                     known=key in offsets, records=counted[key], nextOffset=offsets.get(key, 0), entries=entries.get(key, 0)
                 )
-                yield Shown(made, (), f"{key} on {name}")
+                yield FactRow(made, (), f"{key} on {name}")
 
-    def _counts(self) -> Iterator[Shown]:
+    def _counts(self) -> Iterator[FactRow]:
         for name, counts in self.history.counts.items():
             sent: Counter[str] = Counter()
             for exchange in self.history.exchanges:
                 if exchange.broker == name and exchange.request.kind in SENDS:
                     sent[exchange.request.topic] += len(exchange.stored)
-            yield Shown(row_of("count")(whole=True, counted=sum(counts.values()), sent=sent.total()), (), f"all topics on {name}")
+            yield FactRow(row_of("count")(whole=True, counted=sum(counts.values()), sent=sent.total()), (), f"all topics on {name}")
             for topic in {**sent, **counts}:
-                yield Shown(row_of("count")(whole=False, counted=counts.get(topic, 0), sent=sent[topic]), (), f"{topic} on {name}")
+                yield FactRow(row_of("count")(whole=False, counted=counts.get(topic, 0), sent=sent[topic]), (), f"{topic} on {name}")
 
-    def _routes(self) -> Iterator[Shown]:
+    def _routes(self) -> Iterator[FactRow]:
         for routes in self.history.routes:
             yield from _often(((topic, names) for topic, names in routes.queues.items()), "queue data of", is_address=False)
             yield from _often(((name, ids.values()) for name, ids in routes.addresses.items()), "address", is_address=True)
@@ -277,19 +277,19 @@ class Facts:
     # Looking up
 
     @cached_property
-    def _by_place(self) -> dict[str, dict[int, Record]]:
+    def _by_place(self) -> dict[str, dict[int, StoredRecord]]:
         return {name: {record.at: record for record in log.records} for name, log in self.history.logs.items()}
 
-    def _at(self, broker: str, place: int) -> Record | None:
+    def _at(self, broker: str, place: int) -> StoredRecord | None:
         return self._by_place.get(broker, {}).get(place)
 
-    def _stored(self, exchange: Exchange) -> list[Record]:
+    def _stored(self, exchange: Exchange) -> list[StoredRecord]:
         """The records of an exchange, as far as the log can be read, in the order of the log."""
         found = (self._at(exchange.broker, place) for place in sorted(set(exchange.stored)))
         return [record for record in found if record is not None]
 
 
-def _record(record: Record, known: bool, same: bool, times: int) -> Row:
+def _record(record: StoredRecord, known: bool, same: bool, times: int) -> Row:
     found = record.properties
     bits = sum(BIT[name] for name, value in found.items() if name in BIT and (name != ORIGIN_MESSAGE_ID or value.strip()))
     return row_of("record")(
@@ -322,19 +322,19 @@ def _record(record: Record, known: bool, same: bool, times: int) -> Row:
     )
 
 
-def _by_queue(log: Log) -> dict[tuple[str, int], list[Record]]:
+def _by_queue(log: LogRecords) -> dict[tuple[str, int], list[StoredRecord]]:
     """The records that queues count, in the order of the log."""
-    found: dict[tuple[str, int], list[Record]] = {}
+    found: dict[tuple[str, int], list[StoredRecord]] = {}
     for record in log.records:
         if record.counted:
             found.setdefault((record.topic, record.queue_id), []).append(record)
     return found
 
 
-def _often(lists: Iterable[tuple[str, Iterable[str]]], what: str, *, is_address: bool) -> Iterator[Shown]:
+def _often(lists: Iterable[tuple[str, Iterable[str]]], what: str, *, is_address: bool) -> Iterator[FactRow]:
     for key, values in lists:
         for value, times in Counter(values).items():
-            yield Shown(row_of("route")(isAddress=is_address, times=times), (), f"at the name server {what} {value} for {key}")
+            yield FactRow(row_of("route")(isAddress=is_address, times=times), (), f"at the name server {what} {value} for {key}")
 
 
 @lru_cache(maxsize=4096)

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_spec.bounds import retry_limit_of
-from rocketproof_traces.stored.record import Log, Record
+from rocketproof_traces.stored.record import LogRecords, StoredRecord
 
 OK = (SUCCESS, FLUSH_DISK_TIMEOUT, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)  # the codes that say: it is in the log
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BrokerRequest:
     """What was asked of a broker. `kind`: send, batch, send_back, end_transaction, or other for what stores nothing.
 
     A send-back names the record by its `offset` in the log and says how to go on by `delay_level`. `bodies` are the messages'
@@ -43,7 +43,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What came back on the connection of the request."""
 
     code: int
@@ -62,9 +62,9 @@ class Exchange:
     """
 
     broker: str
-    request: Request
+    request: BrokerRequest
     at: int = 0
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[Response] = field(default_factory=list)
     ended: bool = True
     stored: tuple[int, ...] = ()
     retries: int = RETRY_MAX_TIMES
@@ -86,14 +86,14 @@ class Exchange:
         return f"request {asked.opaque} ({asked.kind}, {about})"
 
 
-class Entry(NamedTuple):
+class QueueEntry(NamedTuple):
     """An entry of a consume queue: where its record is, and how long, in bytes."""
 
     physical_offset: int
     size: int
 
 
-class Event(NamedTuple):
+class TopicEvent(NamedTuple):
     """What became of a topic, at a time in milliseconds. `who` is a broker's name, `by` a producer's.
 
     created: the broker has it; routed, unrouted: the name server has the broker in its route, or no longer; used: the producer
@@ -114,7 +114,7 @@ class Routes(NamedTuple):
     addresses: Mapping[str, Mapping[int, str]]
 
 
-class Waited(NamedTuple):
+class WaitedProducer(NamedTuple):
     """A producer that waited to be asked, for longer than a broker lets pass between two rounds of its checks. `halves`: the half messages
     of its groups about which it has said nothing, by their topics; `asked`: whether a question came."""
 
@@ -133,8 +133,8 @@ class History:
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
-    logs: dict[str, Log] = field(default_factory=dict)
-    entries: dict[str, dict[tuple[str, int], list[Entry | None]]] = field(default_factory=dict)
+    logs: dict[str, LogRecords] = field(default_factory=dict)
+    entries: dict[str, dict[tuple[str, int], list[QueueEntry | None]]] = field(default_factory=dict)
     next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     max_message_size: int = 4 * 1024 * 1024
@@ -142,13 +142,13 @@ class History:
     early_batches: bool = False
     twin: dict[int, tuple[str, ...]] | None = None
     routes: list[Routes] = field(default_factory=list)
-    waited: list[Waited] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    waited: list[WaitedProducer] = field(default_factory=list)
+    events: list[TopicEvent] = field(default_factory=list)
     end: int = 0
     rows: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What `facts.py` has made of the history, kept as long as the history."""
 
-    def stored(self, exchange: Exchange) -> list[Record]:
+    def stored(self, exchange: Exchange) -> list[StoredRecord]:
         """The records of an exchange, as far as the log can be read."""
         places = set(exchange.stored)
         return [r for r in self.logs[exchange.broker].records if r.at in places] if places else []

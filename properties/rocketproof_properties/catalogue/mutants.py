@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Row:
+class MutantRow:
     """A mutant: what it does wrong, the ids one of which a test has to carry to find it, the letters of its variants.
 
     `equivalent` is the reason why no run of a whole broker shows it, empty if one does.
@@ -23,11 +23,11 @@ class Row:
     equivalent: str = ""
 
 
-def _row(id_: str, killers: str, sentence: str, variants: str = "", equivalent: str = "") -> Row:
-    return Row(id_, sentence, tuple(killers.split()), variants, equivalent)
+def _row(id_: str, killers: str, sentence: str, variants: str = "", equivalent: str = "") -> MutantRow:
+    return MutantRow(id_, sentence, tuple(killers.split()), variants, equivalent)
 
 
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[MutantRow, ...] = (
     _row("M-01", "INV-30 CHK-10", "the queue id may be equal to the larger queue count"),
     _row("M-02", "CHK-10", "the queue id is compared with the write count only"),
     _row("M-03", "CHK-10", "the queue id is compared with the smaller of the counts"),

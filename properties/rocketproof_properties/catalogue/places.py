@@ -17,7 +17,7 @@ from typing import Final
 from rocketproof_model import kept
 
 from ..reports.choices import InputError
-from ..reports.results import Place
+from ..reports.results import SourcePlace
 from .rules import ID, rules
 
 LABEL: Final = re.compile(r"([A-Z]+-[0-9]{2,3}[a-z]?)(\.\w+)?")
@@ -27,7 +27,7 @@ IMPLEMENTATION: Final = ("rocketproof_protocol", "rocketproof_impl")
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def stated() -> dict[str, Place]:
+def stated() -> dict[str, SourcePlace]:
     """Where each property and rule of the catalogue is stated, by its id: file relative to the project, and line.
 
     A statement is a call that begins with the id, or the row of a table from which such calls are made: the id and a sentence.
@@ -41,15 +41,15 @@ def stated() -> dict[str, Place]:
         raise InputError(f"{folder / 'catalogue'} cannot be read ({error}); fix it first") from None
     data = kept.read(file)
     if data is not None:
-        return {id_: Place(name, line) for id_, (name, line) in json.loads(data).items()}
+        return {id_: SourcePlace(name, line) for id_, (name, line) in json.loads(data).items()}
     found = _stated(paths, folder.parents[1])
     with suppress(OSError):  # the next process looks again
         kept.write(file, json.dumps({id_: (place.file, place.line) for id_, place in found.items()}).encode())
     return found
 
 
-def _stated(paths: Iterable[Path], project: Path) -> dict[str, Place]:
-    found: dict[str, Place] = {}
+def _stated(paths: Iterable[Path], project: Path) -> dict[str, SourcePlace]:
+    found: dict[str, SourcePlace] = {}
     for path in paths:
         for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.Call | ast.Tuple):
@@ -58,7 +58,7 @@ def _stated(paths: Iterable[Path], project: Path) -> dict[str, Place]:
             label, *rest = [one.value if isinstance(one, ast.Constant) else None for one in parts] or [None]
             states = bool(rest) and (isinstance(node, ast.Call) or (isinstance(rest[0], str) and " " in rest[0]))
             if states and isinstance(label, str) and LABEL.fullmatch(label):
-                found.setdefault(label, Place(path.relative_to(project).as_posix(), node.lineno))
+                found.setdefault(label, SourcePlace(path.relative_to(project).as_posix(), node.lineno))
     return found
 
 

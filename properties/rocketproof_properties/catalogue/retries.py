@@ -14,7 +14,7 @@ from rocketproof_spec.placing import FIRST_LEVEL
 from rocketproof_spec.sendbacks import UNIT_SUB, Sendbacks
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
-from rocketproof_traces.stored.record import Record
+from rocketproof_traces.stored.record import StoredRecord
 
 from . import conditions as about
 from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, effect, history_cases, named, second, wide
@@ -345,7 +345,7 @@ def _given_up(history: History) -> str | None:
     """
     for name, log in history.logs.items():
         backs = {e.request.offset: e for e in history.exchanges if e.broker == name and e.request.kind == "send_back" and e.stored}
-        chains: dict[int, list[Record]] = {}
+        chains: dict[int, list[StoredRecord]] = {}
         for record in log.records:
             chains.setdefault(record.born_timestamp, []).append(record)
         for chain in chains.values():

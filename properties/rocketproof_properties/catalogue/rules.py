@@ -15,7 +15,7 @@ _OTHERS = re.compile(r"(INV|LIV|ACT|END|HAZ)-[0-9]{2}|(REA|AUX)-[0-9]{2,3}|M-[0-
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class BehaviourRule:
     """One rule, which must have code and a test."""
 
     id: str
@@ -29,7 +29,7 @@ class Section:
 
     id: str
     title: str
-    rules: tuple[Rule, ...]
+    rules: tuple[BehaviourRule, ...]
 
 
 @cache
@@ -37,13 +37,13 @@ def sections() -> tuple[Section, ...]:
     """All rules, section by section."""
     text = resources.files("rocketproof_properties.catalogue").joinpath("rules.toml").read_text("utf-8")
     return tuple(
-        Section(one["id"], one["title"], tuple(Rule(id_, one["id"], sentence) for id_, sentence in one["rules"].items()))
+        Section(one["id"], one["title"], tuple(BehaviourRule(id_, one["id"], sentence) for id_, sentence in one["rules"].items()))
         for one in tomllib.loads(text)["sections"]
     )
 
 
 @cache
-def rules() -> dict[str, Rule]:
+def rules() -> dict[str, BehaviourRule]:
     """Every rule by its id."""
     return {rule.id: rule for section in sections() for rule in section.rules}
 

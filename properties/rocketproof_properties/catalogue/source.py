@@ -38,7 +38,7 @@ class Stated:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class CheckSubject:
     """What the engines work on: an instance and every property that is stated of it, always the same list for one model. `stated` is where
     they are from if that was read from the cache."""
 
@@ -58,7 +58,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """`given` are readable values of constants; `file` is None for the specification."""
 
     scope: str
@@ -66,22 +66,22 @@ class Source:
     given: tuple[tuple[str, Any], ...] = ()
     file: str | None = None
 
-    def subject(self) -> Subject:
+    def subject(self) -> CheckSubject:
         """Build (or find again) the instance. Raises InputError in one line."""
         if self.is_messages:
             raise InputError("programs of messages have no model; give a scope of the specification")
         if self.file is not None:
             loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
-            return Subject(loaded.instance, tuple(loaded.model.properties))
-        return Subject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
+            return CheckSubject(loaded.instance, tuple(loaded.model.properties))
+        return CheckSubject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
 
-    def kept(self) -> Subject:
+    def kept(self) -> CheckSubject:
         """The same as `subject()`, of the specification from the cache: a tenth of the time, but another model than that of the part of the
         specification, whose variables are other objects. Raises InputError in one line."""
         if self.file is not None or self.is_messages:
             return self.subject()
         found = stated(self.scope)
-        return Subject(found.model.given(**self._constants()), found.properties, found)
+        return CheckSubject(found.model.given(**self._constants()), found.properties, found)
 
     @property
     def is_at_hand(self) -> bool:
@@ -128,16 +128,16 @@ class Source:
         return {"file": self.file, "scope": self.scope, "profile": self.profile, "given": dict(self.given)}
 
     @staticmethod
-    def read(record: Mapping[str, Any]) -> Source:
+    def read(record: Mapping[str, Any]) -> ModelSource:
         """The source that `record()` wrote; raises InputError if it is none."""
         try:
             given = tuple(sorted((name, _hashable(value)) for name, value in dict(record["given"]).items()))
-            return Source(str(record["scope"]), str(record.get("profile") or ""), given, record.get("file"))
+            return ModelSource(str(record["scope"]), str(record.get("profile") or ""), given, record.get("file"))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError("the witness does not say which model it belongs to; make it anew with `rocketproof check`") from None
 
 
-def choose(file: str | None, scope: str | None, profile: str | None, given: Sequence[str] = ()) -> Source:
+def choose(file: str | None, scope: str | None, profile: str | None, given: Sequence[str] = ()) -> ModelSource:
     """The source that a user names; for the specification scope `tiny` and profile P49 unless given.
 
     `given` are sizes and constants of a file, as NAME=VALUE.
@@ -146,11 +146,11 @@ def choose(file: str | None, scope: str | None, profile: str | None, given: Sequ
     if file is not None:
         if profile is not None:
             raise InputError(f"--profile {profile} with a model file; a file has scopes, not profiles: leave out --profile")
-        return Source(modelfile.load(file, scope, values).scope, given=tuple(sorted(values.items())), file=file)
+        return ModelSource(modelfile.load(file, scope, values).scope, given=tuple(sorted(values.items())), file=file)
     from rocketproof_profiles import PROFILES
     from rocketproof_spec import NAMES
 
-    return Source(known("scope", scope or "tiny", NAMES), known("profile", profile or "P49", PROFILES))
+    return ModelSource(known("scope", scope or "tiny", NAMES), known("profile", profile or "P49", PROFILES))
 
 
 def _stamp(path: str) -> tuple[object, ...]:

@@ -7,14 +7,14 @@ from typing import Any
 
 from rocketproof_model import Expr, Row, forall, implies
 from rocketproof_spec.deadlines import ATTEMPTS, Expiry, News, Patience
-from rocketproof_spec.waiting import Waiting, all_over
+from rocketproof_spec.waiting import WaitingRequests, all_over
 
 from . import conditions as about
 from .claim import Case, Claim, HistoryClaim, cases, history_cases
 from .history import History
 
 
-def _each(body: Callable[[Row], Expr]) -> Callable[[Waiting], Expr]:
+def _each(body: Callable[[Row], Expr]) -> Callable[[WaitingRequests], Expr]:
     return lambda w: forall(w.Request, lambda r: body(w.job[r]))
 
 
@@ -27,22 +27,24 @@ INDEPENDENT = Claim(
     "a first message creates its topic, whatever is created beside it",
     "always",
     _each(lambda row: row.step != "missing"),
-    part=Waiting,
+    part=WaitingRequests,
 )
-WAIT = Claim("INV-25", "a request waits at most 3 s for the broker lock", "always", _each(lambda row: row.waited <= 3), part=Waiting)
+WAIT = Claim(
+    "INV-25", "a request waits at most 3 s for the broker lock", "always", _each(lambda row: row.waited <= 3), part=WaitingRequests
+)
 TWICE = Claim(
     "INV-25.twice",
     "a request waits at most 3 s for the broker lock, and one to a retry topic 6 s",
     "always",
     _each(lambda row: (row.waited <= 3) | (row.retry & (row.waited <= 6))),
-    part=Waiting,
+    part=WaitingRequests,
 )
 DONE = Claim(
     "AUX-13",
     "whoever waits for the broker lock or holds it comes to an end",
     "leads_to",
     lambda w: (~all_over(w), all_over(w)),
-    part=Waiting,
+    part=WaitingRequests,
 )
 LISTED = Claim(
     "LIV-01",

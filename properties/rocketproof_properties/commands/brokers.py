@@ -14,8 +14,8 @@ from . import reporting
 from .common import Count, Flag, Json, Level, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
-    from ..brokers.deployment import Target
-    from .explorer.pages import Entry
+    from ..brokers.deployment import ValidationTarget
+    from .explorer.pages import PageEntry
 
 _REPORT = (
     "The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given. Or a further report "
@@ -81,7 +81,7 @@ def serve(
     """
     from ..brokers import serve as serving
 
-    wanted = serving.Wanted(
+    wanted = serving.ServeOptions(
         store,
         brokers=brokers,
         port=port,
@@ -315,7 +315,7 @@ def _target_file(target: str | None) -> str:
     return target if target is not None and target.endswith(".toml") else ""
 
 
-def _pages(report: Path) -> Sequence[Entry]:
+def _pages(report: Path) -> Sequence[PageEntry]:
     """The explorer's pages of a report's findings."""
     from .explorer.pages import of_validation
 
@@ -323,7 +323,7 @@ def _pages(report: Path) -> Sequence[Entry]:
 
 
 def _level(
-    target: Target,
+    target: ValidationTarget,
     wanted: Path | None,
     nameserver: str | None,
     up_to: int | None,
@@ -347,7 +347,7 @@ def _level(
     return found.exit_code
 
 
-def _self_test(target: Target, json: Path | None) -> int:
+def _self_test(target: ValidationTarget, json: Path | None) -> int:
     """Try the target, telling of each thing as it is tried. Raises TargetError if it cannot be set up at all."""
     from ..brokers import selftest
     from ..validation import show

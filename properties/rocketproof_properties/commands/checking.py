@@ -132,17 +132,17 @@ def check(
     from ..reports.output import tell
     from .checks import matrix, results, show, summary, witnessfiles
     from .checks import memory as remembered
-    from .checks.plan import Request, plan
-    from .checks.units import Cluster
+    from .checks.plan import CheckRequest, plan
+    from .checks.units import SparkCluster
     from .checks.verdictcache import VerdictCache
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
     if certificates is not None:
         witnessfiles.check_folder(certificates, "certificates")
-    cluster = Cluster(master, remote, cores, scratch)
+    cluster = SparkCluster(master, remote, cores, scratch)
     reports = reporting.asked("check", report, since, pages)
-    chosen = plan(Request(file, property, profile, scope, engine, condition, settings, proof))
+    chosen = plan(CheckRequest(file, property, profile, scope, engine, condition, settings, proof))
     limits = matrix.Settings(
         seconds=time,
         memory=memory * _MEGABYTE if memory is not None else None if engine == "spark" else matrix.default_memory(),

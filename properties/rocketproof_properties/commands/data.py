@@ -13,7 +13,7 @@ from . import reporting
 from .common import Count, Json, Natural, Pages, Profile, Seconds, write
 
 if TYPE_CHECKING:
-    from .explorer.pages import Entry
+    from .explorer.pages import PageEntry
 
 
 def judge(
@@ -83,16 +83,16 @@ def judge(
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
         return _judge_one(Path(first), profile, limit, time, json, reports)
-    from rocketproof_traces.bulk.work import Order
+    from rocketproof_traces.bulk.work import JudgingJob
     from rocketproof_traces.checker.histories import LIMIT, SECONDS
-    from rocketproof_traces.checker.steps import Bound
+    from rocketproof_traces.checker.steps import SearchBound
     from rocketproof_traces.common import pools
     from rocketproof_traces.stored.paths import absolute
 
     from ..judging import results, verdicts
 
     folder, cached = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    order = Order(tuple(map(absolute, histories)), profile, folder, cached, Bound(limit or LIMIT, time or SECONDS), late)
+    order = JudgingJob(tuple(map(absolute, histories)), profile, folder, cached, SearchBound(limit or LIMIT, time or SECONDS), late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     write(json, found.data())
     with reports.printing():
@@ -104,7 +104,7 @@ def judge(
 
 def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, json: Path | None, reports: reporting.Reporting) -> int:
     """Judge one history or recording as it is."""
-    from rocketproof_traces.checker.histories import SECONDS, Verdict
+    from rocketproof_traces.checker.histories import SECONDS, HistoryVerdict
 
     from ..judging import results, show
     from ..reports import output
@@ -115,7 +115,7 @@ def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, 
     data = {**found.data(), "unknown": list(found.unknown)}
     write(json, data)
     with reports.printing():
-        if isinstance(found, Verdict):
+        if isinstance(found, HistoryVerdict):
             show.print_verdict(found)
         else:
             show.print_judgement(found)
@@ -124,7 +124,7 @@ def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, 
     return code
 
 
-def _pages(file: Path, found: Any) -> Sequence[Entry]:
+def _pages(file: Path, found: Any) -> Sequence[PageEntry]:
     """The explorer's pages of a verdict or of a judgement."""
     from .explorer.pages import of_judgement
 
@@ -180,7 +180,7 @@ def campaign(
 
     used = engines.chosen_engine(engine, master, remote)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
-    wanted = running.Wanted(profile, programs, seed, folder, time)
+    wanted = running.CampaignOptions(profile, programs, seed, folder, time)
     spread = engines.spreading(used, workers, master, remote, short=False)
     output.Page().wrapped(engines.sentence(used))
     with output.phases() as progress:

@@ -15,9 +15,9 @@ from ..reports.output import counted, tell
 from .common import INVOKED, Many
 
 if TYPE_CHECKING:
-    from ..reports.options import Wanted
-    from ..reports.results import Place, Result, Run
-    from .explorer.pages import Entry
+    from ..reports.options import WantedReport
+    from ..reports.results import Result, Run, SourcePlace
+    from .explorer.pages import PageEntry
 
 PAGES = 20
 """Of witnesses, that the folder of --html gets; each takes a second or so."""
@@ -37,7 +37,7 @@ Since = Annotated[Path | None, Parameter(help=_SINCE)]
 class Reporting:
     """The reports that are wanted, and the earlier run to compare with, with what it is called."""
 
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[WantedReport, ...] = ()
     before: Run | None = None
     name: str = ""
 
@@ -52,7 +52,7 @@ class Reporting:
         with commands_off():
             yield
 
-    def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[Entry]] | None = None, *, source: str = "") -> None:
+    def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[PageEntry]] | None = None, *, source: str = "") -> None:
         """Write the reports of the run, which is made only if a report or a comparison is wanted.
 
         `pages` makes the explorer's pages of what is no witness file. `source` is the file that the command was given, "" if there is none.
@@ -87,9 +87,9 @@ class _Places:
     """Where the catalogue states the property of a result that needs attention."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Place] | None = None
+        self._known: dict[str, SourcePlace] | None = None
 
-    def __call__(self, one: Result) -> Place | None:
+    def __call__(self, one: Result) -> SourcePlace | None:
         if one.outcome in ("ok", "skipped"):
             return None
         if self._known is None:
@@ -117,7 +117,7 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
     return Reporting(reports, before, str(since))
 
 
-def _load(reports: Sequence[Wanted]) -> None:
+def _load(reports: Sequence[WantedReport]) -> None:
     """Load what writes reports. After an interrupt this would take seconds, beside threads that still compile."""
     from ..catalogue import places
     from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)

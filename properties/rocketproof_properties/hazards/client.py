@@ -11,7 +11,7 @@ from rocketproof_protocol.properties import UNIQ_KEY
 
 from .cluster import StoryCluster, failed, queues, sent
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 
 def unique_keys(cluster: StoryCluster, broker: str) -> list[str]:
@@ -25,7 +25,7 @@ def is_answer_to_a_send(packet: Packet) -> bool:
 
 
 @hazard("HAZ-27", asserts="CLI-25")
-def queue_object_is_changed(story: Story) -> None:
+def queue_object_is_changed(story: HazardScenario) -> None:
     """A producer that avoids slow brokers loses a queue from its list.
 
     When no broker is available, latency-fault mode takes the next queue of the list and writes broker and queue id of its
@@ -60,7 +60,7 @@ def queue_object_is_changed(story: Story) -> None:
 
 
 @hazard("HAZ-28", asserts="CLI-31")
-def async_retry_with_foreign_queue_id(story: Story) -> None:
+def async_retry_with_foreign_queue_id(story: HazardScenario) -> None:
     """An asynchronous send is retried on another broker with a queue id of the first one, and fails.
 
     The retry takes the same request, with the queue id in its header (CLI-31). A broker where the topic has fewer queues
@@ -87,7 +87,7 @@ def async_retry_with_foreign_queue_id(story: Story) -> None:
 
 
 @hazard("HAZ-29", asserts="CLI-29")
-def duplicate_by_retry(story: Story) -> None:
+def duplicate_by_retry(story: HazardScenario) -> None:
     """One send stores a message twice or more.
 
     A producer cannot tell a lost message from a lost answer, and tries again after every failure of the network (CLI-30). With
@@ -128,7 +128,7 @@ def duplicate_by_retry(story: Story) -> None:
 
 
 @hazard("HAZ-34", asserts="SEND-22 CLI-23", properties="INV-33", profiles="P45 P40")
-def arithmetic(story: Story) -> None:
+def arithmetic(story: HazardScenario) -> None:
     """The absolute value of a random number is not always positive, and a remainder is not the same in every language.
 
     The smallest 32-bit int has no positive counterpart, so abs(r) % n can be negative. The broker takes the remainder by

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.tasks import Pause
 
 from .cluster import StoryCluster
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 
-def with_template_in_its_file(story: Story) -> StoryCluster:
+def with_template_in_its_file(story: HazardScenario) -> StoryCluster:
     """Auto-creation was on, the table was written, and the broker was started again with auto-creation off."""
     cluster = story.cluster()
     cluster.update_topic("Other", 4, 4)
@@ -22,7 +22,7 @@ def with_template_in_its_file(story: Story) -> StoryCluster:
 
 
 @hazard("HAZ-02", asserts="TCM-13 NS-09", properties="INV-16 INV-18")
-def template_mutation(story: Story) -> None:
+def template_mutation(story: HazardScenario) -> None:
     """A refused send changes the template topic, and neither the version nor the file nor the name server hears of it.
 
     With auto-creation off, the request for TBW102 takes INHERIT from the shared table entry itself, without a new version
@@ -54,7 +54,7 @@ def template_mutation(story: Story) -> None:
 
 
 @hazard("HAZ-03", asserts="PER-04 TCM-03 CLI-18 CLI-30", properties="LIV-08")
-def auto_creation_lost_for_good(story: Story) -> None:
+def auto_creation_lost_for_good(story: HazardScenario) -> None:
     """Auto-creation that was switched off once cannot be switched on again.
 
     The refused send of HAZ-02 took INHERIT from TBW102, and the next change of any topic wrote that to the file. At a start the
@@ -94,7 +94,7 @@ def counted_sends(cluster: StoryCluster) -> list[int]:
 
 
 @hazard("HAZ-04", asserts="TCM-14", properties="INV-14")
-def auto_creation_off_does_not_forbid_creation(story: Story) -> None:
+def auto_creation_off_does_not_forbid_creation(story: HazardScenario) -> None:
     """With auto-creation off, clients still create topics: they only have to name another template.
 
     The switch is asked for TBW102 alone. Every other topic with INHERIT serves as a template (TCM-14), and the topic that is
@@ -118,7 +118,7 @@ def auto_creation_off_does_not_forbid_creation(story: Story) -> None:
 
 
 @hazard("HAZ-05", asserts="TCM-15 CHK-11 CLI-20 CLI-33", properties="INV-53")
-def topic_without_rights(story: Story) -> None:
+def topic_without_rights(story: HazardScenario) -> None:
     """A topic is created that nobody may read or write, and the broker stores messages in it.
 
     With clusterTopicEnable=false the cluster's topic has INHERIT and nothing else. A new topic gets the template's permission
@@ -142,7 +142,7 @@ def topic_without_rights(story: Story) -> None:
 
 
 @hazard("HAZ-06", asserts="CHK-01 NS-11", properties="INV-52")
-def read_only_broker_accepts_and_creates(story: Story) -> None:
+def read_only_broker_accepts_and_creates(story: HazardScenario) -> None:
     """A broker that was made read-only still creates topics and stores messages.
 
     The broker's permission is asked together with the question whether the topic is ordered (CHK-01): only order topics are
@@ -164,7 +164,7 @@ def read_only_broker_accepts_and_creates(story: Story) -> None:
 
 
 @hazard("HAZ-07", asserts="TCM-15 CHK-10 SEND-22 CLI-14", properties="INV-13 INV-09")
-def zero_queues(story: Story) -> None:
+def zero_queues(story: HazardScenario) -> None:
     """A topic is created without a single queue, and nothing repairs it.
 
     The number of queues is the smaller of what the client asks for and what the template has, and 0 is allowed (TCM-15). After
@@ -190,7 +190,7 @@ def zero_queues(story: Story) -> None:
 
 
 @hazard("HAZ-40", asserts="TRX-03", properties="INV-09")
-def refused_transaction_leaves_a_topic(story: Story) -> None:
+def refused_transaction_leaves_a_topic(story: HazardScenario) -> None:
     """A transactional message that is refused leaves its topic behind.
 
     Whether a broker takes transactional messages is the last question that it asks (TRX-03). By then the topic has been made,
@@ -209,7 +209,7 @@ def refused_transaction_leaves_a_topic(story: Story) -> None:
 
 
 @hazard("HAZ-41", asserts="CHK-07 BACK-07 TCM-20")
-def retry_topic_with_template_counts(story: Story) -> None:
+def retry_topic_with_template_counts(story: HazardScenario) -> None:
     """How many queues a retry topic has depends on who needs it first.
 
     A client's send tries the template first, for retry topics too (CHK-07): 4 queues. A send-back makes it with the group's
@@ -238,7 +238,7 @@ def retry_topic_with_template_counts(story: Story) -> None:
 
 
 @hazard("HAZ-44", asserts="CLI-30 TCM-10")
-def topic_not_exist_storms(story: Story) -> None:
+def topic_not_exist_storms(story: HazardScenario) -> None:
     """Each message to a topic that may not be created costs three requests and three turns of the broker's one lock.
 
     TOPIC_NOT_EXIST is among the answers after which a producer tries again (CLI-30), though trying again cannot help. The
@@ -255,7 +255,7 @@ def topic_not_exist_storms(story: Story) -> None:
     story.check("the deletion", cluster.delete_topic("T"), "SUCCESS")
     requests, locked = counted_sends(cluster), []
 
-    def note(_: Task[Any], pause: Pause) -> bool:
+    def note(_: SimulatedThread[Any], pause: Pause) -> bool:
         if pause.name == "locked":
             locked.append(pause)
         return False

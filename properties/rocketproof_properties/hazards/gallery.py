@@ -11,9 +11,9 @@ from typing import Any
 from ..catalogue.claim import WITH_CASES
 from ..catalogue.rules import ID, rules
 from ..reports.choices import InputError
-from .story import Story, StoryStep, Unexpected
+from .story import HazardScenario, StoryStep, Unexpected
 
-Program = Callable[[Story], None]
+Program = Callable[[HazardScenario], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class PerformedHazard:
 
 def perform(one: Hazard, profile: str) -> PerformedHazard:
     """Perform a hazard. Whatever is not as the program says, an exception too, is the finding."""
-    story = Story(profile)
+    story = HazardScenario(profile)
     began = time.perf_counter()
     finding = ""
     try:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.tasks import Pause
 
 from .cluster import StoryCluster, answer
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 
-def at(pause: str) -> Callable[[Task[Any], Pause], bool]:
+def at(pause: str) -> Callable[[SimulatedThread[Any], Pause], bool]:
     """Stop the first thread that comes to this place, and nobody after it."""
-    stopped: list[Task[Any]] = []
+    stopped: list[SimulatedThread[Any]] = []
 
-    def stops(task: Task[Any], here: Pause) -> bool:
+    def stops(task: SimulatedThread[Any], here: Pause) -> bool:
         if here.name != pause or stopped:
             return False
         stopped.append(task)
@@ -26,14 +26,14 @@ def at(pause: str) -> Callable[[Task[Any], Pause], bool]:
     return stops
 
 
-def stopped(cluster: StoryCluster) -> Task[Any]:
+def stopped(cluster: StoryCluster) -> SimulatedThread[Any]:
     """The thread of broker-a that stands at a pause."""
     threads = [task for pool in cluster.node().executors.values() for task in pool.running]
     return next(task for task in threads if task.at is not None)
 
 
 @hazard("HAZ-08", asserts="TCM-10 CHK-09 TCM-21", properties="INV-20 INV-25 REA-03")
-def lock_timeout_reported_as_missing_topic(story: Story) -> None:
+def lock_timeout_reported_as_missing_topic(story: HazardScenario) -> None:
     """A slow creation makes the broker say of another topic that it does not exist, though it would create it.
 
     One lock guards all creations. Who waits 3 seconds for it gives up without a word (TCM-10), and that is answered like a
@@ -69,7 +69,7 @@ def lock_timeout_reported_as_missing_topic(story: Story) -> None:
 
 
 @hazard("HAZ-09", asserts="TCM-16 TCM-10", properties="INV-20")
-def lock_held_during_file_io(story: Story) -> None:
+def lock_held_during_file_io(story: HazardScenario) -> None:
     """One slow write of a file stops the sends of topics that have nothing to do with it.
 
     The table is written while the lock of creation is held (TCM-16). Each first message to another topic takes one of the few
@@ -101,7 +101,7 @@ def lock_held_during_file_io(story: Story) -> None:
 
 
 @hazard("HAZ-10", asserts="TCM-04", properties="REA-04 REA-06")
-def visible_before_durable(story: Story) -> None:
+def visible_before_durable(story: HazardScenario) -> None:
     """A message is stored and acknowledged in a topic that is gone after a crash.
 
     A topic is seen by every thread as soon as it is in the table (TCM-04); the file comes later (TCM-16). A crash between the
@@ -133,7 +133,7 @@ def visible_before_durable(story: Story) -> None:
 
 
 @hazard("HAZ-18", asserts="SEND-21")
-def deleted_between_check_and_use(story: Story) -> None:
+def deleted_between_check_and_use(story: HazardScenario) -> None:
     """A topic that is deleted at the wrong moment makes the broker answer with a null pointer.
 
     The topic is looked up for the checks and looked up again for the queue, without a lock (SEND-21). Nothing is stored. The
@@ -155,7 +155,7 @@ def deleted_between_check_and_use(story: Story) -> None:
 
 
 @hazard("HAZ-60", asserts="TCM-30", properties="LIV-01", profiles="P470 P461 P460 P452")
-def changed_behind_the_answer(story: Story) -> None:
+def changed_behind_the_answer(story: HazardScenario) -> None:
     """Who has made a topic is told SUCCESS, and the topic is not there yet.
 
     Up to 4.7.0 a broker answers an administrator as soon as the topic's name will do; it changes the table, writes the file and registers

@@ -6,7 +6,7 @@ import json
 
 from .cluster import StoryCluster
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 FILE = "store/config/topics.json"
 NAMES = ("T1", "T2", "T3", "T4")
@@ -51,7 +51,7 @@ def started(cluster: StoryCluster) -> str:
     return max((name for name in NAMES if name in cluster.broker().topics.table), default="no topic")
 
 
-def two_topics(story: Story) -> StoryCluster:
+def two_topics(story: HazardScenario) -> StoryCluster:
     """A broker that has written its table twice: with T1, then with T2 too."""
     cluster = story.cluster()
     cluster.send("T1")
@@ -71,7 +71,7 @@ def lose_power(cluster: StoryCluster, main: bytes) -> None:
     properties="INV-26 INV-27 INV-28 INV-29",
     profiles="P49 P40 P45 P494",
 )
-def persist_windows(story: Story) -> None:
+def persist_windows(story: HazardScenario) -> None:
     """A crash while the table of topics is written can lose topics, all topics, or the broker's ability to start.
 
     The table is written to .tmp, the old one copied to .bak, the main file deleted, .tmp renamed (PER-02). Nothing is forced to

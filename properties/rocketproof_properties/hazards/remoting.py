@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 
 from ..programs.vocabulary import plain
 from .cluster import answer
 from .gallery import hazard
 from .pauses import at, stopped
-from .story import Story
+from .story import HazardScenario
 
 
-def outcome(call: Task[Command]) -> str:
+def outcome(call: SimulatedThread[Command]) -> str:
     """The answer, or that there was none when the caller's time was over."""
     try:
         return answer(call.result())
@@ -22,7 +22,7 @@ def outcome(call: Task[Command]) -> str:
 
 
 @hazard("HAZ-24", asserts="REM-09 SEND-44", properties="INV-01", profiles="P49 P494")
-def no_answer_at_all(story: Story) -> None:
+def no_answer_at_all(story: HazardScenario) -> None:
     """An exception at the wrong place leaves the client without an answer.
 
     What a broker throws before the put is answered. In P49 everything behind the put is in a future, and nobody catches what
@@ -44,7 +44,7 @@ def no_answer_at_all(story: Story) -> None:
 
 
 @hazard("HAZ-25", asserts="SEND-07", properties="INV-01", profiles="P49 P494")
-def full_executor_loses_answers(story: Story) -> None:
+def full_executor_loses_answers(story: HazardScenario) -> None:
     """A busy broker loses the answers of failures, and of nothing else.
 
     In P49 the answer of a finished send is written by another task of the same executor (SEND-07). If its queue is full, that
@@ -70,7 +70,7 @@ def full_executor_loses_answers(story: Story) -> None:
 
 
 @hazard("HAZ-26", asserts="REM-05 REM-06 REM-10 REM-12", properties="INV-03")
-def one_way_requests_get_answers(story: Story) -> None:
+def one_way_requests_get_answers(story: HazardScenario) -> None:
     """A caller that wants no answer gets one.
 
     A request with an unknown code is answered, whether the caller waits or not (REM-05). The caller has no entry for it

@@ -10,7 +10,7 @@ from rocketproof_protocol.codes import REGISTER_BROKER
 
 from ..programs.vocabulary import plain
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 
 def is_registration(packet: Packet) -> bool:
@@ -18,7 +18,7 @@ def is_registration(packet: Packet) -> bool:
 
 
 @hazard("HAZ-01", asserts="CLI-21 TCM-17", properties="LIV-03")
-def auto_create_skew(story: Story) -> None:
+def auto_create_skew(story: HazardScenario) -> None:
     """A topic that is created by its first message stays on one broker, however many there are.
 
     A producer of an unknown topic takes the template's route, which names all brokers (CLI-16). The broker that gets the first
@@ -61,7 +61,7 @@ def auto_create_skew(story: Story) -> None:
 
 
 @hazard("HAZ-11", asserts="CLI-32 NS-10 TCM-18 TCM-17", properties="LIV-01", profiles="P49 P40 P45 P494")
-def registration_lost(story: Story) -> None:
+def registration_lost(story: HazardScenario) -> None:
     """The registration of a new topic gets lost, and nobody notices for half a minute.
 
     It is sent one way (TCM-17), as a send can be (CLI-32): nobody waits for an answer, so nothing is tried again before the
@@ -104,7 +104,7 @@ def registration_lost(story: Story) -> None:
 
 
 @hazard("HAZ-16", asserts="CHK-10 CLI-16 TCM-15", properties="INV-31 INV-32", profiles="P49 P45 P40 P494")
-def read_write_asymmetry(story: Story) -> None:
+def read_write_asymmetry(story: HazardScenario) -> None:
     """Messages are stored in queues that nobody reads, and producers are sent to queues that do not exist.
 
     The broker compares the queue id with the larger of the read and write counts (CHK-10). A producer cuts the template's
@@ -146,7 +146,7 @@ def read_write_asymmetry(story: Story) -> None:
 
 
 @hazard("HAZ-36", asserts="NS-04 TCM-31")
-def stale_topics_at_the_name_server(story: Story) -> None:
+def stale_topics_at_the_name_server(story: HazardScenario) -> None:
     """A deleted topic comes back by itself.
 
     A broker that deletes a topic tells nobody (TCM-31), and a registration without the topic changes nothing: the name server
@@ -174,7 +174,7 @@ def stale_topics_at_the_name_server(story: Story) -> None:
 
 
 @hazard("HAZ-37", asserts="NS-03", profiles="P49 P40 P45 P494")
-def data_version_inequality(story: Story) -> None:
+def data_version_inequality(story: HazardScenario) -> None:
     """An old registration that arrives late overwrites a newer one.
 
     The name server compares versions by inequality (NS-03), so an older version counts as a change like a newer one. The
@@ -202,7 +202,7 @@ def data_version_inequality(story: Story) -> None:
 
 
 @hazard("HAZ-55", asserts="NS-03 TCM-30", properties="INV-18 LIV-01", profiles="P494 P533")
-def one_topic_hides_another(story: Story) -> None:
+def one_topic_hides_another(story: HazardScenario) -> None:
     """The registration of one topic can hide what has become of another one.
 
     A topic that an administrator changes is registered alone (TCM-30), with the version of the whole table, which is read when the
@@ -245,7 +245,7 @@ def one_topic_hides_another(story: Story) -> None:
 
 
 @hazard("HAZ-56", asserts="NS-02 TCM-30", properties="LIV-01", profiles="P494")
-def one_topic_is_all(story: Story) -> None:
+def one_topic_is_all(story: HazardScenario) -> None:
     """A name server that was restarted may learn one topic, and none of the others for ever.
 
     A topic that an administrator changes is registered alone (TCM-30). If that is the first that a name server hears of the broker, it
@@ -274,7 +274,7 @@ def one_topic_is_all(story: Story) -> None:
 
 
 @hazard("HAZ-43", asserts="NS-08 CLI-20 CLI-14 CLI-33")
-def only_a_slave_is_left(story: Story) -> None:
+def only_a_slave_is_left(story: HazardScenario) -> None:
     """While a master is away, its topics cannot be sent to, though another broker would take them.
 
     As long as a slave of the same name is there, the name server keeps the queue data (NS-08). A producer leaves out queues

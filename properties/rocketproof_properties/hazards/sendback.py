@@ -8,13 +8,13 @@ from rocketproof_protocol.topics import SCHEDULE
 from ..programs.vocabulary import plain
 from .cluster import place
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 RETRY, DEAD = "%RETRY%G", "%DLQ%G"
 
 
 @hazard("HAZ-15", asserts="DLQ-04 DLQ-06", properties="INV-44")
-def dead_letter_answer(story: Story) -> None:
+def dead_letter_answer(story: HazardScenario) -> None:
     """The answer about a dead letter names a queue that its topic does not have.
 
     A message that was retried 16 times goes to the group's dead-letter topic, whose only queue is 0 (DLQ-04). The answer keeps
@@ -36,7 +36,7 @@ def dead_letter_answer(story: Story) -> None:
 
 
 @hazard("HAZ-17", asserts="SEND-24 BACK-12", profiles="P49 P494")
-def property_reset_lost(story: Story) -> None:
+def property_reset_lost(story: HazardScenario) -> None:
     """A dead letter that still has a delay goes to the schedule topic first.
 
     The step that finds the dead-letter topic takes the delay away, and after it the map of properties is replaced by the
@@ -56,7 +56,7 @@ def property_reset_lost(story: Story) -> None:
 
 
 @hazard("HAZ-20", asserts="BACK-07 BACK-16 STO-01 CLI-04", properties="INV-09", profiles="P49 P45 P40 P494 P533")
-def group_names_too_long_for_derived_topics(story: Story) -> None:
+def group_names_too_long_for_derived_topics(story: HazardScenario) -> None:
     """A legal consumer group cannot retry, because the name of its retry topic is too long.
 
     A group's name may have 255 characters (CLI-04), a topic's 127. The retry topic is made from the group's name without a look
@@ -83,7 +83,7 @@ def group_names_too_long_for_derived_topics(story: Story) -> None:
 
 
 @hazard("HAZ-30", asserts="BACK-05", properties="INV-51")
-def send_back_gives_up_silently(story: Story) -> None:
+def send_back_gives_up_silently(story: HazardScenario) -> None:
     """A message that is given back is lost, and the consumer hears that all is well.
 
     A group with retryQueueNums 0 has nowhere to retry. The broker answers SUCCESS and stores nothing (BACK-05); the consumer
@@ -102,7 +102,7 @@ def send_back_gives_up_silently(story: Story) -> None:
 
 
 @hazard("HAZ-31", asserts="BACK-12", profiles="P45 P40")
-def dead_letters_cannot_be_read(story: Story) -> None:
+def dead_letters_cannot_be_read(story: HazardScenario) -> None:
     """Nobody may read the dead letters.
 
     P40 and P45 make the dead-letter topic with write permission only (BACK-12, DLQ-04). Later profiles give both rights.
@@ -120,7 +120,7 @@ def dead_letters_cannot_be_read(story: Story) -> None:
 
 
 @hazard("HAZ-32", asserts="BACK-15", properties="INV-50", profiles="P45 P40")
-def origin_message_id_missing(story: Story) -> None:
+def origin_message_id_missing(story: HazardScenario) -> None:
     """A dead letter does not say which message it was.
 
     The text of the properties is made before ORIGIN_MESSAGE_ID is put into the map (BACK-15). A message that is retried with a
@@ -142,7 +142,7 @@ def origin_message_id_missing(story: Story) -> None:
 
 
 @hazard("HAZ-33", asserts="BACK-11", profiles="P45 P40")
-def missing_limit_is_a_null_pointer(story: Story) -> None:
+def missing_limit_is_a_null_pointer(story: HazardScenario) -> None:
     """A consumer that does not say how often it retries cannot give anything back.
 
     From version 121 (3.4.9) on a client can name the limit in its request, and P40 and P45 take it without asking whether it is
@@ -164,7 +164,7 @@ def missing_limit_is_a_null_pointer(story: Story) -> None:
 
 
 @hazard("HAZ-45", asserts="BACK-12 BACK-14 DLQ-04", properties="LIV-06", profiles="P49 P494 P45 P40")
-def a_retry_less_by_a_send(story: Story) -> None:
+def a_retry_less_by_a_send(story: HazardScenario) -> None:
     """A message that its consumer sends to the retry topic is dead one delivery earlier than one that it gives back.
 
     A send-back is asked how often the message was retried before (BACK-12), a send how often with this time (DLQ-04). With 2
@@ -190,7 +190,7 @@ def a_retry_less_by_a_send(story: Story) -> None:
 
 
 @hazard("HAZ-46", asserts="BACK-06 BACK-07 TCM-20", properties="LIV-06 INV-31")
-def a_retry_in_a_queue_that_nobody_reads(story: Story) -> None:
+def a_retry_in_a_queue_that_nobody_reads(story: HazardScenario) -> None:
     """Half of all retries is lost when a group is given a second retry queue.
 
     The queue is drawn from as many as the group has (BACK-06), and a retry topic that is there stays as it is (TCM-20): nobody asks

@@ -9,10 +9,10 @@ from rocketproof_protocol.topics import HALF_TOPIC
 from ..programs.sizes import half_length
 from .cluster import StoryCluster
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 
-def _lost(story: Story, cluster: StoryCluster, dispatched: int) -> None:
+def _lost(story: HazardScenario, cluster: StoryCluster, dispatched: int) -> None:
     """Two messages follow on one that was there before; the process ends."""
     cluster.dispatch()
     story.say("Two messages to another topic follow, and are acknowledged.")
@@ -26,7 +26,7 @@ def _lost(story: Story, cluster: StoryCluster, dispatched: int) -> None:
 
 
 @hazard("HAZ-49", asserts="STO-01 STO-02 APP-08 REC-02", properties="INV-06 INV-36", profiles="P494 P49 P45 P40")
-def names_with_more_bytes_than_characters(story: Story) -> None:
+def names_with_more_bytes_than_characters(story: HazardScenario) -> None:
     """One group with a long name in another script, and every later message of the broker is lost with its process.
 
     The store tests that a topic has at most 127 characters (STO-02), and writes the length in bytes into one signed byte (APP-08). A
@@ -45,7 +45,7 @@ def names_with_more_bytes_than_characters(story: Story) -> None:
 
 
 @hazard("HAZ-50", asserts="BAT-03 BAT-04 APP-08 REC-02 REC-04", properties="INV-06 INV-36", profiles="P49 P494 P533")
-def properties_too_long_with_the_brokers_own(story: Story) -> None:
+def properties_too_long_with_the_brokers_own(story: HazardScenario) -> None:
     """A batch's item with long properties, and every later message of the broker is lost with its process.
 
     The broker adds CLUSTER to each item's properties (BAT-03) when nobody asks any more how long they are, and writes their length
@@ -63,7 +63,7 @@ def properties_too_long_with_the_brokers_own(story: Story) -> None:
 
 
 @hazard("HAZ-51", asserts="APP-02 APP-08 REC-02", properties="INV-06 INV-36", profiles="P49 P494 P533")
-def flags_of_longer_hosts(story: Story) -> None:
+def flags_of_longer_hosts(story: HazardScenario) -> None:
     """A client sets one bit of a message's flag, and every later message of the broker is lost with its process.
 
     Bits 16 and 32 of sysFlag say that the hosts in a record are of IPv6 (APP-08). A broker takes them from its client, counts the
@@ -80,7 +80,7 @@ def flags_of_longer_hosts(story: Story) -> None:
 
 
 @hazard("HAZ-52", asserts="REC-03 REC-04", properties="INV-36", profiles="P494 P49")
-def filler_stops_dispatch(story: Story) -> None:
+def filler_stops_dispatch(story: HazardScenario) -> None:
     """After a start no message of any topic reaches a consumer, until the next start or two gigabytes later.
 
     A queue whose first message could not be read begins with a filler, which says that it is a record of 2147483647 bytes. A start
@@ -103,7 +103,7 @@ def filler_stops_dispatch(story: Story) -> None:
 
 
 @hazard("HAZ-61", asserts="TRX-04 STO-02", properties="AUX-33", profiles="P494 P49 P45 P533")
-def half_message_without_room(story: Story) -> None:
+def half_message_without_room(story: HazardScenario) -> None:
     """One half message with long properties, and no producer of its broker is asked about half messages any more.
 
     Who asks what became of a half message puts it back first, at the end of the half queue, with one property more: how often it was

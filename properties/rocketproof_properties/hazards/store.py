@@ -11,11 +11,11 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHE
 from ..programs.vocabulary import plain
 from .cluster import PATIENCE, answer, place
 from .gallery import hazard
-from .story import Story
+from .story import HazardScenario
 
 
 @hazard("HAZ-12", asserts="TRX-05 APP-04 APP-10 REC-04")
-def silent_loss_by_system_flag(story: Story) -> None:
+def silent_loss_by_system_flag(story: HazardScenario) -> None:
     """A message is acknowledged that nobody will ever get.
 
     The gate for transactions looks at the property TRAN_MSG only (TRX-05). A message whose system flag says "prepared" and that
@@ -35,7 +35,7 @@ def silent_loss_by_system_flag(story: Story) -> None:
 
 
 @hazard("HAZ-13", asserts="SEND-42 CL-02 TRX-04", properties="INV-44", profiles="P49 P45 P494")
-def answered_pair_is_no_location(story: Story) -> None:
+def answered_pair_is_no_location(story: HazardScenario) -> None:
     """The queue and the offset of an answer do not say where the message is.
 
     The answer has the queue that was asked for beside the offset in the queue that was used (SEND-42). A delayed message is in
@@ -57,7 +57,7 @@ def answered_pair_is_no_location(story: Story) -> None:
 
 
 @hazard("HAZ-14", asserts="SEND-42", properties="INV-55")
-def statistics_attributed_elsewhere(story: Story) -> None:
+def statistics_attributed_elsewhere(story: HazardScenario) -> None:
     """A topic's put count does not count what is sent to it with a delay.
 
     The message is counted under the topic that it has after the put (SEND-42), which the store has changed by then.
@@ -74,7 +74,7 @@ def statistics_attributed_elsewhere(story: Story) -> None:
 
 
 @hazard("HAZ-19", asserts="SEND-03 STO-01", properties="INV-56", profiles="P49 P45 P40 P494")
-def hooks_change_what_is_stored(story: Story) -> None:
+def hooks_change_what_is_stored(story: HazardScenario) -> None:
     """The same message is stored on one broker and illegal on another, which has a send hook.
 
     With any hook registered, region and trace switch are put into the message's properties (SEND-03): 39 characters more with
@@ -100,7 +100,7 @@ def hooks_change_what_is_stored(story: Story) -> None:
 
 
 @hazard("HAZ-21", asserts="FLU-03 FLU-02", profiles="P45 P40")
-def false_flush_disk_timeout(story: Story) -> None:
+def false_flush_disk_timeout(story: HazardScenario) -> None:
     """A message that is on the device is reported as not flushed in time.
 
     The group commit thread tests and flushes twice for each waiting message (FLU-03). One flush takes one file only. With an
@@ -127,7 +127,7 @@ def false_flush_disk_timeout(story: Story) -> None:
 
 
 @hazard("HAZ-22", asserts="CL-08", properties="INV-06")
-def second_append_is_not_looked_at(story: Story) -> None:
+def second_append_is_not_looked_at(story: HazardScenario) -> None:
     """A message that is larger than a file of the log is acknowledged, and is nowhere.
 
     A record that does not fit fills the file with a blank, and is tried once more in the next file. What comes of the second
@@ -145,7 +145,7 @@ def second_append_is_not_looked_at(story: Story) -> None:
 
 
 @hazard("HAZ-23", asserts="CL-05 REM-06 STO-03", properties="LIV-05", profiles="P45 P40 P492 P533 P540")
-def page_cache_busy_for_hours(story: Story) -> None:
+def page_cache_busy_for_hours(story: HazardScenario) -> None:
     """After one exception in the append, a broker refuses every message for nearly three hours.
 
     The store notes when somebody got its lock, to see how long appends take, and takes the note back on the ways out that
@@ -184,7 +184,7 @@ def page_cache_busy_for_hours(story: Story) -> None:
 
 
 @hazard("HAZ-38", asserts="BAT-02 BAT-03", profiles="P49 P45 P494")
-def batch_goes_round_the_checks(story: Story) -> None:
+def batch_goes_round_the_checks(story: HazardScenario) -> None:
     """A batch goes where its messages may not go one by one.
 
     The batch path has no dead letters for retry topics (BAT-02), no look at the consumer group, and no gate for transactions
@@ -216,7 +216,7 @@ def batch_goes_round_the_checks(story: Story) -> None:
 
 
 @hazard("HAZ-39", asserts="TRX-04 CL-02", properties="INV-45", profiles="P49 P45 P494")
-def half_message_with_a_delay(story: Story) -> None:
+def half_message_with_a_delay(story: HazardScenario) -> None:
     """A transactional message with a delay forgets its topic.
 
     A half message keeps its real topic in a property and loses the bits of a prepared message (TRX-04), so the store sees an
@@ -239,7 +239,7 @@ def half_message_with_a_delay(story: Story) -> None:
 
 
 @hazard("HAZ-47", asserts="TRX-01 CL-02 REC-05", properties="AUX-33", profiles="P49 P45 P494")
-def retry_of_a_transactions_message(story: Story) -> None:
+def retry_of_a_transactions_message(story: HazardScenario) -> None:
     """A transaction's message that a consumer sends to be retried is lost.
 
     The committed message has TRAN_MSG still. A consumer of before 4.6.1 that could not give it back sends it to its retry topic as it
@@ -266,7 +266,7 @@ def retry_of_a_transactions_message(story: Story) -> None:
 
 
 @hazard("HAZ-48", asserts="REC-05", properties="AUX-29", profiles="P49 P494")
-def deliveries_that_happen_again(story: Story) -> None:
+def deliveries_that_happen_again(story: HazardScenario) -> None:
     """An end of the process makes many delayed messages come a second time.
 
     How far a level is delivered is written to delayOffset.json every 10 seconds. What was delivered since is delivered again by the
@@ -287,7 +287,7 @@ def deliveries_that_happen_again(story: Story) -> None:
 
 
 @hazard("HAZ-42", asserts="CHK-03 CHK-04", properties="INV-46", profiles="P49")
-def system_topics_as_targets(story: Story) -> None:
+def system_topics_as_targets(story: HazardScenario) -> None:
     """Clients may send to topics that belong to the broker.
 
     The nine reserved names are the client's business (CLI-10). The broker of P49 refuses the schedule topic alone (CHK-03); P40 and
@@ -320,7 +320,7 @@ def system_topics_as_targets(story: Story) -> None:
 
 
 @hazard("HAZ-53", asserts="REC-02 FLU-01 FLU-05", properties="INV-06", profiles="P49 P45 P40 P494 P533")
-def start_believes_what_it_reads(story: Story) -> None:
+def start_believes_what_it_reads(story: HazardScenario) -> None:
     """With synchronous flush a loss of power takes an acknowledged message, on a device that never failed.
 
     A flush forces the file in which the flushed position is. A start takes what it has read for flushed (REC-02), so that no flush comes
@@ -345,7 +345,7 @@ def start_believes_what_it_reads(story: Story) -> None:
 
 
 @hazard("HAZ-54", asserts="TRX-04 CL-02", properties="INV-45", profiles="P533")
-def half_message_with_a_time(story: Story) -> None:
+def half_message_with_a_time(story: HazardScenario) -> None:
     """A transaction's message that names a time is committed, and nobody gets it.
 
     A half message is an ordinary message of the half topic (TRX-04). With a time of its own it waits in the timer topic, where the half
@@ -372,7 +372,7 @@ def half_message_with_a_time(story: Story) -> None:
 
 
 @hazard("HAZ-58", asserts="CL-02 REC-05", properties="INV-45", profiles="P533")
-def anybody_stops_all_timers(story: Story) -> None:
+def anybody_stops_all_timers(story: HazardScenario) -> None:
     """One message of anybody stops all timer messages of a broker for ever; they are acknowledged all the same.
 
     A message with a time of its own waits in a topic of the broker's (CL-02), and from there it is read by its property TIMER_OUT_MS.
@@ -397,7 +397,7 @@ def anybody_stops_all_timers(story: Story) -> None:
 
 
 @hazard("HAZ-59", asserts="REC-02", profiles="P494 P493 P491 P452 P49 P500")
-def file_without_length(story: Story) -> None:
+def file_without_length(story: HazardScenario) -> None:
     """A kill at the wrong moment leaves a store on which the broker never starts again.
 
     A mapped file is made, and then given its length. Where the process ends between the two, a file of length 0 stays, which is not what
@@ -422,7 +422,7 @@ def file_without_length(story: Story) -> None:
 
 
 @hazard("HAZ-63", asserts="CL-06", properties="AUX-111", profiles="P494 P49 P45 P40")
-def back_to_a_time(story: Story) -> None:
+def back_to_a_time(story: HazardScenario) -> None:
     """A consumer that is set back to a time misses messages of that time.
 
     The offset of a time (request 29) is looked for by halving, which ends at the first message of that time that it comes upon. What was
@@ -447,7 +447,7 @@ def back_to_a_time(story: Story) -> None:
 
 
 @hazard("HAZ-62", asserts="REC-04 TCM-31", properties="INV-36", profiles="P49 P40 P45 P494 P533 P550")
-def dispatched_behind_the_deletion(story: Story) -> None:
+def dispatched_behind_the_deletion(story: HazardScenario) -> None:
     """A message to a topic that was deleted and made again is acknowledged, and nobody will ever get it.
 
     A record comes to its consume queue a moment after the answer. If an administrator deletes the topic in between, its queues and the

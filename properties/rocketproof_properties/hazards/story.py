@@ -35,7 +35,7 @@ class StoryStep:
         return {"text": self.text, "facts": [{"what": fact.what, "found": fact.found} for fact in self.facts]}
 
 
-class Story:
+class HazardScenario:
     """What a hazard's program shows. `profile` is the one that it runs in, unless it asks for a cluster of another."""
 
     def __init__(self, profile: str) -> None:

@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rocketproof_traces import history
-from rocketproof_traces.checker.histories import Verdict
+from rocketproof_traces.checker.histories import HistoryVerdict
 from rocketproof_traces.checker.recordings import Judgement
 from rocketproof_traces.explorer.document import CommandLine
 from rocketproof_traces.explorer.history import of_history
-from rocketproof_traces.explorer.opened import History, Progress
+from rocketproof_traces.explorer.opened import OpenedHistory, Progress
 from rocketproof_traces.history import Event, Header, recordings
 
 from ..reports.choices import InputError
 from .onefile import judge_file
 
 
-class Judged(NamedTuple):
+class JudgedFile(NamedTuple):
     """A history with its verdict: the name that its page should have, its title, and what the document is made of."""
 
     stem: str
     title: str
     header: Header
     events: Sequence[Event]
-    verdict: Verdict
+    verdict: HistoryVerdict
 
 
-def of_file(path: Path, profile: str, report: Progress, title: str = "", around: int | None = None) -> History:
+def of_file(path: Path, profile: str, report: Progress, title: str = "", around: int | None = None) -> OpenedHistory:
     """A history judged by a profile; of a recording the first `cfg` that is not explained, else the first. Of one that is too long for a
     page what lies around an event. Raises RocketproofError, also if there is no such event."""
 
@@ -44,10 +44,10 @@ def of_file(path: Path, profile: str, report: Progress, title: str = "", around:
         has = f"events {events[0].seq} to {events[-1].seq}" if events else "no events"
         raise InputError(f"--around {around}: {shown.title} has {has}; give the number of one of them")
     made = of_history(shown.header, events, shown.verdict, title or shown.title, _commands(path, profile), around=around)
-    return History(made)
+    return OpenedHistory(made)
 
 
-def documents(path: Path, judged: Verdict | Judgement) -> dict[str, dict[str, Any]]:
+def documents(path: Path, judged: HistoryVerdict | Judgement) -> dict[str, dict[str, Any]]:
     """The documents of a judged file, by the names that their pages should have."""
     commands = _commands(path, judged.profile)
     return {one.stem: of_history(one.header, one.events, one.verdict, one.title, commands) for one in _histories(path, judged)}
@@ -60,18 +60,18 @@ def _commands(path: Path, profile: str) -> tuple[CommandLine, CommandLine]:
     )
 
 
-def _histories(path: Path, judged: Verdict | Judgement) -> list[Judged]:
+def _histories(path: Path, judged: HistoryVerdict | Judgement) -> list[JudgedFile]:
     """The history of a judged file, or those of a recording."""
     stem = re.sub(r"\.(ndjson|jsonl)(\.\w+)?$", "", path.name)
-    if isinstance(judged, Verdict):
+    if isinstance(judged, HistoryVerdict):
         header, lines = history.read(path)
-        return [Judged(stem, path.name, header, list(lines), judged)]
+        return [JudgedFile(stem, path.name, header, list(lines), judged)]
     origins, events = recordings.histories(path)
     by_cfg: dict[str, list[Event]] = {}
     for cfg, event in events:
         by_cfg.setdefault(cfg, []).append(event)
     judgements = judged.histories.items()
-    return [Judged(f"{stem}-{cfg}", f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], one) for cfg, one in judgements]
+    return [JudgedFile(f"{stem}-{cfg}", f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], one) for cfg, one in judgements]
 
 
 __all__ = ["documents", "of_file"]

@@ -14,7 +14,7 @@ from rocketproof_protocol.numbers import whole_number
 from ..brokers.runs.client import places
 from ..brokers.runs.parsed import ParsedHistory
 from ..brokers.runs.recording import body_of
-from ..programs.boundaries import BOUNDARIES, SENDS, SIDES, Sent, met, records_bytes
+from ..programs.boundaries import BOUNDARIES, SENDS, SIDES, MeasuredRequest, met, records_bytes
 from ..programs.pool import lasts, requests
 from ..programs.settings import ALONE, settings_of
 from ..programs.sizes import left_of_file
@@ -26,7 +26,7 @@ OPERATION: Final = "operation"
 
 
 @dataclass
-class Done:
+class ProgramStatistics:
     """Counters. `answers`: operation and code, which is a word where none came; `pairs`: an operation and the next one of its client;
     `boundaries`: name and side, by requests; `settings`: what programs needed, "" for nothing; `actions`: of the specification, by programs
     that they explain; `promised`: operations and sides of boundaries, by programs that should have them."""
@@ -38,7 +38,7 @@ class Done:
     actions: Counter[str] = field(default_factory=Counter)
     promised: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, other: Done) -> None:
+    def add(self, other: ProgramStatistics) -> None:
         for name, counter in vars(other).items():
             getattr(self, name).update(counter)
 
@@ -90,7 +90,7 @@ def _nested(counter: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return found
 
 
-def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
+def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:
     """A program's requests, as the boundaries measure them."""
     cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
     # Where others send at the same time, nobody knows where the log ends.
@@ -99,7 +99,7 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
     for one in parsed.asked:
         size, version = (whole_number(one.value.get(name) or 0) for name in ("bodySize", "version"))
         free = None if end is None or not file_size else left_of_file(end, file_size)
-        sent = Sent(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version, free)
+        sent = MeasuredRequest(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version, free)
         yield sent
         if one.op in SENDS:
             found = places(one.answer.get("fields") or {})
@@ -107,9 +107,9 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[Sent]:
             end = found[0] + records_bytes(sent) if found and plain else None
 
 
-def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> Done:
+def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> ProgramStatistics:
     """What one program did, as its history says."""
-    done = Done(settings=Counter([parsed.program.needs]), actions=Counter(actions))
+    done = ProgramStatistics(settings=Counter([parsed.program.needs]), actions=Counter(actions))
     by_client: dict[str, list[str]] = {}
     for one in parsed.asked:
         code = NO_ANSWER if one.one_way else LOST if one.code is None else str(one.code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketproof_traces.common.pools import Spread, cores, on_processes, on_threads
+from rocketproof_traces.common.pools import WorkerPool, cores, on_processes, on_threads
 from rocketproof_traces.spark.installed import missing
 
 from ..reports.choices import InputError
@@ -31,7 +31,7 @@ def sentence(engine: str) -> str:
     return "engine: local, on this machine; Spark is not installed: `pip install 'rocketproof[spark]'`, then --engine spark"
 
 
-def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, *, short: bool) -> Spread:
+def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, *, short: bool) -> WorkerPool:
     """How tasks are done; `short` ones take a fraction of a second, in kernels. Raises RocketproofError where there is no Spark."""
     if engine == "local":
         return (on_threads if short else on_processes)(workers or cores())

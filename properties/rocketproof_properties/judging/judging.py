@@ -1,6 +1,6 @@
 """Judging one recorded program: by the specification, by the catalogue's claims, by the reference implementation.
 
-A `Verdict` says what was not as described; `known` ones are violations that the catalogue expects of the profile. Judging reads
+A `ProgramFinding` says what was not as described; `known` ones are violations that the catalogue expects of the profile. Judging reads
 nothing but the history, so that a saved run can be judged again.
 """
 
@@ -14,21 +14,21 @@ from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import HALF_TOPIC
-from rocketproof_traces.checker.histories import Finding, judge_history
+from rocketproof_traces.checker.histories import UnexplainedEvent, judge_history
 from rocketproof_traces.checker.placed import COMMON
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.runs.exchanges import Rebuilt, rebuild
-from ..brokers.runs.parsed import Asked, ParsedHistory, load
-from ..brokers.runs.transport import NOBODY, SILENT, TWICE, Fault, faults, numbered
+from ..brokers.runs.parsed import ParsedHistory, ParsedRequest, load
+from ..brokers.runs.transport import NOBODY, SILENT, TWICE, TransportFault, faults, numbered
 from ..catalogue.conditions import UNREAD
 from ..catalogue.table import HISTORY_CLAIMS, HistoryClaim
-from ..programs.names import Names
+from ..programs.names import ProgramNames
 from ..programs.settings import ALONE, settings_of
 from . import stated
-from .done import Done, did
+from .done import ProgramStatistics, did
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, OF_SETTINGS, Expected, conditions, expected
-from .reference.comparison import Difference
+from .reference.comparison import FieldDifference
 from .reference.decided import kept, rules_of
 from .reference.differences import differences
 from .reference.dispatched import OF_DISPATCH
@@ -36,7 +36,7 @@ from .reference.program import ANSWER
 from .shared import Touched, judge_topics, touched
 
 Judge = Literal["specification", "claims", "reference"]
-EXPANDED: Final = Bound(100_000)
+EXPANDED: Final = SearchBound(100_000)
 """How many states the specification's judge expands in each part of a program before it leaves the part undecided, unless given."""
 UNSPECIFIED: Final = frozenset({"clusterTopicEnable", "brokerTopicEnable", "defaultTopicQueueNums", "startAcceptSendRequestTimeStamp"})
 """Settings that the specification does not describe: a time before which nothing is served, other numbers and rights of the broker's own
@@ -49,7 +49,7 @@ OF_FRAMES: Final[Mapping[str, tuple[str, ...]]] = {"INV-01": (SILENT, TWICE), "I
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProgramFinding:
     """What is not as described. `property` is a claim's id, or the field of an answer; `seq` the event, -1 if it is what was read
     back at the end; `condition` that under which a known violation is known. `guard`, such as "accept_queue: legal queue id", is that of an
     action which refuses, with its sentence, and its values: of each the name, the value, and what it means. `rules` are those that decide
@@ -71,7 +71,7 @@ class Verdict:
 
 
 @dataclass
-class Judged:
+class JudgedProgram:
     """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition;
     `left_open`: those that could not be, with the reason.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
@@ -88,7 +88,7 @@ class Judged:
     path: Path
     source: str
     conditions: frozenset[str]
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[ProgramFinding] = field(default_factory=list)
     claims: dict[str, tuple[bool, Expected, str]] = field(default_factory=dict)
     left_open: dict[str, str] = field(default_factory=dict)
     events: int = 0
@@ -104,14 +104,14 @@ class Judged:
     asked: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
     anew: frozenset[str] = frozenset()
-    faults: tuple[Fault, ...] = ()
-    unconfirmed: list[Verdict] = field(default_factory=list)
+    faults: tuple[TransportFault, ...] = ()
+    unconfirmed: list[ProgramFinding] = field(default_factory=list)
     wanted: Counter[str] = field(default_factory=Counter)
     answered: int = 0
-    done: Done = field(default_factory=Done)
+    done: ProgramStatistics = field(default_factory=ProgramStatistics)
 
     @property
-    def findings(self) -> list[Verdict]:
+    def findings(self) -> list[ProgramFinding]:
         """What is wrong, and not known."""
         return [one for one in self.verdicts if not one.known]
 
@@ -127,19 +127,21 @@ class Judged:
             return True
         return judge in self.by and not (self.unknown if judge == "specification" else judge == "reference" and self.in_doubt)
 
-    def alike(self, verdict: Verdict) -> list[Verdict]:
+    def alike(self, verdict: ProgramFinding) -> list[ProgramFinding]:
         """What it shows of a verdict's property: findings, or what may be chance if that verdict may."""
         return [one for one in (self.unconfirmed if verdict.at else self.findings) if one.property == verdict.property]
 
 
-def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: Bound = EXPANDED) -> Judged:
+def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: SearchBound = EXPANDED) -> JudgedProgram:
     """Judge a saved history; `bound` is the specification's. Raises TraceError for a file that is none."""
     return judge(load(path), path, profile, judges, bound)
 
 
-def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: Bound = EXPANDED) -> Judged:
+def judge(
+    parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: SearchBound = EXPANDED
+) -> JudgedProgram:
     rebuilt = rebuild(parsed, PROFILES[profile])
-    found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
+    found = JudgedProgram(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
     found.asked = frozenset(one.op for one in parsed.asked)
     found.deleted, found.anew = parsed.deleted | parsed.cleaned, parsed.deleted
@@ -167,7 +169,7 @@ def _is_specified(parsed: ParsedHistory) -> bool:
     return needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs)) and "brokerPermission" not in parsed.unreadable
 
 
-def _by_specification(parsed: ParsedHistory, profile: str, found: Judged, bound: Bound) -> None:
+def _by_specification(parsed: ParsedHistory, profile: str, found: JudgedProgram, bound: SearchBound) -> None:
     judged = judge_history(parsed.header, parsed.events, profile, limit=bound.states, seconds=bound.seconds)
     if judged.interrupted:  # a program that was judged in part counts as not judged: the run goes on with it
         raise KeyboardInterrupt
@@ -182,7 +184,7 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged, bound:
             found.verdicts.append(_unexplained(one, profile))
 
 
-def _is_own(found: Finding, about: Asked | None, names: Names) -> bool:
+def _is_own(found: UnexplainedEvent, about: ParsedRequest | None, names: ProgramNames) -> bool:
     """Whether a finding is about topics of its program alone; `about` is the request, None for what the broker reported of its topics.
 
     A request that names no topic may lie in a common one, in whatever way others have made and filled that.
@@ -193,20 +195,20 @@ def _is_own(found: Finding, about: Asked | None, names: Names) -> bool:
     return all(names.is_mine(topic) for topic in found.part.rpartition(" at ")[0].split(", ") if topic not in common)
 
 
-def _unexplained(one: Finding, profile: str) -> Verdict:
+def _unexplained(one: UnexplainedEvent, profile: str) -> ProgramFinding:
     refused = one.refused
     guard = f"{refused.action}: {refused.guard}" if refused.guard else ""
     values = tuple((name, str(value), refused.meanings.get(name, "")) for name, value in refused.values.items())
     rules = stated.contradicted(profile, refused.action, refused.guard)
-    found = Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard, sentence=refused.sentence)
+    found = ProgramFinding("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard, sentence=refused.sentence)
     return replace(found, values=values, rules=rules)
 
 
-def judge_shared(programs: Iterable[Judged], profile: str, bound: Bound = EXPANDED) -> list[Judged]:
+def judge_shared(programs: Iterable[JudgedProgram], profile: str, bound: SearchBound = EXPANDED) -> list[JudgedProgram]:
     """The topics that programs share, each judged by the specification over all the programs: their numbers are 0."""
     found = []
     for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, bound):
-        judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
+        judged = JudgedProgram(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
         judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
         judged.actions = one.verdict.actions
         judged.kept = frozenset() if one.verdict.unknown else stated.kept(profile, one.verdict.actions)
@@ -215,7 +217,7 @@ def judge_shared(programs: Iterable[Judged], profile: str, bound: Bound = EXPAND
     return found
 
 
-def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: JudgedProgram) -> None:
     exercised = set()
     for claim in HISTORY_CLAIMS:
         if not _judgeable(claim, rebuilt, parsed, found.in_doubt):
@@ -225,7 +227,7 @@ def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Jud
         text = claim.check(history)
         fault = None if text is None else next((one for one in found.faults if one.kind in OF_FRAMES.get(claim.id, ())), None)
         if fault is not None and verdict != "violated":
-            found.unconfirmed.append(Verdict("claims", claim.id, f"{claim.sentence}: {fault}", seq=fault.seq, at=fault.at))
+            found.unconfirmed.append(ProgramFinding("claims", claim.id, f"{claim.sentence}: {fault}", seq=fault.seq, at=fault.at))
             continue
         if text is not None or claim.exercised(history):
             exercised.add(claim.id)
@@ -235,7 +237,7 @@ def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Jud
         known = verdict == "violated"
         reason = case.reason if case is not None else ""
         condition = case.condition if case is not None and known else ""
-        found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
+        found.verdicts.append(ProgramFinding("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
     found.exercised = frozenset(exercised)
 
 
@@ -252,7 +254,7 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory, dou
     return True
 
 
-def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: JudgedProgram) -> None:
     differing = differences(parsed, PROFILES[profile])
     if not found.conditions.isdisjoint(UNREAD):  # how far the broker had dispatched when it came to such a record is chance
         differing = [one for one in differing if one.seq >= 0 and not _asks_queue(one, parsed)]
@@ -270,19 +272,21 @@ def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: 
             found.unconfirmed.append(replace(verdict, at=fault.at))
 
 
-def of_difference(difference: Difference, parsed: ParsedHistory) -> Verdict:
+def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> ProgramFinding:
     """What a difference from the reference implementation contradicts."""
     about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
     about = {"the": "record"}.get(about, about)
-    return Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of(difference, parsed))
+    return ProgramFinding(
+        "reference", f"{about}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of(difference, parsed)
+    )
 
 
-def _asks_queue(one: Difference, parsed: ParsedHistory) -> bool:
+def _asks_queue(one: FieldDifference, parsed: ParsedHistory) -> bool:
     """Whether it is in an answer about a queue."""
     return any(asked.seq == one.seq and asked.op in OF_DISPATCH for asked in parsed.asked)
 
 
-def data(verdict: Verdict) -> dict[str, Any]:
+def data(verdict: ProgramFinding) -> dict[str, Any]:
     """A verdict as JSON values."""
     rows = {key: value for key, value in vars(verdict).items() if value not in ("", -1, ())}
     if verdict.values:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocketproof_traces.checker import histories, recordings
-from rocketproof_traces.checker.histories import Verdict
+from rocketproof_traces.checker.histories import HistoryVerdict
 from rocketproof_traces.checker.recordings import Judgement
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import is_history, read
@@ -20,7 +20,7 @@ def judge_file(
     limit: int | None = None,
     report: Callable[[int, int], None] | None = None,
     seconds: float | None = None,
-) -> Verdict | Judgement:
+) -> HistoryVerdict | Judgement:
     """Judge a file by a profile that there is. `report(done, all)` is called on the way; `seconds` bound the computing after the last
     answer that was explained. Raises RocketproofError for what is no history."""
     if not file.is_file():

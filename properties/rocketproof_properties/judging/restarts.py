@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..brokers.runs.parsed import ParsedHistory
-from .judging import Judged, Verdict
+from .judging import JudgedProgram, ProgramFinding
 from .known import STARTS_UNSIZED, why_not
 
 STATE: Final = "restart"
@@ -98,10 +98,10 @@ def _differing(one: Any, other: Any) -> str:
     return f"{other!r}, and was {one!r}"
 
 
-def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
+def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
     """Judge what was seen, by what is known of the profile."""
     state = parsed.states[STATE]
-    judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
+    judged = JudgedProgram(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
     if state["before"].get("missed") or state["after"].get("missed"):
         return judged  # without those answers nobody knows
     found: dict[str, str] = {}
@@ -117,6 +117,6 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
         judged.claims[property_] = (property_ not in found, "violated" if reason else "holds", "")
         if property_ in found:
             text = f"{SENTENCES[property_]}: {found[property_]} ({state['how']})"
-            judged.verdicts.append(Verdict("claims", property_, text, known=bool(reason), reason=reason))
+            judged.verdicts.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
     judged.exercised = frozenset(name for name, what in of.items() if what or name in found)
     return judged

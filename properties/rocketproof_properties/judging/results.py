@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..reports.exitcode import exit_code
-from ..reports.results import Outcome, Place, Result, Run, first_line, lines
+from ..reports.results import Outcome, Result, Run, SourcePlace, first_line, lines
 
 COMMAND: Final = "judge"
 _ID: Final = "specification"
@@ -34,7 +34,7 @@ def read(data: Any) -> Run | None:
 def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
     profile = str(data["profile"])
 
-    def unexplained(about: str, text: str, details: str = "", place: Place | None = None, verdict: str = "not explained") -> Result:
+    def unexplained(about: str, text: str, details: str = "", place: SourcePlace | None = None, verdict: str = "not explained") -> Result:
         outcome: Outcome = "differs" if verdict == "not explained" else "error"
         return Result(
             _ID, _SENTENCE, outcome, verdict, "explained", profile, about=about, message=first_line(text), details=details, place=place
@@ -43,19 +43,21 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
     found: list[Result] = []
     for one in data.get("unexplained", ()):  # of a recording
         found.append(
-            unexplained(one["case"], f"recorded {one['recorded']}; {_refusal(one)}", _values(one), Place(subject) if subject else None)
+            unexplained(
+                one["case"], f"recorded {one['recorded']}; {_refusal(one)}", _values(one), SourcePlace(subject) if subject else None
+            )
         )
     for one in data.get("findings", ()):
         if "refused" in one:  # of one history
             at, refused = f"{one['part']}, event {one['seq']} ({one['op']} of {one['process']})", one["refused"]
             explained = f"answers of this part that are explained before it: {len(one['prefix'])}"
             steps = ["one order of steps that explains them:", *(f"  {step}" for step in one["steps"])] if one["steps"] else []
-            place = Place(subject) if subject else None
+            place = SourcePlace(subject) if subject else None
             found.append(
                 unexplained(at, f"recorded {one['recorded']}; {_refusal(refused)}", lines([_values(refused), explained, *steps]), place)
             )
             continue
-        place = None if one.get("file") is None else Place(str(one["file"]), one.get("line"))
+        place = None if one.get("file") is None else SourcePlace(str(one["file"]), one.get("line"))
         if one.get("kind") == "unreadable":
             found.append(unexplained(str(one["history"]), str(one["recorded"]), place=place, verdict="unreadable"))
         else:

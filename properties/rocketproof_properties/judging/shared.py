@@ -25,9 +25,9 @@ from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, TEMPLATES
 from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
-from rocketproof_traces.checker.part import Finding
-from rocketproof_traces.checker.parts import UNREADABLE, Part, Survey, commits, default_of, part_of
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.checker.part import UnexplainedEvent
+from rocketproof_traces.checker.parts import UNREADABLE, HistoryPartition, Survey, commits, default_of, part_of
+from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
 from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
@@ -58,7 +58,7 @@ class Touched:
     asked: tuple[Operation, ...]
     seqs: Mapping[int, int]
 
-    def part(self, topic: str) -> Part | None:
+    def part(self, topic: str) -> HistoryPartition | None:
         """The program's requests about a topic as a part of a history, None if there are none."""
         mine = [one for one in self.asked if one.topic == topic]
         if not any(one.op in JUDGED for one in mine):
@@ -79,7 +79,7 @@ class Shared:
     topic: str
     path: Path
     verdict: PartVerdict
-    finding: Finding | None
+    finding: UnexplainedEvent | None
 
 
 def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
@@ -126,7 +126,7 @@ def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation
             yield Operation("reader", "topic_config", parsed.broker, times[last.seq], times[event.seq], asked, answer)
 
 
-def judge_topics(programs: Sequence[Touched], profile: str, bound: Bound) -> Iterator[Shared]:
+def judge_topics(programs: Sequence[Touched], profile: str, bound: SearchBound) -> Iterator[Shared]:
     """The verdict of each shared topic that can be judged, for each broker and its settings. `bound` as in `judge_part`."""
     groups: dict[tuple[Any, ...], list[Touched]] = {}
     for one in sorted(programs, key=lambda one: min(each.opened for each in one.asked)):
@@ -155,7 +155,7 @@ def _made(group: Sequence[Touched]) -> dict[str, Config]:
     return {topic: config for topic, config in last.items() if config is not None}
 
 
-def _joined(parts: Sequence[Part], earlier: Sequence[tuple[int, str, int]]) -> Part:
+def _joined(parts: Sequence[HistoryPartition], earlier: Sequence[tuple[int, str, int]]) -> HistoryPartition:
     """The parts of all programs as one, with what earlier ones have left under way."""
     asked = sorted((one for part in parts for one in part.asked), key=lambda one: one.opened)
     own = sorted((*earlier, *(one for part in parts for one in part.own)), key=lambda one: one[0])
@@ -166,7 +166,7 @@ def _joined(parts: Sequence[Part], earlier: Sequence[tuple[int, str, int]]) -> P
     return joined
 
 
-def _decided_elsewhere(part: Part, profile: Profile, cluster: str) -> bool:
+def _decided_elsewhere(part: HistoryPartition, profile: Profile, cluster: str) -> bool:
     """Whether more than the requests of the part decides what the topic is and holds."""
     (topic,) = part.topics
     sends = [one for one in part.asked if one.op in SENDS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rocketproof_traces.checker.histories import Verdict
+from rocketproof_traces.checker.histories import HistoryVerdict
 from rocketproof_traces.checker.recordings import Judgement
 
 from ..reports.output import Page, counted
@@ -24,7 +24,7 @@ def print_judgement(found: Judgement) -> None:
         page.line("Stopped by Ctrl-C; the same command judges all", "bold yellow")
 
 
-def print_verdict(found: Verdict) -> None:
+def print_verdict(found: HistoryVerdict) -> None:
     """Print what the specification says of a history: what it explains, and of each part the first event that it does not."""
     page = Page()
     events = f"{found.events} events in {counted(found.parts, 'part')}"

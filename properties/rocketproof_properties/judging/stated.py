@@ -8,7 +8,7 @@ from typing import Final
 
 from rocketproof_model import Action
 from rocketproof_profiles import PROFILES
-from rocketproof_traces.checker.shape import Shape, model_of
+from rocketproof_traces.checker.shape import MachineShape, model_of
 
 _NAMES: Final = ("blank name", "illegal characters", "name too long", "forbidden topic")
 _REFUSING: Final = ("order topic on a read-only broker", "illegal queue id")
@@ -50,4 +50,4 @@ def _stating(profile: str) -> Mapping[tuple[str, str], str]:
 
 
 def _actions(profile: str) -> Sequence[Action]:
-    return model_of(Shape(profile, ("template", "ordinary", "retry"), 8))[1].actions
+    return model_of(MachineShape(profile, ("template", "ordinary", "retry"), 8))[1].actions

@@ -16,7 +16,7 @@ from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.common.errors import TraceError
 
 from ..brokers.runs.parsed import ParsedHistory
-from ..brokers.runs.recording import Recording
+from ..brokers.runs.recording import HistoryRecorder
 from ..catalogue import conditions as about
 from ..catalogue.stored import settings, stored_rules
 from ..catalogue.table import HISTORY_CLAIMS
@@ -24,7 +24,7 @@ from ..programs.program import Program
 from ..programs.settings import ALONE
 from .engines import spreading
 from .expected import expected
-from .judging import Judged, Verdict
+from .judging import JudgedProgram, ProgramFinding
 from .known import why_not
 
 SOURCE: Final = "the files of the store"
@@ -45,13 +45,13 @@ def rules() -> list[Rule]:
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], profile: str) -> bool:
     """Audit a store directory and write down what came of it; False where there is no store. Raises KeyboardInterrupt."""
-    from rocketproof_traces.audit.programs import Plan
-    from rocketproof_traces.audit.run import Kept, audit
+    from rocketproof_traces.audit.programs import AuditPlan
+    from rocketproof_traces.audit.run import SavedAnswers, audit
 
     ids = tuple(one.id for one in rules())
-    plan = Plan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT, hosts_by_flag=PROFILES[profile].hosts_by_flag)
+    plan = AuditPlan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT, hosts_by_flag=PROFILES[profile].hosts_by_flag)
     try:
-        outcome = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan))
+        outcome = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), SavedAnswers(None, plan))
     except TraceError:
         return False
     if outcome.stopped:
@@ -59,7 +59,7 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     (found,) = outcome.totals
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
-    recording = Recording(path, {**origin, "program": program.data(), "broker": broker})
+    recording = HistoryRecorder(path, {**origin, "program": program.data(), "broker": broker})
     loses = needs == ALONE and expected(profile, "INV-06.records", frozenset({about.TOO_LARGE}), SOURCE)[0] == "violated"
     # A program on small files may send what fits none; where such a message is lost (HAZ-22), a file without a record is as it should be.
     # Where anybody may send to the half topic by its name, what lies there is no half message.
@@ -80,11 +80,11 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     return True
 
 
-def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
+def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
     """Judge what an audit said, by what is known of the profile. Where it could not read something, only what it found broken is
     judged, and the rest is left open."""
     state = parsed.states[STATE]
-    judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
+    judged = JudgedProgram(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
     sentences = {one.id: one.claim.sentence for one in rules()}
     for id_, count in state["counts"].items():
         reason = why_not(id_, profile)
@@ -94,6 +94,6 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> Judged:
             judged.left_open[id_] = str(state["problems"][0])
         if count:
             text = f"{sentences.get(id_, id_)}: {state['said'].get(id_, '')} ({count:,} in {SOURCE})"
-            judged.verdicts.append(Verdict("claims", id_, text, known=bool(reason), reason=reason))
+            judged.verdicts.append(ProgramFinding("claims", id_, text, known=bool(reason), reason=reason))
     judged.exercised = frozenset(id_ for id_, (held, _, _) in judged.claims.items() if state["records"] or not held)
     return judged

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rocketproof_traces.bulk.results import Summary
 from rocketproof_traces.bulk.tables import UNREADABLE
-from rocketproof_traces.bulk.work import Order
+from rocketproof_traces.bulk.work import JudgingJob
 
 from ..reports.exitcode import exit_code
 from ..reports.output import Page, counted, phrases
@@ -19,7 +19,7 @@ SHOWN = 20
 """Findings that are printed; all are in the files."""
 
 
-def run(order: Order, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
+def run(order: JudgingJob, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
     """Judge what the order names. Raises InputError and TraceError."""
     check_engine(engine, master, remote)
     with phrases() as report:

@@ -25,10 +25,10 @@ from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.common.errors import TraceError
-from rocketproof_traces.stored.record import Log, read_log
+from rocketproof_traces.stored.record import LogRecords, read_log
 
 from ..brokers.runs.parsed import ParsedHistory, load
-from ..brokers.runs.recording import Recording
+from ..brokers.runs.recording import HistoryRecorder
 from ..catalogue.claim import Case, HistoryClaim
 from ..catalogue.history import History
 from ..catalogue.stored import settings
@@ -37,7 +37,7 @@ from ..programs.program import Program
 from ..reports.files import no_room, remedy
 from . import restarts, storefiles
 from .expected import OF_QUEUES, expected
-from .judging import Judged, Verdict
+from .judging import JudgedProgram, ProgramFinding
 
 _PROGRAM: Final = re.compile(f"(?:{RETRY_PREFIX}|{DLQ_PREFIX})?([^-]*-[0-9]+)-")
 LOGS: Final = "logs"
@@ -94,7 +94,7 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
         state = {UNREAD: str(problem)}
     path.parent.mkdir(exist_ok=True)
     program = Program(0, SOURCE, (), needs)
-    recording = Recording(path, {**origin, "program": program.data(), "broker": broker, "conditions": sorted(conditions)})
+    recording = HistoryRecorder(path, {**origin, "program": program.data(), "broker": broker, "conditions": sorted(conditions)})
     recording.add("state", broker, "log", state)
     recording.close()
     return True
@@ -176,7 +176,7 @@ def _pack(log: StoredLog, to: Path) -> None:
         raise Unread(_unreadable(error) if read else f"{to} cannot be written ({error.strerror}); {remedy(error)}") from None
 
 
-def read(parsed: ParsedHistory, profile: str, folder: Path) -> Log:
+def read(parsed: ParsedHistory, profile: str, folder: Path) -> LogRecords:
     """Read the log that was written down, as a broker of this profile writes it; `folder` is that of the history. Raises TraceError where
     its bytes are not there, or are others than the history says, and Unread where they could not be looked at, or cannot now."""
     state = parsed.states["log"]
@@ -225,7 +225,7 @@ def _unpacked(packed: Iterable[bytes], size: int, length: int) -> Iterator[mmap.
             yield data
 
 
-def log_of(data: bytes, file_size: int, *, hosts_by_flag: bool = True) -> Log:
+def log_of(data: bytes, file_size: int, *, hosts_by_flag: bool = True) -> LogRecords:
     """The log of such bytes: the last file is filled up with zeros. `hosts_by_flag`: as of `segments.LogFile`."""
     return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size, hosts_by_flag=hosts_by_flag)
 
@@ -239,7 +239,7 @@ def claims(profile: str, conditions: frozenset[str]) -> Iterator[tuple[HistoryCl
 
 
 def decided(
-    log: Log, mine: Log, broker: str, profile: str, conditions: frozenset[str]
+    log: LogRecords, mine: LogRecords, broker: str, profile: str, conditions: frozenset[str]
 ) -> Iterator[tuple[HistoryClaim, Case | None, str | None, History]]:
     """The `claims`, each with what breaks it, None for nothing, and the history in which it was looked for. Claims about queues see
     `mine`."""
@@ -254,7 +254,7 @@ def _program(topic: str) -> str:
     return found[1] if found else ""
 
 
-def judge_log(path: Path, profile: str) -> Judged:
+def judge_log(path: Path, profile: str) -> JudgedProgram:
     """Judge a log, or what an audit said or a start showed, that was written down. Raises TraceError for a file that is not a history."""
     parsed = load(path)
     if storefiles.STATE in parsed.states:
@@ -262,7 +262,7 @@ def judge_log(path: Path, profile: str) -> Judged:
     if restarts.STATE in parsed.states:
         return restarts.judge(parsed, path, profile)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
-    found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
+    found = JudgedProgram(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     try:
         log = read(parsed, profile, path.parent)
     except Unread as problem:
@@ -279,6 +279,8 @@ def judge_log(path: Path, profile: str) -> Judged:
         if text is not None or claim.exercised(history):
             exercised.add(claim.id)
         if text is not None:
-            found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else ""))
+            found.verdicts.append(
+                ProgramFinding("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else "")
+            )
     found.exercised = frozenset(exercised)
     return found

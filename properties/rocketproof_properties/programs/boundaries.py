@@ -28,8 +28,8 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_spec.bounds import is_read_as_another
 
 from ..catalogue import conditions as about
-from .call import Call, Context
-from .names import Names
+from .call import Context, RecordedCall
+from .names import ProgramNames
 from .requests import ITEM, batch_items
 from .settings import ALONE, ENDED, SMALL_FILE
 from .sizes import added_length, batch_length, half_length, item_length, left_of_file, overhead, stored_length
@@ -45,7 +45,7 @@ SENDS: Final = ("send", "batch")
 Step = tuple[str, dict[str, Any]]
 
 
-class Sent(NamedTuple):
+class MeasuredRequest(NamedTuple):
     """A request as it is measured. `size` is that of its body, `version` its sender's, `profile`, `cluster` and `trace` (its traceOn) the
     broker's; `free` are the bytes that are left of the log's last file, None where nobody knows."""
 
@@ -70,7 +70,7 @@ class Boundary:
     name: str
     rules: str
     limit: int
-    measure: Callable[[Sent], Iterable[int]]
+    measure: Callable[[MeasuredRequest], Iterable[int]]
     steps: Callable[[int, Profile], Sequence[Step]]
     sides: tuple[int, ...] = (-1, 0, 1)
     unread: str = ""
@@ -87,7 +87,7 @@ class Boundary:
 # What is measured
 
 
-def _topics(sent: Sent) -> Iterator[str]:
+def _topics(sent: MeasuredRequest) -> Iterator[str]:
     """The topics that a request names, or that a message which comes back gets."""
     if sent.op in (*SENDS, "update_topic"):
         yield sent.fields.get("topic", "")
@@ -96,16 +96,16 @@ def _topics(sent: Sent) -> Iterator[str]:
         yield from (head + sent.fields.get("group", "") for head in heads)
 
 
-def _topic_characters(sent: Sent) -> Iterator[int]:
+def _topic_characters(sent: MeasuredRequest) -> Iterator[int]:
     return map(len, _topics(sent))
 
 
-def _topic_bytes(sent: Sent) -> Iterator[int]:
+def _topic_bytes(sent: MeasuredRequest) -> Iterator[int]:
     """Of names with other bytes than characters."""
     return (size for name in _topics(sent) if (size := len(utf8(name))) > len(name))
 
 
-def _group_characters(sent: Sent) -> Iterator[int]:
+def _group_characters(sent: MeasuredRequest) -> Iterator[int]:
     if sent.op in ("send_back", "pull"):
         yield len(sent.fields.get("group", sent.fields.get("consumerGroup", "")))
     elif sent.op == "update_group":
@@ -113,46 +113,46 @@ def _group_characters(sent: Sent) -> Iterator[int]:
         yield len(str(data.get("groupName", "")))
 
 
-def _text(sent: Sent) -> Iterator[str]:
+def _text(sent: MeasuredRequest) -> Iterator[str]:
     if sent.op in SENDS and sent.fields.get("properties"):
         yield sent.fields["properties"]
 
 
-def _text_bytes(sent: Sent) -> Iterator[int]:
+def _text_bytes(sent: MeasuredRequest) -> Iterator[int]:
     return (len(utf8(text)) for text in _text(sent))
 
 
-def _text_stored(sent: Sent) -> Iterator[int]:
+def _text_stored(sent: MeasuredRequest) -> Iterator[int]:
     if sent.op == "send":
         for text in _text(sent):
             yield stored_length(parse_properties(text, exact=sent.profile.exact_properties), sent.profile, cluster=sent.cluster)
 
 
-def _wide_stored(sent: Sent) -> Iterator[int]:
+def _wide_stored(sent: MeasuredRequest) -> Iterator[int]:
     """Of properties that have fewer letters than bytes: a store counts the former first."""
     if not all(text.isascii() for text in _text(sent)):
         yield from _text_stored(sent)
 
 
-def _items(sent: Sent) -> Iterator[bytes]:
+def _items(sent: MeasuredRequest) -> Iterator[bytes]:
     """The properties of a batch's messages, as far as it is one (BAT-04)."""
     return (properties for _, properties in batch_items(sent.body or b"" if sent.op == "batch" else b""))
 
 
-def _item_bytes(sent: Sent) -> Iterator[int]:
+def _item_bytes(sent: MeasuredRequest) -> Iterator[int]:
     return map(len, _items(sent))
 
 
-def _item_stored(sent: Sent) -> Iterator[int]:
+def _item_stored(sent: MeasuredRequest) -> Iterator[int]:
     """With the batch's own, and those that the broker adds (BAT-03)."""
     return (item_length(text, _added(sent)) for text in _items(sent))
 
 
-def _added(sent: Sent) -> int:
+def _added(sent: MeasuredRequest) -> int:
     return added_length(sent.fields.get("properties"), sent.profile, cluster=sent.cluster, traced=sent.trace == "true")
 
 
-def _half_stored(sent: Sent) -> Iterator[int]:
+def _half_stored(sent: MeasuredRequest) -> Iterator[int]:
     """Of a half message, with the topic and queue that it is for, and the count of its first check (TRX-04)."""
     for text in _text(sent) if sent.op == "send" and sent.profile.half_messages else ():
         named = parse_properties(text, exact=sent.profile.exact_properties)
@@ -160,41 +160,41 @@ def _half_stored(sent: Sent) -> Iterator[int]:
             yield half_length(named, sent.fields.get("topic", ""), sent.fields.get("queueId", ""), sent.profile, cluster=sent.cluster)
 
 
-def _record_bytes(sent: Sent) -> Iterator[int]:
+def _record_bytes(sent: MeasuredRequest) -> Iterator[int]:
     """Of a plain message, with what the broker adds."""
     if sent.op == "send":
         found = parse_properties(sent.fields.get("properties"), exact=sent.profile.exact_properties)
         yield sent.size + overhead(sent.fields.get("topic", ""), stored_length(found, sent.profile, cluster=sent.cluster))
 
 
-def records_bytes(sent: Sent) -> int:
+def records_bytes(sent: MeasuredRequest) -> int:
     """Of all records of a plain message or of a batch, 0 for other requests."""
     if sent.op != "batch":
         return sum(_record_bytes(sent))
     return batch_length(batch_items(sent.body or b""), sent.fields.get("topic", ""), _added(sent))
 
 
-def _left(*ops: str) -> Callable[[Sent], Iterator[int]]:
+def _left(*ops: str) -> Callable[[MeasuredRequest], Iterator[int]]:
     """What records leave of the file in which the one before them ends, if they fit."""
     return lambda sent: iter((sent.free - records_bytes(sent),) if sent.op in ops and sent.free is not None else ())
 
 
-def _body(*ops: str) -> Callable[[Sent], Iterator[int]]:
+def _body(*ops: str) -> Callable[[MeasuredRequest], Iterator[int]]:
     return lambda sent: iter((sent.size,) if sent.op in ops else ())
 
 
-def _tries(sent: Sent) -> Iterator[int]:
+def _tries(sent: MeasuredRequest) -> Iterator[int]:
     """How often a message was tried, as its sender says, against how often it may be."""
     if sent.op == "send" and sent.fields.get("topic", "").startswith(RETRY_PREFIX):
         yield from _numbers(sent, "reconsumeTimes")
 
 
-def _version(op: str) -> Callable[[Sent], Iterator[int]]:
+def _version(op: str) -> Callable[[MeasuredRequest], Iterator[int]]:
     """The version of who may say how often a message is tried."""
     return lambda sent: iter((sent.version,) if sent.op == op and "maxReconsumeTimes" in sent.fields and next(_tries(sent), 1) else ())
 
 
-def _levels(sent: Sent) -> Iterator[int]:
+def _levels(sent: MeasuredRequest) -> Iterator[int]:
     if sent.op == "send":
         for text in _text(sent):
             yield from _number(parse_properties(text, exact=False).get(DELAY))
@@ -202,33 +202,33 @@ def _levels(sent: Sent) -> Iterator[int]:
         yield from _numbers(sent, "delayLevel")
 
 
-def _queue(sent: Sent) -> Iterator[int]:
+def _queue(sent: MeasuredRequest) -> Iterator[int]:
     """A queue's number, against how many the sender wants."""
     if sent.op in SENDS:
         for queue, count in zip(_numbers(sent, "queueId"), _numbers(sent, "defaultTopicQueueNums"), strict=False):
             yield queue - count
 
 
-def _counts(sent: Sent) -> Iterator[int]:
+def _counts(sent: MeasuredRequest) -> Iterator[int]:
     """How many queues more are read than written."""
     if sent.op == "update_topic":
         for read, write in zip(_numbers(sent, "readQueueNums"), _numbers(sent, "writeQueueNums"), strict=False):
             yield read - write
 
 
-def _any_number(sent: Sent) -> Iterator[int]:
+def _any_number(sent: MeasuredRequest) -> Iterator[int]:
     for name in sent.fields:
         if name not in ("bornTimestamp", "properties", "topic", "group"):
             yield from _numbers(sent, name)
 
 
-def _flags(sent: Sent) -> Iterator[int]:
+def _flags(sent: MeasuredRequest) -> Iterator[int]:
     """The flags of IPv6, which move a record's fields."""
     if sent.op in SENDS:
         yield from (flag & HOSTS_IPV6 and 1 for flag in _numbers(sent, "sysFlag"))
 
 
-def _numbers(sent: Sent, name: str) -> Iterator[int]:
+def _numbers(sent: MeasuredRequest, name: str) -> Iterator[int]:
     return _number(sent.fields.get(name))
 
 
@@ -402,7 +402,7 @@ BOUNDARIES: Final[tuple[Boundary, ...]] = (
 """All of them. The steps behind a boundary whose records may not be read again are messages that go with them."""
 
 
-def met(sent: Sent) -> Iterator[tuple[str, str]]:
+def met(sent: MeasuredRequest) -> Iterator[tuple[str, str]]:
     """The boundaries that a request meets, each with its side."""
     for one in BOUNDARIES:
         for side in {number - one.limit for number in one.measure(sent)}:
@@ -410,16 +410,16 @@ def met(sent: Sent) -> Iterator[tuple[str, str]]:
                 yield one.name, SIDES[side]
 
 
-def unread(sent: Sent) -> set[str]:
+def unread(sent: MeasuredRequest) -> set[str]:
     """The conditions under which the broker may store this and not be able to read it again."""
     if any(number > TOPIC_LIMIT for number in _topic_characters(sent)) and sent.op in SENDS:
         return set()
     return {one.unread for one in BOUNDARIES if one.unread and any(one.garbles(n, sent.profile) for n in one.measure(sent))}
 
 
-def sent(call: Call, profile: Profile, cluster: str = "DefaultCluster", free: int | None = None) -> Sent:
+def sent(call: RecordedCall, profile: Profile, cluster: str = "DefaultCluster", free: int | None = None) -> MeasuredRequest:
     """A request as it is measured."""
-    return Sent(call.op, call.fields, call.body, len(call.body or b""), profile, cluster, version=call.version, free=free)
+    return MeasuredRequest(call.op, call.fields, call.body, len(call.body or b""), profile, cluster, version=call.version, free=free)
 
 
 def end_behind(end: int, size: int, file_size: int) -> int:
@@ -430,4 +430,4 @@ def end_behind(end: int, size: int, file_size: int) -> int:
 
 def context(profile: str) -> Context:
     """Where requests are made that nobody sends, to be measured: names are as long as in a run, and files are small."""
-    return Context(Names("r000000-1000-", 0), "broker-a", file_size=SMALL_FILE, profile=PROFILES[profile])
+    return Context(ProgramNames("r000000-1000-", 0), "broker-a", file_size=SMALL_FILE, profile=PROFILES[profile])

@@ -14,7 +14,7 @@ from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.flags import PULL_SUSPENDS
 from rocketproof_protocol.numbers import java_int, whole_number
 
-from .names import Names
+from .names import ProgramNames
 from .sizes import added_length, batch_length, left_of_file, overhead, stored_length
 
 BORN: Final = 1_600_000_000_000
@@ -23,7 +23,7 @@ BORN_OF_A_RUN: Final = 90 * BORN_OF_A_PROGRAM  # so that 2**24 runs begin at dif
 
 
 @dataclass(frozen=True)
-class Call:
+class RecordedCall:
     """A request as it is recorded: `fields` by their full names, whatever form they travel in. `line` names the connection."""
 
     op: str
@@ -54,7 +54,7 @@ def may_be_held(op: str, fields: Mapping[str, str]) -> bool:
     return number is not None and bool(number & PULL_SUSPENDS)
 
 
-class Stored(NamedTuple):
+class StoredPlace(NamedTuple):
     """A message that a broker has stored: its place in the log, its offset in a queue, whether it is a half message, whether a consumer
     can have it where it is, and the topic that it was sent to."""
 
@@ -80,9 +80,9 @@ class Context:
     broker's by RocketMQ's names. A deployment whose stores can be looked at has a context of its own.
     """
 
-    names: Names
+    names: ProgramNames
     broker: str
-    known: list[Stored] = field(default_factory=list)
+    known: list[StoredPlace] = field(default_factory=list)
     file_size: int = 0
     end: int | None = None
     last: tuple[str, int, int] | None = None
@@ -105,7 +105,7 @@ class Context:
         """The part that a step's `broker` names."""
         return broker if isinstance(broker, str) and broker else self.broker
 
-    def stored(self, to: str) -> Sequence[Stored]:
+    def stored(self, to: str) -> Sequence[StoredPlace]:
         """The messages that a broker has stored, as far as they are known."""
         del to
         return self.known

@@ -26,7 +26,7 @@ def is_anybodys(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Names:
+class ProgramNames:
     """The names of one program on one target. `own`: the broker's cluster and name, which are topics too. `run` tells apart the messages
     of runs that meet on one broker in topics which are nobody's own; 0 where nothing but one run is ever there. `template`: what the
     release calls TBW102."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from rocketproof_model import Action, Expr, Instance
 from rocketproof_model.functions import Functions
-from rocketproof_model.interpreter import Scope, State, evaluate
+from rocketproof_model.interpreter import Environment, State, evaluate
 from rocketproof_model.language import walk
 from rocketproof_model.result import Coverage
 from rocketproof_protocol.numbers import whole_number
@@ -83,7 +83,7 @@ def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
     places = [k for k, name in enumerate(names) if name in read]
     groups: dict[Args, list[Args]] = {}
     for args in action.instances:
-        scope = Scope((), dict(zip(names, args, strict=True)), instance.constants)
+        scope = Environment((), dict(zip(names, args, strict=True)), instance.constants)
         if all(evaluate(guard.condition, scope) for guard in static):
             groups.setdefault(tuple(args[k] for k in places), []).append(args)
     return tuple(_Group(tuple(members)) for members in groups.values())

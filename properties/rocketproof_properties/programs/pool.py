@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from rocketproof_profiles import Profile
 
 from . import boundaries
-from .call import Stored
+from .call import StoredPlace
 from .phrase import Phrase, Values
 from .phrases import OF_BROKERS
 from .routed import ROUTED
@@ -45,10 +45,10 @@ def _bounded(one: boundaries.Boundary, side: int, profile: Profile) -> Phrase:
     return Phrase(" ".join(where), drawn, where, lasting, one.large, unread=" ".join(lost), needs=one.needs)
 
 
-def requests(steps: Iterable[Step], profile: Profile) -> Iterator[boundaries.Sent]:
+def requests(steps: Iterable[Step], profile: Profile) -> Iterator[boundaries.MeasuredRequest]:
     """What the requests of steps are measured as, when nobody sends them."""
     where = boundaries.context(profile.name)
-    where.known = [Stored(0, 0, True, True, where.names.topic("A")), Stored(200, 1, False, True, where.names.topic("A"))]
+    where.known = [StoredPlace(0, 0, True, True, where.names.topic("A")), StoredPlace(200, 1, False, True, where.names.topic("A"))]
     for step in steps:
         call = request_of(step, where) if is_request(step[0]) else None
         if call is None:
@@ -60,7 +60,7 @@ def requests(steps: Iterable[Step], profile: Profile) -> Iterator[boundaries.Sen
 
 
 @dataclass
-class Seen:
+class DrawCounts:
     """How often everything was drawn. `plain`: the choice does not care, which is what to compare with."""
 
     chance: random.Random
@@ -79,7 +79,7 @@ class Seen:
         self.counts.update(features)
 
 
-def program(seen: Seen, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> list[Step]:
+def program(seen: DrawCounts, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> list[Step]:
     """A program of a few phrases."""
     before, steps = "", list[Step]()
     for _ in range(seen.chance.randint(1, most)):
@@ -90,7 +90,7 @@ def program(seen: Seen, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> lis
     return steps
 
 
-def filling(seen: Seen, first: Sequence[Phrase], pool: Sequence[Phrase]) -> list[Step]:
+def filling(seen: DrawCounts, first: Sequence[Phrase], pool: Sequence[Phrase]) -> list[Step]:
     """A program that begins with one of a few phrases, such as something that is as large as a message may be, and what may come behind
     it, if anything may."""
     return [*program(seen, first, 1), *(program(seen, pool, 1) if pool else ())]
@@ -105,7 +105,7 @@ def _features(one: Phrase, before: str) -> tuple[Hashable, ...]:
     return one.name, (before, one.name)
 
 
-def _values(seen: Seen, phrase: str, number: int, values: Values, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _values(seen: DrawCounts, phrase: str, number: int, values: Values, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """A value for each argument: one or two are not the ordinary ones, more often than not. None is said where the step has something else
     for what is left out."""
     drawn = {name: of[0] for name, of in values.items()}

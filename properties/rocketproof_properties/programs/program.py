@@ -78,7 +78,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ProgramOptions:
     """What programs to make. `configure`: settings of a running broker may be changed; `start`: brokers can be started with others; `end`:
     they can be killed and started again; `waits`: programs may let seconds pass; `plain`: chance alone draws from the pool; `drawn`: some
     have settings that are drawn."""
@@ -102,7 +102,7 @@ class Choice:
         return ("", *(CONFIGURED if self.configure else ()), *started)
 
 
-def generate(choice: Choice) -> list[Program]:
+def generate(choice: ProgramOptions) -> list[Program]:
     """So many programs of each source, mixed; the same seed gives the same ones. Those of the pool keep their order among themselves, as
     what was not seen yet comes first in it."""
     made: list[Program] = []
@@ -138,7 +138,7 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
     return steps
 
 
-def _shares(choice: Choice) -> dict[tuple[str, str], int]:
+def _shares(choice: ProgramOptions) -> dict[tuple[str, str], int]:
     """How many of each source and configuration but the pool: as many of each, half of all together."""
     rows = [(source, "") for source in (about.ANYTHING, TOURS, TOURS, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
     rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
@@ -154,10 +154,10 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
     return shares
 
 
-def _pooled(choice: Choice, count: int) -> list[Program]:
+def _pooled(choice: ProgramOptions, count: int) -> list[Program]:
     """So many programs of the pool, those without a configuration first, as they come first in a run: one that ends early has seen what it
     could."""
-    seen = pool.Seen(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
+    seen = pool.DrawCounts(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
     parts = _parts(choice)
     drawn = ((needs, _steps_of(seen, parts, needs, checked)) for needs, checked in _turns(choice, count, parts))
     return [Program(0, POOL, tuple(steps), needs) for needs, steps in drawn]
@@ -175,7 +175,7 @@ class _Parts:
     settled: Sequence[Phrase]
 
 
-def _parts(choice: Choice) -> _Parts:
+def _parts(choice: ProgramOptions) -> _Parts:
     phrases = [one for one in pool.phrases(PROFILES[choice.profile]) if _may_be_drawn(one, choice)]
     free = [one for one in phrases if not one.needs]
     return _Parts(
@@ -187,11 +187,11 @@ def _parts(choice: Choice) -> _Parts:
     )
 
 
-def _may_be_drawn(one: Phrase, choice: Choice) -> bool:
+def _may_be_drawn(one: Phrase, choice: ProgramOptions) -> bool:
     return (choice.name_server or not one.server) and (choice.waits or not one.waits) and (choice.concurrent or not one.concurrent)
 
 
-def _turns(choice: Choice, count: int, parts: _Parts) -> list[tuple[str, bool]]:
+def _turns(choice: ProgramOptions, count: int, parts: _Parts) -> list[tuple[str, bool]]:
     """The configuration of each program, in the order in which they are drawn: every second one has one, in turn, but for what takes long.
     The second value: whether it lets a producer wait for a question."""
     profile = PROFILES[choice.profile]
@@ -213,7 +213,7 @@ def _turns(choice: Choice, count: int, parts: _Parts) -> list[tuple[str, bool]]:
     return sorted(map(turn, range(count)), key=lambda one: one[0] != "")
 
 
-def _steps_of(seen: pool.Seen, parts: _Parts, needs: str, checked: bool) -> list[Step]:
+def _steps_of(seen: pool.DrawCounts, parts: _Parts, needs: str, checked: bool) -> list[Step]:
     """The steps of one program: what its configuration is there for comes first."""
     own = parts.own.get(needs, ())
     if needs in (LARGE, FLUSHED):
@@ -227,7 +227,7 @@ def _steps_of(seen: pool.Seen, parts: _Parts, needs: str, checked: bool) -> list
     return pool.filling(seen, own, parts.small) if own else pool.program(seen, parts.small)
 
 
-def _ending(seen: pool.Seen, parts: Sequence[Phrase]) -> list[Step]:
+def _ending(seen: pool.DrawCounts, parts: Sequence[Phrase]) -> list[Step]:
     """A program of which nothing comes later, and behind it the end of the process."""
     steps = pool.program(seen, parts)
     while pool.lasts(steps):
@@ -235,7 +235,7 @@ def _ending(seen: pool.Seen, parts: Sequence[Phrase]) -> list[Step]:
     return [*steps, *_END]
 
 
-def _drawn_settings(choice: Choice) -> list[str]:
+def _drawn_settings(choice: ProgramOptions) -> list[str]:
     if not choice.drawn:
         return []
     chance = random.Random(f"{choice.seed}/settings")
@@ -270,9 +270,9 @@ _CONDITIONS = (
 )
 
 
-def _drawn(source: str, choice: Choice, count: int, seed: int) -> list[list[Step]]:
+def _drawn(source: str, choice: ProgramOptions, count: int, seed: int) -> list[list[Step]]:
     if source == TOURS:
-        seen = pool.Seen(random.Random(seed), choice.plain)
+        seen = pool.DrawCounts(random.Random(seed), choice.plain)
         return [tours.tour(seen, choice.profile) for _ in range(count)]
     if source in (CONCURRENT, REQUESTS):
         rng = random.Random(seed)
@@ -305,7 +305,7 @@ def _looked_up(steps: Sequence[Step]) -> list[Step]:
     return [one for step in steps for one in (step, ("route", {"topic": "A"}), ("route", {"topic": "B"}))]
 
 
-def _on_the_wire(steps: Sequence[Step], choice: Choice) -> list[Step]:
+def _on_the_wire(steps: Sequence[Step], choice: ProgramOptions) -> list[Step]:
     """The steps that a client can do; where a body should fill a file, it has just some size."""
     made: list[Step] = []
     for name, args in steps:

@@ -23,7 +23,7 @@ from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRI
 from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY
 from rocketproof_protocol.topics import TEMPLATE
 
-from .call import BORN, Call, Context
+from .call import BORN, Context, RecordedCall
 from .parts import NAME_SERVER
 
 UNSUPPORTED_CODE: Final = 9999
@@ -57,7 +57,7 @@ def send(
     leave: int | None = None,
     cut: int = 0,
     more: int = 0,
-) -> Call:
+) -> RecordedCall:
     """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing, and whose first body is said to be `more` bytes
     long than it is. `size` fills the body up; `leave` makes the record, or the batch's records, leave so many bytes of its file, as far as
     it can; `packed` compresses the body, which the sender's flag says and the broker need not know."""
@@ -94,7 +94,7 @@ def send(
         most,
         items is not None,
     )
-    return Call("send" if items is None else "batch", to, code, encode_v1(header), content, version, one_way)
+    return RecordedCall("send" if items is None else "batch", to, code, encode_v1(header), content, version, one_way)
 
 
 def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:
@@ -130,7 +130,7 @@ def back(
     one_way: bool = False,
     offset: int | None = None,
     named: bool = True,
-) -> Call | None:
+) -> RecordedCall | None:
     """A consumer gives a record back. `offset` asks for a place that need not be one; `named`: it says which topic it had it from, as
     all clients of Apache do."""
     stored = context.stored(to)
@@ -145,7 +145,7 @@ def back(
         fields["originTopic"] = topic
     if most is not None:
         fields["maxReconsumeTimes"] = str(most)
-    return Call("send_back", to, codes.CONSUMER_SEND_MSG_BACK, fields, None, version, one_way)
+    return RecordedCall("send_back", to, codes.CONSUMER_SEND_MSG_BACK, fields, None, version, one_way)
 
 
 def end(
@@ -157,7 +157,7 @@ def end(
     offset: int | None = None,
     queue_offset: int = 0,
     one_way: bool = True,
-) -> Call | None:
+) -> RecordedCall | None:
     """The end of a transaction, one-way as clients send it unless somebody wants to know, with some id of its message, which a release only
     logs. `offset`: a place of the log, whose offset in its queue is given too."""
     if offset is None:
@@ -174,18 +174,18 @@ def end(
         "msgId": f"{max(offset, 0):032X}",
         "transactionId": "",
     }
-    return Call("end_transaction", to, codes.END_TRANSACTION, fields, one_way=one_way)
+    return RecordedCall("end_transaction", to, codes.END_TRANSACTION, fields, one_way=one_way)
 
 
-def unknown(context: Context, to: str, *, code: int = UNSUPPORTED_CODE, one_way: bool = True) -> Call:
+def unknown(context: Context, to: str, *, code: int = UNSUPPORTED_CODE, one_way: bool = True) -> RecordedCall:
     del context
-    return Call("other", to, code, {}, one_way=one_way)
+    return RecordedCall("other", to, code, {}, one_way=one_way)
 
 
-def configure(context: Context, to: str, *, line: str = "brokerPermission=6") -> Call:
+def configure(context: Context, to: str, *, line: str = "brokerPermission=6") -> RecordedCall:
     """An administrator changes a setting at run time."""
     del context
-    return Call("other", to, codes.UPDATE_BROKER_CONFIG, {}, line.encode())
+    return RecordedCall("other", to, codes.UPDATE_BROKER_CONFIG, {}, line.encode())
 
 
 def topic(
@@ -199,9 +199,9 @@ def topic(
     filter_type: str = "SINGLE_TAG",
     sys_flag: int = 0,
     order: bool = False,
-) -> Call:
+) -> RecordedCall:
     fields = topic_fields(context.names.topic(topic), read, write, perm, filter_type, sys_flag, order=order)
-    return Call("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
+    return RecordedCall("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
 
 
 def topic_fields(
@@ -220,8 +220,8 @@ def topic_fields(
     }
 
 
-def delete(context: Context, to: str, *, topic: str = "A") -> Call:
-    return Call("delete_topic", to, codes.DELETE_TOPIC_IN_BROKER, {"topic": context.names.topic(topic)})
+def delete(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
+    return RecordedCall("delete_topic", to, codes.DELETE_TOPIC_IN_BROKER, {"topic": context.names.topic(topic)})
 
 
 def group(
@@ -233,58 +233,60 @@ def group(
     retries: int = 16,
     more: Mapping[str, object] | None = None,
     named: bool = True,
-) -> Call:
+) -> RecordedCall:
     """`more` are further fields of a group's, such as `consumeEnable`; those that are not there have the broker's defaults. `named`: it
     says which group it is."""
     name = {"groupName": context.names.group(group)} if named else {}
     data = {**name, "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
-    return Call("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
+    return RecordedCall("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
-def delete_group(context: Context, to: str, *, group: str = "g", offsets: bool = True) -> Call:
+def delete_group(context: Context, to: str, *, group: str = "g", offsets: bool = True) -> RecordedCall:
     """`offsets`: what the group has told goes, too."""
     cleans = {context.profile.clean_offsets or "removeOffset": str(offsets).lower()}
-    return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": context.names.group(group)} | cleans)
+    return RecordedCall("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": context.names.group(group)} | cleans)
 
 
-def forget_topic(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> Call:
+def forget_topic(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> RecordedCall:
     """The topic's queues of all brokers go, or those of the brokers of a cluster that nobody else is in."""
     del to
     of = {} if cluster is None else {"clusterName": context.names.group(cluster)}
-    return Call("forget_topic", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **of})
+    return RecordedCall("forget_topic", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **of})
 
 
-def register_topic(context: Context, to: str, *, topic: str = "A", brokers: Mapping[str, tuple[int, int, int]] | None = None) -> Call:
+def register_topic(
+    context: Context, to: str, *, topic: str = "A", brokers: Mapping[str, tuple[int, int, int]] | None = None
+) -> RecordedCall:
     """Somebody tells the name server a topic's queues on each of some brokers: how many to read and to write, and the permission."""
     del to
     queues = [QueueData(context.names.group(name), read, write, perm, 0) for name, (read, write, perm) in (brokers or {}).items()]
     data = json.dumps({"queueDatas": [queue_to_data(one) for one in queues]}).encode()
-    return Call("register_topic", NAME_SERVER, codes.REGISTER_TOPIC, {"topic": context.names.topic(topic)}, data)
+    return RecordedCall("register_topic", NAME_SERVER, codes.REGISTER_TOPIC, {"topic": context.names.topic(topic)}, data)
 
 
-def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
-    return Call("max_offset", to, codes.GET_MAX_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
+def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> RecordedCall:
+    return RecordedCall("max_offset", to, codes.GET_MAX_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
-def min_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
-    return Call("min_offset", to, codes.GET_MIN_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
+def min_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> RecordedCall:
+    return RecordedCall("min_offset", to, codes.GET_MIN_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
-def stats(context: Context, to: str, *, topic: str = "A") -> Call:
+def stats(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
     """The ends of all queues of a topic, and when each got its last message."""
-    return Call("stats", to, codes.GET_TOPIC_STATS_INFO, {"topic": context.names.topic(topic)})
+    return RecordedCall("stats", to, codes.GET_TOPIC_STATS_INFO, {"topic": context.names.topic(topic)})
 
 
-def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
-    return Call("earliest", to, codes.GET_EARLIEST_MSG_STORETIME, {"topic": context.names.topic(topic), "queueId": str(queue)})
+def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> RecordedCall:
+    return RecordedCall("earliest", to, codes.GET_EARLIEST_MSG_STORETIME, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
-def search(context: Context, to: str, *, topic: str = "A", queue: int = 0, time: int = 0, upper: bool | None = None) -> Call:
+def search(context: Context, to: str, *, topic: str = "A", queue: int = 0, time: int = 0, upper: bool | None = None) -> RecordedCall:
     """The offset of a queue by when its message was stored (ms): the first one then or later, or with `upper` the last one then or earlier,
     as far as a release knows such bounds; None does not say which."""
     fields = {"topic": context.names.topic(topic), "queueId": str(queue), "timestamp": str(time)}
     bound = {} if upper is None else {"boundaryType": UPPER if upper else "LOWER"}
-    return Call("search", to, codes.SEARCH_OFFSET_BY_TIMESTAMP, fields | bound)
+    return RecordedCall("search", to, codes.SEARCH_OFFSET_BY_TIMESTAMP, fields | bound)
 
 
 def pull(
@@ -301,7 +303,7 @@ def pull(
     commit: int | None = None,
     hold: int | None = None,
     one_way: bool = False,
-) -> Call:
+) -> RecordedCall:
     """At most so many records of a queue from an offset on, by somebody who waits for more as long as `hold` says (ms), or not at all.
     Without `tags` they are those that the group's heartbeat has subscribed to, in this version at least; `commit` says how far the group
     is; of a `one_way` pull nobody waits for the answer."""
@@ -320,18 +322,20 @@ def pull(
         "subVersion": str(version),
         "expressionType": "TAG",
     }
-    return Call("pull", to, codes.PULL_MESSAGE, fields, one_way=one_way)
+    return RecordedCall("pull", to, codes.PULL_MESSAGE, fields, one_way=one_way)
 
 
-def progress(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader") -> Call:
+def progress(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader") -> RecordedCall:
     """How far a group is in a queue, as its consumers ask when they start."""
-    return Call("progress", to, codes.QUERY_CONSUMER_OFFSET, _of_group(context, topic, queue, group))
+    return RecordedCall("progress", to, codes.QUERY_CONSUMER_OFFSET, _of_group(context, topic, queue, group))
 
 
-def commit(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader", offset: int = 0) -> Call:
+def commit(
+    context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader", offset: int = 0
+) -> RecordedCall:
     """A group is so far in a queue: a consumer says it, or an administrator sets it."""
     fields = _of_group(context, topic, queue, group) | {"commitOffset": str(offset)}
-    return Call("commit", to, codes.UPDATE_CONSUMER_OFFSET, fields)
+    return RecordedCall("commit", to, codes.UPDATE_CONSUMER_OFFSET, fields)
 
 
 def _of_group(context: Context, topic: str, queue: int, group: str) -> dict[str, str]:
@@ -348,7 +352,7 @@ def find(
     begin: int = 0,
     end: int = LONG_MAX,
     unique: bool = False,
-) -> Call:
+) -> RecordedCall:
     """Records of a topic under one of their keys, at most so many, stored in this time (ms); if `unique`, under the key that one message
     has for itself, and as many as the broker likes."""
     fields = {
@@ -358,40 +362,40 @@ def find(
         "beginTimestamp": str(begin),
         "endTimestamp": str(end),
     }
-    return Call("find", to, codes.QUERY_MESSAGE, fields | ({ASKS_UNIQUE: "true"} if unique else {}))
+    return RecordedCall("find", to, codes.QUERY_MESSAGE, fields | ({ASKS_UNIQUE: "true"} if unique else {}))
 
 
-def view(context: Context, to: str, *, place: int = 0) -> Call:
+def view(context: Context, to: str, *, place: int = 0) -> RecordedCall:
     """The record at a place of the log."""
     del context
-    return Call("view", to, codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
+    return RecordedCall("view", to, codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
 
 
-def topics(context: Context, to: str) -> Call:
+def topics(context: Context, to: str) -> RecordedCall:
     del context
-    return Call("topics", to, codes.GET_ALL_TOPIC_CONFIG, {})
+    return RecordedCall("topics", to, codes.GET_ALL_TOPIC_CONFIG, {})
 
 
-def groups(context: Context, to: str) -> Call:
+def groups(context: Context, to: str) -> RecordedCall:
     del context
-    return Call("groups", to, codes.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, {})
+    return RecordedCall("groups", to, codes.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, {})
 
 
-def settings(context: Context, to: str) -> Call:
+def settings(context: Context, to: str) -> RecordedCall:
     del context
-    return Call("settings", to, codes.GET_BROKER_CONFIG, {})
+    return RecordedCall("settings", to, codes.GET_BROKER_CONFIG, {})
 
 
-def heartbeat(context: Context, to: str, *, group: str | None = None) -> Call:
+def heartbeat(context: Context, to: str, *, group: str | None = None) -> RecordedCall:
     """A client's sign of life, with a producer's group if one is given."""
     producers = [] if group is None else [{"groupName": context.names.group(group)}]
     data = {"clientID": CLIENT, "producerDataSet": producers, "consumerDataSet": []}
-    return Call("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
+    return RecordedCall("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
 
 
 def consumer(
     context: Context, to: str, *, group: str = "g", topic: str = "A", version: int = 1, tag: str = "", model: str = "CLUSTERING"
-) -> Call:
+) -> RecordedCall:
     """A consumer's sign of life: its group, and the one topic that it has subscribed to, with all tags or one."""
     subscribed = {
         "topic": context.names.topic(topic),
@@ -410,22 +414,22 @@ def consumer(
         "unitMode": False,
     }
     data = {"clientID": CLIENT, "producerDataSet": [], "consumerDataSet": [row]}
-    return Call("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
+    return RecordedCall("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
 
 
-def leave(context: Context, to: str, *, group: str = "g") -> Call:
+def leave(context: Context, to: str, *, group: str = "g") -> RecordedCall:
     """A consumer takes itself out of its group."""
-    return Call("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
+    return RecordedCall("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
 
 
-def cluster(context: Context, to: str) -> Call:
+def cluster(context: Context, to: str) -> RecordedCall:
     del context, to
-    return Call("cluster", NAME_SERVER, codes.GET_BROKER_CLUSTER_INFO, {})
+    return RecordedCall("cluster", NAME_SERVER, codes.GET_BROKER_CLUSTER_INFO, {})
 
 
-def route(context: Context, to: str, *, topic: str = "A") -> Call:
+def route(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
     del to
-    return Call("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)})
+    return RecordedCall("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)})
 
 
 def register(
@@ -439,7 +443,7 @@ def register(
     version: int = 1,
     packed: bool = False,
     cluster: str = "cluster",
-) -> Call:
+) -> RecordedCall:
     """A broker that is not there registers, on a connection of its own; `packed` in the compressed form, as one of a release before 5.0."""
     del to
     own = context.names.address(address)
@@ -461,42 +465,44 @@ def register(
     }
     form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": "0"}
     data = compressed(body) if packed else json.dumps(body).encode()
-    return Call("other", NAME_SERVER, codes.REGISTER_BROKER, _of_broker(context, name, broker_id, own, cluster) | form, data, line=own)
+    return RecordedCall(
+        "other", NAME_SERVER, codes.REGISTER_BROKER, _of_broker(context, name, broker_id, own, cluster) | form, data, line=own
+    )
 
 
-def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> Call:
+def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> RecordedCall:
     del to
     own = context.names.address(address)
-    return Call("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(context, name, broker_id, own), line=own)
+    return RecordedCall("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(context, name, broker_id, own), line=own)
 
 
 def has_to_register(
     context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1", version: int = 1
-) -> Call:
+) -> RecordedCall:
     """A broker that is not there asks whether the name server has another version of its topics than it."""
     del to
     own = context.names.address(address)
     data = json.dumps({"timestamp": BORN, "counter": version}).encode()
-    return Call("other", NAME_SERVER, codes.QUERY_DATA_VERSION, _of_broker(context, name, broker_id, own), data, line=own)
+    return RecordedCall("other", NAME_SERVER, codes.QUERY_DATA_VERSION, _of_broker(context, name, broker_id, own), data, line=own)
 
 
-def permit_writes(context: Context, to: str, *, name: str = "broker-x", permitted: bool = False) -> Call:
+def permit_writes(context: Context, to: str, *, name: str = "broker-x", permitted: bool = False) -> RecordedCall:
     """An administrator takes the write permission from all queues of a broker that is not there, or gives it back."""
     del to
     code = codes.ADD_WRITE_PERM_OF_BROKER if permitted else codes.WIPE_WRITE_PERM_OF_BROKER
-    return Call("other", NAME_SERVER, code, {"brokerName": context.names.group(name)})
+    return RecordedCall("other", NAME_SERVER, code, {"brokerName": context.names.group(name)})
 
 
-def put_value(context: Context, to: str, *, space: str = "space", key: str = "k", value: str = "v") -> Call:
+def put_value(context: Context, to: str, *, space: str = "space", key: str = "k", value: str = "v") -> RecordedCall:
     """An administrator gives the name server a value to keep."""
     del to
     fields = {"namespace": context.names.group(space), "key": key, "value": value}
-    return Call("other", NAME_SERVER, codes.PUT_KV_CONFIG, fields)
+    return RecordedCall("other", NAME_SERVER, codes.PUT_KV_CONFIG, fields)
 
 
-def values(context: Context, to: str, *, space: str = "space") -> Call:
+def values(context: Context, to: str, *, space: str = "space") -> RecordedCall:
     del to
-    return Call("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": context.names.group(space)})
+    return RecordedCall("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": context.names.group(space)})
 
 
 def _of_broker(context: Context, name: str, broker_id: int, address: str, cluster: str = "cluster") -> dict[str, str]:
@@ -508,7 +514,7 @@ def _of_broker(context: Context, name: str, broker_id: int, address: str, cluste
     }
 
 
-def stored_bytes(context: Context, call: Call) -> int:
+def stored_bytes(context: Context, call: RecordedCall) -> int:
     """The bytes of the records of a plain message or of a batch."""
     topic, properties = call.fields.get("topic", ""), call.fields.get("properties")
     if call.op == "batch":

@@ -41,7 +41,7 @@ _LATER = (0, 500, 1000, 5000, 10_000, 60_000, 7_200_000)
 
 
 @dataclass(frozen=True)
-class Programs:
+class ProgramStrategy:
     """The programs of a condition: `first` steps that all have, then at most `most` drawn ones."""
 
     steps: Steps
@@ -178,57 +178,57 @@ _UNCOUNTED: tuple[Step, ...] = (
 """A half message with properties so long that the count of its checks has no room."""
 _END: tuple[Step, ...] = (("send", {"topic": "B"}), ("crash", {}))
 
-PROGRAMS: Mapping[str, Programs] = {
-    about.ANYTHING: Programs(_anything, _STORE, most=20),
-    about.PLAIN: Programs(weighted((5, _plain_send), (2, _fill), (1, _time)), _STORE),
-    about.SENT: Programs(
+PROGRAMS: Mapping[str, ProgramStrategy] = {
+    about.ANYTHING: ProgramStrategy(_anything, _STORE, most=20),
+    about.PLAIN: ProgramStrategy(weighted((5, _plain_send), (2, _fill), (1, _time)), _STORE),
+    about.SENT: ProgramStrategy(
         weighted((6, _any_send), (3, _plain_send), (2, _batch), (2, _fill), (1, _end), (1, _time), (1, _trouble)),
         ClusterSettings(brokers=2, settings=SMALL_FILES),
     ),
-    about.DELAYED: Programs(weighted((5, _delayed), (1, _plain_send), (1, _time)), _STORE),
-    about.HALF_ONES: Programs(weighted((4, _half), (1, _plain_send), (1, _time)), _STORE),
-    about.HALF_DELAYED: Programs(
+    about.DELAYED: ProgramStrategy(weighted((5, _delayed), (1, _plain_send), (1, _time)), _STORE),
+    about.HALF_ONES: ProgramStrategy(weighted((4, _half), (1, _plain_send), (1, _time)), _STORE),
+    about.HALF_DELAYED: ProgramStrategy(
         weighted((4, step("send", topic=("A", "B"), properties=mixed(_HALVES, _LEVELS), queue=(0, 1))), (1, _time)), _STORE, most=5
     ),
-    about.AT_LIMIT: Programs(step("send", topic=("%RETRY%g", "%RETRY%h"), times=(0, 15, 16, 17), queue=(0, 1, 3)), _STORE),
-    about.SENT_BACK: Programs(
+    about.AT_LIMIT: ProgramStrategy(step("send", topic=("%RETRY%g", "%RETRY%h"), times=(0, 15, 16, 17), queue=(0, 1, 3)), _STORE),
+    about.SENT_BACK: ProgramStrategy(
         weighted((2, _to_send_back), (3, step("back", record=st.integers(0, 9), level=(0, 1, 18), **_GROUP)), (2, _time)), _STORE
     ),
-    about.GIVEN_UP: Programs(
+    about.GIVEN_UP: ProgramStrategy(
         weighted((2, _to_send_back), (3, step("back", record=st.integers(0, 9), level=(-1, -1, 0), **_GROUP)), (1, _time)), _STORE
     ),
-    about.NO_RETRY: Programs(
+    about.NO_RETRY: ProgramStrategy(
         weighted((1, step("group", group=("g", "h"), queues=(0, -1, 1))), (2, _to_send_back), (3, step("back", group=("g", "h")))),
         _STORE,
     ),
-    about.TOO_LARGE: Programs(
+    about.TOO_LARGE: ProgramStrategy(
         step("send", size=(10, 100, 300, 390, 400, 500)),
         ClusterSettings(settings={"mapped_file_size_commit_log": 512, "max_message_size": LIMIT}),
     ),
-    about.DRAWN: Programs(step("send", queue=(-1,), nums=(1, 4, 8)), _STORE, most=8),
-    about.BATCHED: Programs(weighted((2, _batch), (1, _plain_send)), _STORE, most=8),
-    about.REFUSED: Programs(step("send", queue=(0, 0, 1), properties=({}, {"TAGS": "t"}, {"p": "v" * 32_768})), _STORE, most=8),
-    about.THROWN: Programs(
+    about.DRAWN: ProgramStrategy(step("send", queue=(-1,), nums=(1, 4, 8)), _STORE, most=8),
+    about.BATCHED: ProgramStrategy(weighted((2, _batch), (1, _plain_send)), _STORE, most=8),
+    about.REFUSED: ProgramStrategy(step("send", queue=(0, 0, 1), properties=({}, {"TAGS": "t"}, {"p": "v" * 32_768})), _STORE, most=8),
+    about.THROWN: ProgramStrategy(
         weighted((1, _hooks), (1, step("store", state=("full", "good"))), (4, step("send", body=(None, None, "a"), one_way=(False, True)))),
         _STORE,
     ),
-    about.FULL: Programs(
+    about.FULL: ProgramStrategy(
         weighted((1, step("executor", full=(True, False))), (1, step("store", state=("full", "good"))), (3, step("send", body=("a",)))),
         _STORE,
     ),
-    about.BUSY: Programs(weighted((1, step("store", state=("busy", "good"))), (3, _plain_send)), _STORE, most=8),
-    about.UNKNOWN: Programs(st.one_of(step("unknown", code=(9999, 38), one_way=(True, False)), _plain_send), _STORE, most=8),
-    about.HOOKED: Programs(
+    about.BUSY: ProgramStrategy(weighted((1, step("store", state=("busy", "good"))), (3, _plain_send)), _STORE, most=8),
+    about.UNKNOWN: ProgramStrategy(st.one_of(step("unknown", code=(9999, 38), one_way=(True, False)), _plain_send), _STORE, most=8),
+    about.HOOKED: ProgramStrategy(
         weighted((1, _hooks), (3, step("send", properties=mixed(_WAITS, ({}, *_TEXTS)), body=("a",))), (1, _batch)),
         ClusterSettings(settings=SMALL_FILES, twin=True),
         most=8,
     ),
-    about.BY_NAME: Programs(
+    about.BY_NAME: ProgramStrategy(
         weighted((2, step("send", topic=(SCHEDULE, "A"), properties=mixed(({}, {"DELAY": "2"})), queue=(0, 2))), (1, _time)),
         _STORE,
         most=8,
     ),
-    about.FAILING: Programs(
+    about.FAILING: ProgramStrategy(
         weighted(
             (1, _to_send_back), (1, step("fail", record=st.integers(0, 9), group=("g", "h"), level=(0, 0, 0, 1, 18), most=(16, 16, 3)))
         ),
@@ -236,23 +236,25 @@ PROGRAMS: Mapping[str, Programs] = {
         most=2,
         first=(("send", {}), ("fail", {})),
     ),
-    about.CRASHED: Programs(weighted((4, _waiting_send), (2, _delayed), (1, _time), (2, step("crash")), (1, _slow)), _STORE),
-    about.WAITING: Programs(
+    about.CRASHED: ProgramStrategy(weighted((4, _waiting_send), (2, _delayed), (1, _time), (2, step("crash")), (1, _slow)), _STORE),
+    about.WAITING: ProgramStrategy(
         weighted((5, _waiting_send), (1, _time), (2, _power), (1, _slow)),
         ClusterSettings(settings={**SMALL_FILES, "flush_disk_type": "SYNC_FLUSH"}),
     ),
-    about.HASTY: Programs(weighted((4, _waiting_send), (2, _power)), _STORE),
+    about.HASTY: ProgramStrategy(weighted((4, _waiting_send), (2, _power)), _STORE),
     **{
-        condition: Programs(weighted((2, _waiting_send), (1, step("crash"))), _LARGE_FILES, most=4, first=(*stored, *_END))
+        condition: ProgramStrategy(weighted((2, _waiting_send), (1, step("crash"))), _LARGE_FILES, most=4, first=(*stored, *_END))
         for condition, stored in _UNREAD.items()
     },
-    about.UNCOUNTED: Programs(weighted((2, _waiting_send), (1, _half)), _LARGE_FILES, most=4, first=_UNCOUNTED),
-    about.SET_BACK: Programs(weighted((3, _plain_send), (2, step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
-    about.REGISTERED: Programs(_registered, _STORE, most=12),
-    about.MOVED: Programs(
+    about.UNCOUNTED: ProgramStrategy(weighted((2, _waiting_send), (1, _half)), _LARGE_FILES, most=4, first=_UNCOUNTED),
+    about.SET_BACK: ProgramStrategy(
+        weighted((3, _plain_send), (2, step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8
+    ),
+    about.REGISTERED: ProgramStrategy(_registered, _STORE, most=12),
+    about.MOVED: ProgramStrategy(
         _registered, _STORE, most=8, first=(("register", {"broker_id": 1, "address": _MOVING}), ("register", {"address": _MOVING}))
     ),
-    about.LOST: Programs(
+    about.LOST: ProgramStrategy(
         weighted(
             (3, step("produce", topic=("A", "B"), producer=(0, 1))),
             (1, step("lossy", lossy=(True, True, False))),

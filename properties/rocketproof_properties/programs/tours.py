@@ -19,7 +19,7 @@ from rocketproof_spec import SCOPES, constants, specify
 
 from .actions import STEPS, TOPICS
 from .offers import Offers
-from .pool import Seen
+from .pool import DrawCounts
 from .vocabulary import Step
 
 SCOPE: Final = replace(SCOPES["names"], name="tours", topics=("template", "retry", "ordinary"), deletes=True)
@@ -39,7 +39,7 @@ class Transition(NamedTuple):
     topic: int
 
 
-class Taken(NamedTuple):
+class TourTransition(NamedTuple):
     """A transition, and what the table said of its topic before: this is what is counted."""
 
     transition: Transition
@@ -107,12 +107,12 @@ def tables(profile: str) -> Tables:
     return Tables(specify(SCOPE).model.given(**constants(profile, update_budget=-1)))
 
 
-def tour(seen: Seen, profile: str) -> list[Step]:
+def tour(seen: DrawCounts, profile: str) -> list[Step]:
     """A program that goes on from the start with what was taken least often in the states that it comes to."""
     machine = tables(profile)
     state, steps = machine.start, list[Step]()
     for _ in range(seen.chance.randint(_LEAST, _MOST)):
-        choices = [Taken(one, machine.of(state, one.topic)) for one in machine.enabled(state)]
+        choices = [TourTransition(one, machine.of(state, one.topic)) for one in machine.enabled(state)]
         taken = seen.rarest(choices, lambda one: [one])
         seen.note([taken])
         steps.append(_step(machine.values(taken.transition), taken.transition.action))

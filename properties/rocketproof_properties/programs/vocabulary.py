@@ -21,8 +21,8 @@ from rocketproof_profiles import PROFILES, Profile
 
 from ..reports.choices import InputError, known
 from . import requests
-from .call import Call, Context
-from .names import Names
+from .call import Context, RecordedCall
+from .names import ProgramNames
 from .parts import Capability
 
 Step = tuple[str, dict[str, Any]]
@@ -43,11 +43,11 @@ class StepKind:
 
     sentence: str
     arguments: Mapping[str, Any]
-    build: Callable[..., Call | None] | None = None
+    build: Callable[..., RecordedCall | None] | None = None
     needs: Capability | None = None
 
 
-def _asks(sentence: str, build: Callable[..., Call | None], needs: Capability | None = None) -> StepKind:
+def _asks(sentence: str, build: Callable[..., RecordedCall | None], needs: Capability | None = None) -> StepKind:
     """A step that becomes a request: its arguments are the builder's keywords."""
     parameters = inspect.signature(build).parameters.values()
     return StepKind(sentence, {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}, build, needs)
@@ -151,7 +151,7 @@ def arguments(step: Step) -> dict[str, Any]:
     return {**kind.arguments, **{key: value for key, value in wanted.items() if key not in general}}
 
 
-def request_of(step: Step, context: Context) -> Call | None:
+def request_of(step: Step, context: Context) -> RecordedCall | None:
     """The request of a step; None for one that has nothing to act on, and for one that is not a request.
 
     Raises InputError for a step or argument that there is not.
@@ -163,7 +163,7 @@ def request_of(step: Step, context: Context) -> Call | None:
     return call if call is None or not wanted.keys() & set(FORMED) else _formed(call, wanted.get("without"), wanted.get("altered"))
 
 
-def _formed(call: Call, without: str | None, altered: tuple[str, str] | None) -> Call:
+def _formed(call: RecordedCall, without: str | None, altered: tuple[str, str] | None) -> RecordedCall:
     """The request with its fields as the step wants them."""
     fields = {name: value for name, value in call.fields.items() if without not in (name, EVERY)}
     return replace(call, fields=fields if altered is None else {**fields, altered[0]: altered[1]})
@@ -175,7 +175,7 @@ def plain(name: str, profile: Profile = PROFILES["P49"], /, **given: Any) -> Com
 
     Raises InputError for a step or argument that there is not, and for a step without a request.
     """
-    call = request_of((name, given), Context(Names("", 0), "", profile=profile))
+    call = request_of((name, given), Context(ProgramNames("", 0), "", profile=profile))
     if call is None:
         raise InputError(f"step {name} with {given} has no request")
     return call.command()

@@ -77,7 +77,7 @@ def read_toml(path: Path, shown: str, what: str) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{shown}:{line}: is not TOML: {_AT.sub('', str(error)).strip()}; give {what}") from None
 
 
-class Table:
+class TomlTable:
     """A table of a TOML file: its values, each of the kind that is expected, or an InputError of one line.
 
     `place` gives how an error begins, from the table's name and a key, "" for the table itself. `keys` are all that the table may have,
@@ -134,10 +134,10 @@ class Table:
         except re.error as error:
             self.refuse(key, f"{key} is not a regular expression: {error}; put a backslash before what is meant literally")
 
-    def inner(self, key: str, keys: Iterable[str] | None = None) -> Table:
+    def inner(self, key: str, keys: Iterable[str] | None = None) -> TomlTable:
         """A table in this one; empty without one."""
         name = f"{self.name}.{key}" if self.name else key
-        return Table(self.get(key, dict, "a table", f"write [{name}] with lines below", default={}), self._place, keys, name)
+        return TomlTable(self.get(key, dict, "a table", f"write [{name}] with lines below", default={}), self._place, keys, name)
 
     def refuse(self, key: str, problem: str) -> NoReturn:
         """Raise InputError for a key."""

@@ -19,7 +19,7 @@ from . import markdown
 from .choices import InputError
 from .output import nobody_listens
 from .places import in_repository
-from .results import Place, Result, Run
+from .results import Result, Run, SourcePlace
 from .since import Changes
 from .text import shortened
 
@@ -75,7 +75,7 @@ def _command(level: Level, group: Sequence[Result]) -> str:
     return f"::{level} {fields}::{_data(shortened(printable(text), _TEXT) + also)}"
 
 
-def _place(place: Place | None) -> dict[str, str]:
+def _place(place: SourcePlace | None) -> dict[str, str]:
     """The place as GitHub finds it: a file of the repository that is checked out; nothing where it lies elsewhere."""
     file = None if place is None or place.line is None else in_repository(place.file)
     if place is None or file is None or not Path(place.file).exists():

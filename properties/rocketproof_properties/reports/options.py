@@ -26,7 +26,7 @@ _EXAMPLES: Final = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedReport:
     """A report: its kind, and the file or folder that it is written to, None for what goes to the log of a build."""
 
     kind: str
@@ -42,12 +42,12 @@ class Wanted:
         return self.kind if self.path is None else f"{self.kind}:{self.path}"
 
 
-def wanted(values: Sequence[str]) -> tuple[Wanted, ...]:
+def wanted(values: Sequence[str]) -> tuple[WantedReport, ...]:
     """The reports that these values of --report name. Raises InputError for an unknown kind and for a place that cannot be written."""
-    found: dict[Wanted, None] = {}
+    found: dict[WantedReport, None] = {}
     for value in values:
         found.setdefault(_one(value))
-    taken: dict[Path, Wanted] = {}
+    taken: dict[Path, WantedReport] = {}
     for one in found:
         if one.path is not None:
             other = taken.setdefault(one.path.absolute(), one)
@@ -62,17 +62,17 @@ def is_kind(value: str) -> bool:
     return kind in KINDS or (bool(colon) and os.sep not in kind)
 
 
-def _one(value: str) -> Wanted:
+def _one(value: str) -> WantedReport:
     kind, colon, path = value.partition(":")
     if kind not in KINDS:
         raise InputError(f"--report {value}: unknown kind {kind!r}; {offer(kind, KINDS)}")
     if kind in _NOWHERE:
         if colon:
             raise InputError(f"--report {value}: {kind} goes to the log and the summary of the job and takes no path; leave out :{path}")
-        return Wanted(kind)
+        return WantedReport(kind)
     if not path:
         raise InputError(f"--report {value}: it lacks a {_what(kind)}; give {kind}:{_EXAMPLES[kind]}")
-    made = Wanted(kind, Path(path))
+    made = WantedReport(kind, Path(path))
     if kind == "badge" and made.place.suffix not in BADGES:
         raise InputError(
             f"--report {value}: a badge is a picture or the JSON of an endpoint; give badge:FILE{' or badge:FILE'.join(BADGES)}"
@@ -88,7 +88,7 @@ def _what(kind: str) -> str:
     return "folder" if kind in _FOLDERS else "file"
 
 
-def _check_folder(one: Wanted) -> None:
+def _check_folder(one: WantedReport) -> None:
     """Refuse a folder that could not be written at the end of a long run."""
     path = one.place
     if path == STREAM:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from .results import Place, Result, Run
+from .results import Result, Run, SourcePlace
 
 WORKFLOW: Final = "GITHUB_WORKFLOW_REF"
 """A variable of GitHub's runners: `owner/repository/.github/workflows/FILE@REF`."""
@@ -34,23 +34,23 @@ def in_repository(file: str) -> str | None:
     return path.relative_to(base).as_posix()
 
 
-def anchor(run: Run) -> Place | None:
+def anchor(run: Run) -> SourcePlace | None:
     """Return the place of what has none of its own: the workflow that runs the command, else the file that the command was given; None
     where neither is a file of the repository."""
     workflow = _WORKFLOW_FILE.match(os.environ.get(WORKFLOW, ""))
     for file in (workflow[1] if workflow else "", run.source):
         found = in_repository(str(root() / file)) if file else None
         if found is not None and (root() / found).is_file():
-            return Place(found, 1)
+            return SourcePlace(found, 1)
     return None
 
 
-def located(one: Result, run: Run, otherwise: Place | None) -> Place:
+def located(one: Result, run: Run, otherwise: SourcePlace | None) -> SourcePlace:
     """Return a place in the repository for a result: its own, else `otherwise`, which is the run's `anchor`, else its witness, else a name
     that stands for the command. The line is at least 1."""
     own = None if one.place is None else in_repository(one.place.file)
     if one.place is not None and own is not None:
         line = one.place.line if isinstance(one.place.line, int) else 1
-        return Place(own, max(1, line), one.place.offset)
+        return SourcePlace(own, max(1, line), one.place.offset)
     witness = in_repository(one.witness) if otherwise is None else None
-    return otherwise or Place(witness or f"rocketproof-{run.command}", 1)
+    return otherwise or SourcePlace(witness or f"rocketproof-{run.command}", 1)

@@ -33,7 +33,7 @@ NOUNS: Final[Mapping[str, str]] = {"validate": "validation", "judge": "judgement
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """Where something is stated or stored: a file with a line from 1, or with an offset in bytes; None where it has none."""
 
     file: str
@@ -76,7 +76,7 @@ class Result:
     details: str = ""
     witness: str = ""
     commands: tuple[str, ...] = ()
-    place: Place | None = None
+    place: SourcePlace | None = None
     cause: str = ""
     seconds: float = 0.0
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -119,12 +119,12 @@ class Result:
         place = record.get("place")
         if record["outcome"] not in OUTCOMES:
             raise ValueError(record["outcome"])
-        made = {"place": None if place is None else Place(**place), "commands": tuple(record.get("commands") or ())}
+        made = {"place": None if place is None else SourcePlace(**place), "commands": tuple(record.get("commands") or ())}
         return Result(**{**record, **made})
 
 
 def _json(value: Any) -> Any:
-    return vars(value) if isinstance(value, Place) else list(value) if isinstance(value, tuple) else value
+    return vars(value) if isinstance(value, SourcePlace) else list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Run:
         times = [action.times for one in self.covered for action in one.actions]
         return all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in times)
 
-    def placed(self, place: Callable[[Result], Place | None]) -> Run:
+    def placed(self, place: Callable[[Result], SourcePlace | None]) -> Run:
         """With a place where a result has none and `place` knows one."""
         return replace(self, results=tuple(one if one.place is not None else replace(one, place=place(one)) for one in self.results))
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from rocketproof_protocol.shown import one_line, printable
 
 from .places import anchor, located
-from .results import Outcome, Place, Result, Run, lines
+from .results import Outcome, Result, Run, SourcePlace, lines
 from .since import Changes
 from .text import shortened
 
@@ -121,7 +121,7 @@ def _rule(one: Result) -> dict[str, Any]:
     }
 
 
-def _result(one: Result, place: Place, changes: Changes | None) -> dict[str, Any]:
+def _result(one: Result, place: SourcePlace, changes: Changes | None) -> dict[str, Any]:
     case = ", ".join(part for part in (one.about, one.profile, one.condition) if part)
     head = one_line(f"{one.sentence} ({case})" if case else one.sentence)
     text = lines([f"{head}: {one_line(one.said)}", one.details, *one.commands, f"at {one.place}" if one.place is not None else ""])
@@ -146,7 +146,7 @@ def _result(one: Result, place: Place, changes: Changes | None) -> dict[str, Any
     return made
 
 
-def _location(place: Place) -> dict[str, Any]:
+def _location(place: SourcePlace) -> dict[str, Any]:
     region = {"startLine": place.line or 1}
     if place.offset is not None:
         region |= {"byteOffset": place.offset, "byteLength": 0}

@@ -16,7 +16,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Pair:
+class ComparedResult:
     """The same claim in the run before and now."""
 
     before: Result
@@ -32,7 +32,7 @@ class Changes:
     """`before` names the other run. `pairs` are what both runs judged; `added` and `left` what only one of them did, by key."""
 
     before: str
-    pairs: Mapping[Key, Pair]
+    pairs: Mapping[Key, ComparedResult]
     added: Mapping[Key, Result]
     left: Mapping[Key, Result]
     uncovered: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ class Changes:
         return changed + [one for one in self.left.values() if _is_bad(one)]
 
     @cached_property
-    def flipped(self) -> dict[Key, Pair]:
+    def flipped(self) -> dict[Key, ComparedResult]:
         """Verdicts that came out otherwise, by the key of now."""
         return {key: pair for key, pair in self.pairs.items() if not pair.alike}
 
     @cached_property
-    def other(self) -> list[Pair]:
+    def other(self) -> list[ComparedResult]:
         """Verdicts that came out otherwise and are neither worse nor better."""
         return [pair for pair in self.flipped.values() if _is_bad(pair.before) == _is_bad(pair.now)]
 
@@ -107,11 +107,11 @@ def compare(before: Run, now: Run, name: str) -> Changes:
     adopted = now.profile if not before.profile else ""
     old = _keyed([replace(one, profile=one.profile or adopted) for one in before.results])
     new = _keyed(now.results)
-    pairs = {key: Pair(old.pop(key), new.pop(key)) for key in list(new) if key in old}
+    pairs = {key: ComparedResult(old.pop(key), new.pop(key)) for key in list(new) if key in old}
     left, added = _by_case(old), _by_case(new)
     for case, mine in added.items():
         if len(mine) == 1 and len(left.get(case, ())) == 1:
-            pairs[mine[0]] = Pair(old.pop(left[case][0]), new.pop(mine[0]))
+            pairs[mine[0]] = ComparedResult(old.pop(left[case][0]), new.pop(mine[0]))
     lost, gained = _coverage(before.covered, now.covered)
     ids = frozenset(one.id for one in before.results), frozenset(one.id for one in now.results)
     if not before.whole:

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Final
 
 from . import files as store
-from .options import Wanted
+from .options import WantedReport
 from .results import Listed, Run
 from .since import Changes
 
-NONE: Final[Mapping[Wanted, Sequence[Listed]]] = MappingProxyType({})
+NONE: Final[Mapping[WantedReport, Sequence[Listed]]] = MappingProxyType({})
 
 
 def _junit(run: Run, _: Changes | None) -> str:
@@ -46,7 +46,9 @@ _TEXTS: Final[Mapping[str, Callable[[Run, Changes | None], str]]] = {
 }
 
 
-def write(run: Run, wanted: Sequence[Wanted], changes: Changes | None = None, pages: Mapping[Wanted, Sequence[Listed]] = NONE) -> None:
+def write(
+    run: Run, wanted: Sequence[WantedReport], changes: Changes | None = None, pages: Mapping[WantedReport, Sequence[Listed]] = NONE
+) -> None:
     """Write each report; `pages` of the explorer belong to one that is a folder. Raises InputError for one that cannot be written."""
     for one in wanted:
         if one.kind == "html":

@@ -17,10 +17,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..reports.choices import Table, read_toml
+from ..reports.choices import TomlTable, read_toml
 
 if TYPE_CHECKING:
-    from ..judging.judging import Verdict
+    from ..judging.judging import ProgramFinding
 
 _KEYS: Final = ("property", "match", "reason", "until")
 _WHY: Final = "say which finding is accepted and why"
@@ -35,7 +35,7 @@ class Accepted:
     until: date
     match: re.Pattern[str] | None = None
 
-    def fits(self, verdict: Verdict) -> bool:
+    def fits(self, verdict: ProgramFinding) -> bool:
         return fnmatchcase(verdict.property, self.property) and (self.match is None or self.match.search(verdict.text) is not None)
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ def read(path: Path, option: str = "--accept") -> tuple[Accepted, ...]:
     """The entries of the file that an option names. Raises InputError that names the entry."""
     shown = f"{option} {path}"
     _, data = read_toml(path, shown, "a TOML file as in the documentation of validate")
-    top = Table(data, lambda *_: shown, ("accept",))
+    top = TomlTable(data, lambda *_: shown, ("accept",))
     if "accept" not in top:
         top.refuse("", "has no [[accept]] entries; each deviation is an [[accept]] entry")
     rows = top.many("accept", dict, "a list of tables", "write [[accept]] above the keys of each")
@@ -54,7 +54,7 @@ def read(path: Path, option: str = "--accept") -> tuple[Accepted, ...]:
 
 
 def _entry(where: str, row: Mapping[str, Any]) -> Accepted:
-    entry = Table(row, lambda *_: where, _KEYS)
+    entry = TomlTable(row, lambda *_: where, _KEYS)
     return Accepted(
         entry.get("property", str, "a text with words", _WHY, fits=_says),
         entry.get("reason", str, "a text with words", _WHY, fits=_says),
@@ -72,13 +72,13 @@ class Sorted:
     """Findings that stay, those that are accepted each with its entry, what is said of the entries, and what is wrong with them: those that
     are over accept nothing and have to go."""
 
-    left: tuple[Verdict, ...]
-    taken: tuple[tuple[Verdict, Accepted], ...]
+    left: tuple[ProgramFinding, ...]
+    taken: tuple[tuple[ProgramFinding, Accepted], ...]
     notes: tuple[str, ...]
     over: tuple[str, ...]
 
 
-def sort(findings: Sequence[Verdict], entries: Sequence[Accepted], today: date) -> Sorted:
+def sort(findings: Sequence[ProgramFinding], entries: Sequence[Accepted], today: date) -> Sorted:
     """Take the accepted ones out. An entry that is over accepts nothing."""
     valid = [entry for entry in entries if entry.until >= today]
     left, taken = [], []

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.runs.parsed import load
 from ..conformance.witnesses.known import HazardReplayed
-from ..judging.judging import EXPANDED, Verdict, judge_file, judge_shared
+from ..judging.judging import EXPANDED, ProgramFinding, judge_file, judge_shared
 from ..judging.wholelog import LOGS, judge_log
 from ..programs.program import Program
 from ..reports.choices import InputError
@@ -35,7 +35,7 @@ def again(
     unless given. Raises InputError, TraceError."""
     old = report.read(folder)
     settings = dict(old.get("settings") or {})
-    bound = Bound(states or settings.get("states") or EXPANDED.states)
+    bound = SearchBound(states or settings.get("states") or EXPANDED.states)
     made = ValidationReport(
         old["target"],
         profile or str(old["profile"]),
@@ -76,11 +76,11 @@ def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
         return None
     program = row.get("program") or {}
     needs, steps = str(program.get("needs") or ""), tuple((name, dict(args)) for name, args in program.get("steps") or ())
-    verdict = Verdict(row["judge"], row["property"], row["text"], rules=tuple(row.get("rules") or ()))
+    verdict = ProgramFinding(row["judge"], row["property"], row["text"], rules=tuple(row.get("rules") or ()))
     return ValidationFinding(verdict, Program(0, needs, steps, needs), "", whole_number(row["programs"]), cause=str(row.get("cause") or ""))
 
 
-def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str, bound: Bound) -> None:
+def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str, bound: SearchBound) -> None:
     """Keep how often a finding came again, and its smallest program if that shows it under this profile too: no target is asked now."""
     rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
     for one in findings:

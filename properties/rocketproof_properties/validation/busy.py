@@ -16,9 +16,9 @@ from rocketproof_protocol.codes import SYSTEM_BUSY
 
 from ..brokers.deployment import Deployment
 from ..brokers.runs.waiting import until
-from ..judging.judging import Verdict
+from ..judging.judging import ProgramFinding
 from ..programs.call import Context
-from ..programs.names import Names
+from ..programs.names import ProgramNames
 from ..programs.program import Program
 from ..programs.settings import settings_of
 from ..programs.vocabulary import request_of
@@ -37,13 +37,13 @@ def busy(running: Deployment, profile: str, mark: str, needs: str) -> Iterator[V
     if settings_of(needs).get("brokerRole") == "SLAVE":
         return
     for broker in running.brokers:
-        context = Context(Names(f"{mark}0-", 0), broker, profile=PROFILES[profile])
+        context = Context(ProgramNames(f"{mark}0-", 0), broker, profile=PROFILES[profile])
         began = time.monotonic()
         remark = until(partial(_rejected, running, context), lambda said: said is None, PATIENCE, _PAUSE)
         if remark is not None:
             text = f"{SENTENCE}: {broker} rejects every message for {time.monotonic() - began:.0f} s and more ({remark})"
             rules = ("STO-03", "CL-05", "REM-06")
-            yield ValidationFinding(Verdict("reference", PROPERTY, text, rules=rules), Program(0, needs, (), needs), "")
+            yield ValidationFinding(ProgramFinding("reference", PROPERTY, text, rules=rules), Program(0, needs, (), needs), "")
 
 
 def _rejected(running: Deployment, context: Context) -> str | None:

@@ -21,19 +21,19 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 
 from ..brokers.comeback import come_back
-from ..brokers.deployment import Deployment, Target, TargetError
+from ..brokers.deployment import Deployment, TargetError, ValidationTarget
 from ..brokers.runs.client import perform
-from ..brokers.runs.parsed import Asked, ParsedHistory, load
+from ..brokers.runs.parsed import ParsedHistory, ParsedRequest, load
 from ..brokers.runs.readback import Reader
 from ..brokers.runs.runner import Bounds, Gone, Runner
 from ..catalogue.history import OK
-from ..judging.judging import Judged, Verdict, judge_file, of_difference
-from ..judging.reference.program import Reference
+from ..judging.judging import JudgedProgram, ProgramFinding, judge_file, of_difference
+from ..judging.reference.program import ReferenceReplay
 from ..programs.program import Program
 from ..reports.exitcode import exit_code
 from ..reports.results import tool
 from .entries import entry_of
-from .ladder import LEVELS, REQUESTS, Level, Trial, level_of_finding
+from .ladder import LEVELS, REQUESTS, Level, LevelTrial, level_of_finding
 from .report import HISTORIES
 from .unserved import Unserved, said, unserved
 
@@ -141,7 +141,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def climb(
-    target: Target,
+    target: ValidationTarget,
     folder: Path,
     mark: str,
     *,
@@ -178,7 +178,7 @@ def climb(
 class _Climber:
     """Performs the trials on a running target, and judges them."""
 
-    def __init__(self, running: Deployment, target: Target, folder: Path, mark: str, not_served: Sequence[Unserved]) -> None:
+    def __init__(self, running: Deployment, target: ValidationTarget, folder: Path, mark: str, not_served: Sequence[Unserved]) -> None:
         self._running, self._target, self._folder, self._mark = running, target, folder, mark
         self._numbers = itertools.count(1)
         self._not_served = {one.step: one for one in not_served}
@@ -213,14 +213,14 @@ class _Climber:
             undecided += judged.unknown
         return Rung(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history, tuple(undecided))
 
-    def _missing(self, trial: Trial) -> str:
+    def _missing(self, trial: LevelTrial) -> str:
         """Why a trial cannot be performed, "" if it can."""
         if trial.name_server and self._running.name_server is None:
             return "no name server is known; give --nameserver"
         missing = sorted(one.value for one in trial.needs - self._running.offers)
         return f"the target does not offer {', '.join(missing)}, which the part with a {trial.interruption} needs" if missing else ""
 
-    def _perform(self, trial: Trial, level: Level, number: int) -> tuple[Path, Reader]:
+    def _perform(self, trial: LevelTrial, level: Level, number: int) -> tuple[Path, Reader]:
         """The history of a trial, and who looked at what it left. Raises TargetError where the broker is gone, or does not start again."""
         if self._runner is None:
             origin = {"target": {"name": self._target.name}, "profile": self._target.profile}
@@ -246,7 +246,7 @@ class _Climber:
             under_way.close()
         return under_way.path, reader
 
-    def _first_failure(self, level: Level, number: int, judged: Judged, parsed: ParsedHistory, reader: Reader) -> Failed | None:
+    def _first_failure(self, level: Level, number: int, judged: JudgedProgram, parsed: ParsedHistory, reader: Reader) -> Failed | None:
         """What of a trial is not as described, first what was asked first; None if all is."""
         asked = [one for at, one in enumerate(parsed.asked) if not _asked_again(parsed.asked[at : at + 2])]
         for one in asked:
@@ -263,14 +263,14 @@ class _Climber:
         missing = sorted(level.exercised - judged.exercised)
         return self._too_little(missing, asked, reader) if missing else None
 
-    def _never_done(self, parsed: ParsedHistory) -> Iterator[Verdict]:
+    def _never_done(self, parsed: ParsedHistory) -> Iterator[ProgramFinding]:
         """What requests that want no answer have left undone. Elsewhere nobody can say that, since they may be served later; here a while
         has passed."""
         if any(one.one_way for one in parsed.asked):
-            for difference in Reference(parsed, PROFILES[self._target.profile], parsed.items).compare():
+            for difference in ReferenceReplay(parsed, PROFILES[self._target.profile], parsed.items).compare():
                 yield of_difference(difference, parsed)
 
-    def _too_little(self, missing: Sequence[str], asked: Sequence[Asked], reader: Reader) -> Failed:
+    def _too_little(self, missing: Sequence[str], asked: Sequence[ParsedRequest], reader: Reader) -> Failed:
         """Nothing is wrong, since nothing could be seen."""
         text = f"what came says too little to judge by {', '.join(missing)}"
         for name, answer in reader.refused.items():
@@ -286,19 +286,19 @@ class _Climber:
         return Failed(f"without it is lost: {known.lost}", f"{known.request} ({known.code})", known.answer)
 
 
-def _asked_again(two: Sequence[Asked]) -> bool:
+def _asked_again(two: Sequence[ParsedRequest]) -> bool:
     """Whether a question for a route is asked again, because a registration may have been on its way."""
     return len(two) == 2 and two[0].op == "route" == two[1].op and two[0].fields == two[1].fields
 
 
-def _request(one: Asked) -> str:
+def _request(one: ParsedRequest) -> str:
     fields = {name: one.fields[name] for name in ("topic", "queueId", "group", "offset", "delayLevel") if name in one.fields}
     shown = ", ".join(f"{name}={value}" for name, value in fields.items())
     code = whole_number(one.value["code"])
     return f"{codes.REQUESTS.get(code, code)} ({code}) {shown}".strip()
 
 
-def _answer(one: Asked) -> str:
+def _answer(one: ParsedRequest) -> str:
     if one.code is None:
         return str(one.answer.get("error") or "no answer")
     fields: Mapping[str, str] = one.answer.get("fields") or {}
@@ -306,7 +306,7 @@ def _answer(one: Asked) -> str:
     return " ".join(filter(None, [said(one.code, one.answer.get("remark")), shown]))
 
 
-def _contradicted(verdict: Verdict, parsed: ParsedHistory) -> Failed:
+def _contradicted(verdict: ProgramFinding, parsed: ParsedHistory) -> Failed:
     about = next((one for one in parsed.asked if verdict.seq in (one.seq, one.end)), None)
     shown = Failed("") if about is None else Failed("", _request(about), _answer(about))
     return Failed(verdict.text, shown.request, shown.answer, entry_of(verdict))

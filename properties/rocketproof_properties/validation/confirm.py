@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..brokers.runs.runner import Runner
-from ..judging.judging import Judged, Verdict, judge_file
+from ..judging.judging import JudgedProgram, ProgramFinding, judge_file
 from ..programs.program import Program
 from .undecided import place
 
@@ -41,14 +41,14 @@ class Confirmation:
     over: Callable[[], bool]
     repeated: set[tuple[str, str]]
 
-    def confirm(self, judged: Sequence[Judged], programs: Mapping[Path, Program]) -> None:
+    def confirm(self, judged: Sequence[JudgedProgram], programs: Mapping[Path, Program]) -> None:
         """Make findings of the verdicts that come again each time, beginning with programs that are short and do not wait. Raises Gone."""
-        found: dict[tuple[str, str], list[tuple[Judged, Verdict]]] = {}
+        found: dict[tuple[str, str], list[tuple[JudgedProgram, ProgramFinding]]] = {}
         for one in judged:
             for verdict in one.unconfirmed:
                 found.setdefault((verdict.judge, verdict.property), []).append((one, verdict))
 
-        def length(row: tuple[Judged, Verdict]) -> tuple[bool, int]:
+        def length(row: tuple[JudgedProgram, ProgramFinding]) -> tuple[bool, int]:
             program = programs[row[0].path]
             return program.waits, len(program.steps)
 
@@ -63,7 +63,7 @@ class Confirmation:
                     break
                 self.repeated.add(key)
 
-    def _comes_again(self, program: Program, verdict: Verdict, times: int) -> bool:
+    def _comes_again(self, program: Program, verdict: ProgramFinding, times: int) -> bool:
         self.folder.mkdir(exist_ok=True)
         for _ in range(times):
             path = self.runner.perform(program, self.folder)
@@ -74,7 +74,7 @@ class Confirmation:
         return True
 
 
-def repetitions(judged: Sequence[Judged], of: Judged, verdict: Verdict) -> int:
+def repetitions(judged: Sequence[JudgedProgram], of: JudgedProgram, verdict: ProgramFinding) -> int:
     """How often a program has to show a fault again: the more faults requests of other kinds have, the more often."""
     op = next((one.op for one in of.faults if one.at == verdict.at), "")
     faults = sum(one.leaves_doubt and one.op not in ("", op) for each in judged for one in each.faults)
@@ -83,13 +83,13 @@ def repetitions(judged: Sequence[Judged], of: Judged, verdict: Verdict) -> int:
     return min(MOST, max(FEWEST, math.ceil(math.log(BY_CHANCE) / math.log(rate)))) if rate < 1 else MOST
 
 
-def accept(judged: Judged, verdict: Verdict) -> None:
+def accept(judged: JudgedProgram, verdict: ProgramFinding) -> None:
     """Make a finding of an unconfirmed verdict."""
     judged.unconfirmed.remove(verdict)
     judged.verdicts.append(verdict)
 
 
-def restore(judged: Sequence[Judged], old: Mapping[str, Any]) -> None:
+def restore(judged: Sequence[JudgedProgram], old: Mapping[str, Any]) -> None:
     """Make findings of the verdicts that an earlier report's run has confirmed: each of the program that was run again, and of no other."""
     confirmed = {(row["program"]["number"], row["judge"], row["property"]): row for row in old.get("findings") or () if row.get("at")}
     for one in judged:

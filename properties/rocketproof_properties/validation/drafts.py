@@ -13,7 +13,7 @@ from typing import Any, Final
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.history import Event, Header, read
-from rocketproof_traces.history.operations import Call, paired
+from rocketproof_traces.history.operations import CallEvents, paired
 
 from ..catalogue.rules import rules
 from ..reports.choices import InputError
@@ -140,9 +140,9 @@ def _again(one: ValidationFinding) -> str:
 
 def _rows(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
     """What was done, in order: to whom, the request, the answer."""
-    ordered = sorted(paired(events), key=lambda one: (one.begun if isinstance(one, Call) else one).seq)
+    ordered = sorted(paired(events), key=lambda one: (one.begun if isinstance(one, CallEvents) else one).seq)
     for one in ordered:
-        if isinstance(one, Call):
+        if isinstance(one, CallEvents):
             if one.begun.op != "configure":
                 yield _asked(one)
         elif one.type in ("crash", "invoke"):
@@ -150,7 +150,7 @@ def _rows(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
             yield to, _ENDS.get(one.op, one.op) + (f": {_fields(one.value.get('settings'))}" if one.value.get("settings") else ""), ""
 
 
-def _asked(call: Call[Event]) -> tuple[str, str, str]:
+def _asked(call: CallEvents[Event]) -> tuple[str, str, str]:
     asked = call.begun.value
     code = asked.get("code")
     name = f"{REQUESTS.get(code, call.begun.op)} ({code})" if isinstance(code, int) else call.begun.op

@@ -22,7 +22,7 @@ from ..catalogue.table import CLAIMS, HISTORY_CLAIMS
 from ..conformance.witnesses.known import WITNESSES, KnownHazard
 from ..judging import storefiles
 from ..judging.expected import HIDDEN, ON_THE_WIRE, cases
-from ..judging.judging import Judged, Verdict
+from ..judging.judging import JudgedProgram, ProgramFinding
 from ..judging.reference.rules import SHOWN
 from ..judging.stated import guards
 from ..judging.wholelog import CLAIMS as OF_LOGS
@@ -34,7 +34,7 @@ _MAKING: Final = frozenset({"put", "update_topic"})
 
 
 @dataclass(frozen=True)
-class Entry:
+class SuiteEntry:
     """One item. `expected` is the profile's verdict, under `condition` where it has one, for a `reason`. `needs` is what a target has to
     offer for programs that put it to the test, None for nothing; `claims` are the properties that a hazard breaks; `witness` is the hazard
     whose witness breaks a property of states."""
@@ -108,7 +108,7 @@ _SPECIFIED: Final[Mapping[str, str]] = {
 }
 
 
-def entries(profile: str, offers: frozenset[Capability]) -> tuple[Entry, ...]:
+def entries(profile: str, offers: frozenset[Capability]) -> tuple[SuiteEntry, ...]:
     """All entries for a profile and a target that offers this, in the order in which they run."""
     witnesses = WITNESSES if Capability.START in offers else ()
     found = [
@@ -117,49 +117,49 @@ def entries(profile: str, offers: frozenset[Capability]) -> tuple[Entry, ...]:
         *(entry for one in witnesses for entry in _of_states(one)),
         *_rules(profile),
     ]
-    found += [Entry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
-    found += [Entry(one.id, one.sentence, "reference") for one in _COMPARED]
+    found += [SuiteEntry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
+    found += [SuiteEntry(one.id, one.sentence, "reference") for one in _COMPARED]
     for one in witnesses:
-        found.append(Entry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=one.broken))
+        found.append(SuiteEntry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=one.broken))
     return tuple(found)
 
 
-def _of_files() -> list[Entry]:
+def _of_files() -> list[SuiteEntry]:
     """The rules of the audit: no file of a broker breaks them."""
-    return [Entry(one.id, one.claim.sentence, "property", needs=Capability.STORE) for one in storefiles.rules()]
+    return [SuiteEntry(one.id, one.claim.sentence, "property", needs=Capability.STORE) for one in storefiles.rules()]
 
 
-def _of_states(one: KnownHazard) -> list[Entry]:
+def _of_states(one: KnownHazard) -> list[SuiteEntry]:
     """The properties of states that a witness breaks: no answer of a single program shows them."""
     sentences = {claim.id: claim.sentence for claim in CLAIMS}
     return [
-        Entry(f"{id_}[{one.condition}]", sentences[id_], "property", "violated", one.condition, one.case.reason, witness=one.hazard)
+        SuiteEntry(f"{id_}[{one.condition}]", sentences[id_], "property", "violated", one.condition, one.case.reason, witness=one.hazard)
         for id_ in one.broken
     ]
 
 
-def _properties(profile: str) -> list[Entry]:
+def _properties(profile: str) -> list[SuiteEntry]:
     found = []
     for claim in HISTORY_CLAIMS:
         mine = [case for case in cases(profile) if case.claim == claim.id]
         if any(case.expected == "holds" for case in mine) and (claim.id not in HIDDEN or claim.id in OF_LOGS):
             needs = Capability.STORE if claim.id in HIDDEN else None
-            found.append(Entry(claim.id, claim.sentence, "property", needs=needs))
+            found.append(SuiteEntry(claim.id, claim.sentence, "property", needs=needs))
         if claim.id in HIDDEN:
             continue
         for case in mine:
             if case.expected == "violated" and case.condition in ON_THE_WIRE:
                 id_, needs = f"{claim.id}[{case.condition}]", ON_THE_WIRE[case.condition]
-                found.append(Entry(id_, claim.sentence, "property", "violated", case.condition, case.reason, needs))
+                found.append(SuiteEntry(id_, claim.sentence, "property", "violated", case.condition, case.reason, needs))
     return found
 
 
-def _rules(profile: str) -> list[Entry]:
+def _rules(profile: str) -> list[SuiteEntry]:
     shown = SHOWN | set(guards(profile).values())
-    return [Entry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in shown]
+    return [SuiteEntry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in shown]
 
 
-def entry_of(verdict: Verdict) -> str:
+def entry_of(verdict: ProgramFinding) -> str:
     """The id of the entry that a finding contradicts. Every finding contradicts one."""
     if verdict.judge == "claims":
         return verdict.property
@@ -171,7 +171,7 @@ def entry_of(verdict: Verdict) -> str:
     return verdict.property if verdict.property in _SPECIFIED else "specification.topics"
 
 
-def puts_to_the_test(judged: Judged, entry: Entry) -> bool:
+def puts_to_the_test(judged: JudgedProgram, entry: SuiteEntry) -> bool:
     """Whether a program could have contradicted an entry, as far as it was judged."""
     if entry.witness:
         return False
@@ -189,7 +189,7 @@ def puts_to_the_test(judged: Judged, entry: Entry) -> bool:
     return False
 
 
-def could_contradict(judged: Judged, id_: str) -> bool:
+def could_contradict(judged: JudgedProgram, id_: str) -> bool:
     """Return whether a program did anything that an entry of the specification is about, whether or not that was decided."""
     if id_ == "specification.send":
         return bool(judged.asked & {"send", "batch"}) and bool(judged.actions)
@@ -198,7 +198,7 @@ def could_contradict(judged: Judged, id_: str) -> bool:
     return "topic_config" in judged.actions
 
 
-def _compares(judged: Judged, what: str) -> bool:
+def _compares(judged: JudgedProgram, what: str) -> bool:
     made = judged.asked & {"send", "batch", "update_topic"}
     if what.startswith("topic."):
         return bool(made) if what == "topic.made" else bool(judged.actions & _MAKING)

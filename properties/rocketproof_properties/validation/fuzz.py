@@ -30,7 +30,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.flags import HOSTS_IPV6
 from rocketproof_protocol.numbers import hexadecimal, is_digits, whole_number
 from rocketproof_traces.stored.kinds import Reason
-from rocketproof_traces.stored.record import LONGEST_HEAD, Log, head_of, read_log
+from rocketproof_traces.stored.record import LONGEST_HEAD, LogRecords, head_of, read_log
 
 from ..brokers.comeback import come_back
 from ..brokers.deployment import Deployment, Setup, TargetError
@@ -172,7 +172,7 @@ class _Store:
         self.usable = self.usable and not missing  # a store that was cut has places twice
         return damage
 
-    def _read(self, store: Path) -> Log:
+    def _read(self, store: Path) -> LogRecords:
         files = sorted((store / "commitlog").iterdir())
         return read_log(b"".join(path.read_bytes() for path in files), FILE_SIZE, hosts_by_flag=self._hosts_by_flag)
 

@@ -22,7 +22,7 @@ from ..programs.vocabulary import Step
 Interruption = Literal["", "stop", "kill"]
 
 
-class Trial(NamedTuple):
+class LevelTrial(NamedTuple):
     """A program of one client. `interruption`: how the broker ends behind `steps`; it is started again, and the steps `after` follow."""
 
     steps: tuple[Step, ...]
@@ -48,7 +48,7 @@ class Level:
     name: str
     sentence: str
     asks: tuple[str, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[LevelTrial, ...]
     ids: frozenset[str] = frozenset()
     exercised: frozenset[str] = frozenset()
 
@@ -75,7 +75,7 @@ LEVELS: Final = (
         "answers a route",
         "a name server answers a client that asks for the route of TBW102, which tells it the queues and the address of a broker",
         ("route",),
-        (Trial((("route", {"topic": TEMPLATE}),)),),
+        (LevelTrial((("route", {"topic": TEMPLATE}),)),),
         _ids("INV-01 INV-02 INV-04 INV-05 INV-59.tables INV-60 NS-06 REM-05 REM-08"),
         _ids("INV-01 INV-60"),
     ),
@@ -83,7 +83,7 @@ LEVELS: Final = (
         "takes a send",
         "a first message makes its topic, each send is answered with its queue, its offset and an id, and the name server has the route",
         ("send", "max_offset"),
-        (Trial((("send", {}), ("send", {"queue": 1}), ("route", {}))),),
+        (LevelTrial((("send", {}), ("send", {"queue": 1}), ("route", {}))),),
         _ids(
             "INV-30.records SEND-12 SEND-41 SEND-42 SEND-46 CHK-01 CHK-02 CHK-03 CHK-09 CHK-10 APP-05 FLU-02 FLU-07 "
             "specification.send reference.send reference.route"
@@ -94,7 +94,7 @@ LEVELS: Final = (
         "keeps queues",
         "what was acknowledged is in its queue, with the offsets 0, 1, 2 and the body that was sent, also after a stop and a start",
         ("pull", "max_offset"),
-        (Trial(_STORED), Trial(_STORED, "stop", (_ONE_MORE,))),
+        (LevelTrial(_STORED), LevelTrial(_STORED, "stop", (_ONE_MORE,))),
         _ids(
             "INV-06.records INV-07.records INV-34.records INV-36.records INV-37 INV-39 INV-40 INV-40.limit INV-41 INV-42 INV-43 INV-44 "
             "APP-02 APP-09 APP-10 CL-01 SEND-20 SEND-22 BAT-04 TCM-14 TCM-15 TCM-30 CHK-08 specification.topics specification.update_topic "
@@ -107,8 +107,8 @@ LEVELS: Final = (
         "what a consumer gives back comes to it again, after its delay, in the retry topic of its group, and is a dead letter in the end",
         ("back",),
         (
-            Trial((("send", {}), ("back", {"level": 1}), ("time", {"millis": 2500}))),
-            Trial((("send", {}), ("back", {"level": -1}), ("send", {"properties": {DELAY: "1"}}), ("time", {"millis": 2500}))),
+            LevelTrial((("send", {}), ("back", {"level": 1}), ("time", {"millis": 2500}))),
+            LevelTrial((("send", {}), ("back", {"level": -1}), ("send", {"properties": {DELAY: "1"}}), ("time", {"millis": 2500}))),
         ),
         _ids(
             "INV-45 INV-46 INV-47 INV-48 INV-49 INV-50 INV-51 BACK-03 BACK-04 BACK-08 BACK-09 BACK-10 BACK-12 BACK-13 BACK-14 "
@@ -120,7 +120,7 @@ LEVELS: Final = (
         "transactions",
         "a half message is in no queue before it is committed; then it is there once, and not if it is rolled back",
         ("end",),
-        (Trial((_half("committed"), ("end", {}), _half("rolled back"), ("end", {"record": 1, "commit": False}), _A_WHILE)),),
+        (LevelTrial((_half("committed"), ("end", {}), _half("rolled back"), ("end", {"record": 1, "commit": False}), _A_WHILE)),),
         _ids("INV-03 INV-35.records TRX-01 TRX-04 APP-04"),
         _ids("INV-35.records"),
     ),
@@ -128,7 +128,7 @@ LEVELS: Final = (
         "recovers",
         "after kill -9 and a start everything that was acknowledged is there, and each queue goes on behind it",
         (),
-        (Trial((*_STORED, _half("half")), "kill", (_ONE_MORE, ("send", {"body": "fifth", "queue": 1}))),),
+        (LevelTrial((*_STORED, _half("half")), "kill", (_ONE_MORE, ("send", {"body": "fifth", "queue": 1}))),),
         frozenset(),
         _ids("INV-34.records INV-36.records"),
     ),
@@ -139,7 +139,7 @@ MANNERS: Final = "the manners of the release"
 """What a finding is about that keeps no broker from a level."""
 
 
-class Request(NamedTuple):
+class LevelRequest(NamedTuple):
     """A request that a validation sends. `level` is the number of the first level that needs it, 0 for none; `lost` says what cannot be
     found out, or not be used, where it is not served; `given` are arguments with which nothing happens, when it is asked only for that."""
 
@@ -149,30 +149,30 @@ class Request(NamedTuple):
 
 
 _LOOKS: Final = "records: whether what was acknowledged was stored, where, and how often"
-REQUESTS: Final[Mapping[str, Request]] = {
-    "route": Request(1, "clients find no broker; nothing about routes is judged", {"topic": "nowhere"}),
-    "cluster": Request(0, "brokers behind a name server: give the address of each broker instead"),
-    "send": Request(2, "everything: nothing can be stored"),
-    "max_offset": Request(2, "everything: the broker is not recognised", {"topic": "nowhere"}),
-    "pull": Request(3, _LOOKS, {"topic": "nowhere"}),
-    "view": Request(0, "records at the place that an answer names: whether an id leads to its message", {"place": 0}),
-    "find": Request(0, "keys: whether a message is found by those that it has", {"topic": "nowhere"}),
-    "topics": Request(0, "the topic table: whether a refused send left a topic, with how many queues and which permission"),
-    "settings": Request(0, "settings: those of the profile's release are assumed"),
-    "back": Request(4, "retries and dead letters", {"offset": 0}),
-    "end": Request(5, "transactions: a half message is never committed, and there is no answer that would say so"),
-    "topic": Request(0, "topics that an administrator makes: other counts of queues, permissions, orders, templates"),
-    "group": Request(0, "consumer groups that an administrator makes: limits of retries, numbers of retry queues"),
-    "search": Request(0, "the offset of a queue by a time", {"topic": "nowhere"}),
-    "earliest": Request(0, "the time of a queue's first message", {"topic": "nowhere"}),
-    "heartbeat": Request(0, "producers that are known to the broker: it asks nobody what became of a half message"),
-    "register": Request(0, "several brokers behind a name server, as it shows them in a route"),
-    "unregister": Request(0, "how a name server forgets a broker"),
-    "delete": Request(0, "nothing; topics of the programs stay"),
-    "delete_group": Request(0, "nothing; groups of the programs stay"),
-    "forget_topic": Request(0, "nothing; topics of the programs stay in the name server"),
-    "register_topic": Request(0, "nothing; routes that somebody else tells the name server are not tried"),
-    "configure": Request(0, "settings of a running broker: programs that need others are left out"),
+REQUESTS: Final[Mapping[str, LevelRequest]] = {
+    "route": LevelRequest(1, "clients find no broker; nothing about routes is judged", {"topic": "nowhere"}),
+    "cluster": LevelRequest(0, "brokers behind a name server: give the address of each broker instead"),
+    "send": LevelRequest(2, "everything: nothing can be stored"),
+    "max_offset": LevelRequest(2, "everything: the broker is not recognised", {"topic": "nowhere"}),
+    "pull": LevelRequest(3, _LOOKS, {"topic": "nowhere"}),
+    "view": LevelRequest(0, "records at the place that an answer names: whether an id leads to its message", {"place": 0}),
+    "find": LevelRequest(0, "keys: whether a message is found by those that it has", {"topic": "nowhere"}),
+    "topics": LevelRequest(0, "the topic table: whether a refused send left a topic, with how many queues and which permission"),
+    "settings": LevelRequest(0, "settings: those of the profile's release are assumed"),
+    "back": LevelRequest(4, "retries and dead letters", {"offset": 0}),
+    "end": LevelRequest(5, "transactions: a half message is never committed, and there is no answer that would say so"),
+    "topic": LevelRequest(0, "topics that an administrator makes: other counts of queues, permissions, orders, templates"),
+    "group": LevelRequest(0, "consumer groups that an administrator makes: limits of retries, numbers of retry queues"),
+    "search": LevelRequest(0, "the offset of a queue by a time", {"topic": "nowhere"}),
+    "earliest": LevelRequest(0, "the time of a queue's first message", {"topic": "nowhere"}),
+    "heartbeat": LevelRequest(0, "producers that are known to the broker: it asks nobody what became of a half message"),
+    "register": LevelRequest(0, "several brokers behind a name server, as it shows them in a route"),
+    "unregister": LevelRequest(0, "how a name server forgets a broker"),
+    "delete": LevelRequest(0, "nothing; topics of the programs stay"),
+    "delete_group": LevelRequest(0, "nothing; groups of the programs stay"),
+    "forget_topic": LevelRequest(0, "nothing; topics of the programs stay in the name server"),
+    "register_topic": LevelRequest(0, "nothing; routes that somebody else tells the name server are not tried"),
+    "configure": LevelRequest(0, "settings of a running broker: programs that need others are left out"),
 }
 """The requests by the steps that send them (`steps.vocabulary`)."""
 

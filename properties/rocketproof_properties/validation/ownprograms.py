@@ -14,9 +14,9 @@ from rocketproof_impl.remoting.command import VERSION, Command
 
 from ..brokers.deployment import Deployment
 from ..brokers.runs.runner import Bounds, ProgramRun, Runner
-from ..judging.judging import EXPANDED, Judged, judge_file
+from ..judging.judging import EXPANDED, JudgedProgram, judge_file
 from ..judging.undecided import Undecided
-from ..programs.call import Call
+from ..programs.call import RecordedCall
 from ..programs.program import Program
 from ..programs.settings import while_running
 from ..programs.vocabulary import Step, request_of
@@ -42,7 +42,7 @@ class Suite:
     def close(self) -> None:
         self._runner.close()
 
-    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
+    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> JudgedProgram:
         """Read back what the client left, and judge it. Raises AssertionError for what is not as described and not accepted, and Undecided
         if the specification's judge reached its bound.
 
@@ -50,11 +50,11 @@ class Suite:
         """
         return self._judged(client.finish(), accept)
 
-    def perform(self, steps: Sequence[Step], accept: Collection[str] = ()) -> Judged:
+    def perform(self, steps: Sequence[Step], accept: Collection[str] = ()) -> JudgedProgram:
         """Perform a program of one client, or of as many as its steps name, and judge it as `judge` does."""
         return self._judged(self._runner.perform(Program(0, "", tuple(steps), self._needs)), accept)
 
-    def _judged(self, path: Path, accept: Collection[str]) -> Judged:
+    def _judged(self, path: Path, accept: Collection[str]) -> JudgedProgram:
         judged = judge_file(path, self.profile)
         found = [one for one in judged.findings if one.property not in accept]
         if found:
@@ -97,7 +97,7 @@ class SuiteClient:
         self, code: int, fields: Mapping[str, str] | None = None, body: bytes | None = None, *, version: int = VERSION
     ) -> Command | None:
         """Any request to the broker, as it is."""
-        return self._client.call(Call("other", self._under_way.context.broker, code, dict(fields or {}), body, version))
+        return self._client.call(RecordedCall("other", self._under_way.context.broker, code, dict(fields or {}), body, version))
 
     def finish(self) -> Path:
         """Read back what is there, and close the connections; the history. A second call changes nothing."""

@@ -18,9 +18,9 @@ from rocketproof_protocol.shown import json_text
 
 from ..catalogue.table import HISTORY_CLAIMS
 from ..conformance.witnesses.known import HazardReplayed
-from ..judging.done import Done
+from ..judging.done import ProgramStatistics
 from ..judging.expected import ENOUGH, cases
-from ..judging.judging import Judge, Judged, Verdict, data
+from ..judging.judging import Judge, JudgedProgram, ProgramFinding, data
 from ..programs.program import Program
 from ..programs.vocabulary import Step
 from ..reports import junit
@@ -33,7 +33,7 @@ from .faults.found import FaultTests
 from .ladder import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport
-from .undecided import Undecided, beyond_bounds, never_repeated, not_looked_at, place, unconfirmed
+from .undecided import OpenQuestion, beyond_bounds, never_repeated, not_looked_at, place, unconfirmed
 
 VERSION: Final = 2
 HISTORIES: Final = "histories"
@@ -59,7 +59,7 @@ class ValidationFinding:
     answer has come again each time. `cause`: a name that findings of one cause share.
     """
 
-    verdict: Verdict
+    verdict: ProgramFinding
     program: Program
     history: str
     count: int = 1
@@ -138,9 +138,9 @@ class ValidationReport:
     began: str = ""
     seconds: float = 0.0
     enough: float | None = None
-    judged: list[Judged] = field(default_factory=list)
-    logs: list[Judged] = field(default_factory=list)
-    shared: list[Judged] = field(default_factory=list)
+    judged: list[JudgedProgram] = field(default_factory=list)
+    logs: list[JudgedProgram] = field(default_factory=list)
+    shared: list[JudgedProgram] = field(default_factory=list)
     findings: list[ValidationFinding] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -166,14 +166,14 @@ class ValidationReport:
         return transport(self.judged)
 
     @property
-    def undecided(self) -> list[Undecided]:
+    def undecided(self) -> list[OpenQuestion]:
         """The programs, shared topics and logs of which a judge left something open, with the reason."""
         return [*beyond_bounds((*self.judged, *self.shared)), *never_repeated(self.judged, self.repeated), *not_looked_at(self.logs)]
 
     @property
-    def done(self) -> Done:
+    def done(self) -> ProgramStatistics:
         """What the programs did, all together."""
-        found = Done()
+        found = ProgramStatistics()
         for one in self.judged:
             found.add(one.done)
         return found
@@ -268,7 +268,7 @@ class ValidationReport:
         }
 
 
-def gather(judged: Iterable[Judged], programs: Mapping[Path, Program]) -> list[ValidationFinding]:
+def gather(judged: Iterable[JudgedProgram], programs: Mapping[Path, Program]) -> list[ValidationFinding]:
     """The findings of all programs, those of one judge about one property together, shown by the shortest program."""
     found: dict[tuple[str, str], ValidationFinding] = {}
     for one in judged:

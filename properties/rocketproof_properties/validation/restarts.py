@@ -26,12 +26,12 @@ from ..brokers.deployment import Deployment
 from ..brokers.runs.parsed import load
 from ..brokers.runs.queries import READER, born_of, offset_of, place_of, said
 from ..brokers.runs.readback import SECONDS, Reader, keys_of, width
-from ..brokers.runs.recording import Recording, wall
+from ..brokers.runs.recording import HistoryRecorder, wall
 from ..brokers.runs.waiting import until
 from ..judging import restarts
-from ..judging.judging import Judged
+from ..judging.judging import JudgedProgram
 from ..judging.wholelog import LOGS, judge_log
-from ..programs.names import Names
+from ..programs.names import ProgramNames
 from ..programs.parts import NAME_SERVER, Capability
 from ..programs.program import Program
 from ..programs.vocabulary import plain
@@ -65,7 +65,7 @@ class Late(NamedTuple):
 
 
 @dataclass
-class Report:
+class RestartReport:
     """Where it is written down: below a report's folder behind what is `known` already; `origin` is that of histories."""
 
     folder: Path
@@ -97,8 +97,8 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
 
 
 def restart_each(
-    running: Deployment, how: str, late: Sequence[Late], names: Names, report: Report, servers: Sequence[str] = ()
-) -> Iterator[Judged]:
+    running: Deployment, how: str, late: Sequence[Late], names: ProgramNames, report: RestartReport, servers: Sequence[str] = ()
+) -> Iterator[JudgedProgram]:
     """End each broker in one of the two ways and start it again, if the target can; write down what it had and has, and judge it.
 
     `late` are the messages that may have come meanwhile; `servers` are the addresses of the name servers that brokers have from then on, if
@@ -119,7 +119,7 @@ def restart_each(
         yield _judged(broker, {"how": how, "before": before, "after": after}, report)
 
 
-def restart_name_server(running: Deployment, names: Names, report: Report) -> Iterator[Judged]:
+def restart_name_server(running: Deployment, names: ProgramNames, report: RestartReport) -> Iterator[JudgedProgram]:
     """Stop the name server and start it again, if the target can: it has to hear of all topics from its brokers when they next register.
     Raises TargetError where it does not start."""
     if running.name_server is None or not {Capability.RESTART, Capability.STOP} <= running.offers:
@@ -135,10 +135,10 @@ def restart_name_server(running: Deployment, names: Names, report: Report) -> It
         yield _judged(broker, {"how": restarts.FORGOTTEN, "before": {}, "after": after}, report)
 
 
-def _judged(broker: str, seen: Mapping[str, Any], report: Report) -> Judged:
+def _judged(broker: str, seen: Mapping[str, Any], report: RestartReport) -> JudgedProgram:
     """What was seen of a broker, written down and judged."""
     path = report.next()
-    recording = Recording(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
+    recording = HistoryRecorder(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
     recording.add("state", broker, restarts.STATE, seen)
     recording.close()
     return judge_log(path, report.profile)
@@ -158,7 +158,7 @@ def _servers(running: Deployment, broker: str) -> str | None:
         reader.close()
 
 
-def _commit(running: Deployment, broker: str, names: Names) -> None:
+def _commit(running: Deployment, broker: str, names: ProgramNames) -> None:
     """Let a group be somewhere in some queues."""
     reader = Reader(running, broker)
     for number, topic in enumerate(sorted(filter(names.is_mine, reader.topics() or {}))[:MOST_GROUPS], 1):
@@ -169,7 +169,7 @@ def _commit(running: Deployment, broker: str, names: Names) -> None:
 def _settled(
     running: Deployment,
     broker: str,
-    names: Names,
+    names: ProgramNames,
     before: Mapping[str, Any],
     late: Sequence[Late],
     *,
@@ -185,7 +185,7 @@ def _settled(
     return until(partial(view, running, broker, names, late, others), whole, STARTED, _LOOK)
 
 
-def view(running: Deployment, broker: str, names: Names, late: Sequence[Late] = (), others: Sequence[str] = ()) -> dict[str, Any]:
+def view(running: Deployment, broker: str, names: ProgramNames, late: Sequence[Late] = (), others: Sequence[str] = ()) -> dict[str, Any]:
     """What is seen of a broker over the wire, as far as it gives it out, and of its routes at its name server and at `others`."""
     reader = Reader(running, broker)
     now = wall()

@@ -12,10 +12,10 @@ from pathlib import Path
 from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import whole_number
 
-from ..brokers.deployment import Target
+from ..brokers.deployment import ValidationTarget
 from ..brokers.selftest import Checked
 from ..conformance.witnesses.known import Performed
-from ..judging.done import Done
+from ..judging.done import ProgramStatistics
 from ..judging.judging import EXPANDED
 from ..programs.boundaries import BOUNDARIES, SIDES
 from ..reports.estimates import unseen_text
@@ -31,7 +31,7 @@ _SHOWN = 10  # sentences of one kind
 _HAZARD = re.compile(r"HAZ-[0-9]+")
 
 
-def render_self_test(target: Target, checked: Iterable[Checked]) -> tuple[list[Checked], bool]:
+def render_self_test(target: ValidationTarget, checked: Iterable[Checked]) -> tuple[list[Checked], bool]:
     """Print what is tried of a target as it is tried, then what it does not offer. Return what was tried, and whether an interrupt left out
     the rest."""
     page = Page()
@@ -262,7 +262,7 @@ def _print_done(report: ValidationReport, page: Page) -> None:
         _folded(f"promised by {counted(programs, 'program')} and never done: {what}", page, style="yellow")
 
 
-def _said_settings(done: Done) -> str:
+def _said_settings(done: ProgramStatistics) -> str:
     """How many programs had other settings than a broker's own, and which."""
     programs = sum(times for needs, times in done.settings.items() if needs)
     names = sorted({name for name, _ in done.values})

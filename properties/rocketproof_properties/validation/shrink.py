@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.deployment import TargetError
 from ..brokers.runs.runner import Runner
-from ..judging.judging import EXPANDED, Judge, Verdict, judge_file
+from ..judging.judging import EXPANDED, Judge, ProgramFinding, judge_file
 from ..programs.boundaries import unread
 from ..programs.pool import requests
 from ..programs.program import Program
@@ -35,7 +35,7 @@ class Smallest:
     """The smallest program found, what it shows, and how often the program as it was first showed it again."""
 
     program: Program
-    verdict: Verdict
+    verdict: ProgramFinding
     path: Path
     again: int
     repeats: int
@@ -46,12 +46,12 @@ def shrink(
     runner: Runner,
     folder: Path,
     program: Program,
-    verdict: Verdict,
+    verdict: ProgramFinding,
     path: Path,
     profile: str,
     seconds: float,
     renew: Callable[[], None] | None = None,
-    bound: Bound = EXPANDED,
+    bound: SearchBound = EXPANDED,
 ) -> Smallest:
     """Repeat a finding, then leave out steps and arguments as long as it comes. `renew` gives the runner a new broker, of programs that may
     leave behind what cannot be read. Raises Gone when the broker is."""
@@ -75,7 +75,7 @@ def fewer_settings(
     folder: Path,
     profile: str,
     seconds: float,
-    bound: Bound = EXPANDED,
+    bound: SearchBound = EXPANDED,
 ) -> Smallest:
     """Leave out settings that were drawn for a program as long as its finding comes, first those that a running broker takes over: for
     the others `under`, which gives a runner of brokers with such settings, has to start brokers. A broker that does not start shows
@@ -115,11 +115,11 @@ class _Search:
         runner: Runner,
         folder: Path,
         program: Program,
-        verdict: Verdict,
+        verdict: ProgramFinding,
         profile: str,
         end: float,
         renew: Callable[[], None] | None = None,
-        bound: Bound = EXPANDED,
+        bound: SearchBound = EXPANDED,
     ) -> None:
         self._runner, self._folder, self._program, self._verdict, self._profile = runner, folder, program, verdict, profile
         self._end = end
@@ -154,7 +154,7 @@ class _Search:
         profile = PROFILES[self._profile]
         return self._program.needs != ENDED and any(unread(sent) for sent in requests(steps, profile))
 
-    def _shown(self, program: Program) -> tuple[Path, Verdict] | None:
+    def _shown(self, program: Program) -> tuple[Path, ProgramFinding] | None:
         """The history of the program, and what it shows of the same property."""
         self.tries += 1
         if self._renew is not None and self._left:  # a finding would be one of the program before

@@ -12,14 +12,16 @@ from rocketproof_model import RocketproofError
 
 from ..brokers.address import AddressTarget
 from ..brokers.runs.runner import Bounds, Runner
-from ..judging.judging import Judge, Judged, judge_file
+from ..judging.judging import Judge, JudgedProgram, judge_file
 from ..programs.program import Program
 from ..programs.vocabulary import Step
 from ..reports.exitcode import USAGE, exit_code
 from .validate import mark
 
 
-def run(steps: Sequence[tuple[str, Mapping[str, Any]]], address: str, name_server: str | None, *, judge: Judge, profile: str) -> Judged:
+def run(
+    steps: Sequence[tuple[str, Mapping[str, Any]]], address: str, name_server: str | None, *, judge: Judge, profile: str
+) -> JudgedProgram:
     """Perform the steps on the broker at an address, and judge what it answers."""
     done: list[Step] = [(name, dict(args)) for name, args in steps]
     with AddressTarget([address], profile=profile).open() as running, tempfile.TemporaryDirectory() as folder:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..judging import storefiles
-from ..judging.judging import Judged
+from ..judging.judging import JudgedProgram
 from ..judging.wholelog import LOGS, judge_log, record
 
 
 @dataclass(frozen=True)
-class Stored:
+class BrokerStore:
     """One broker's store: where it lies, under which settings it ran, and what its programs did. `origin` is that of histories."""
 
     folder: Path
@@ -23,7 +23,7 @@ class Stored:
     origin: Mapping[str, Any]
 
 
-def judge_store(store: Stored, report: Path, known: int, profile: str, *, audits: bool) -> Iterator[Judged]:
+def judge_store(store: BrokerStore, report: Path, known: int, profile: str, *, audits: bool) -> Iterator[JudgedProgram]:
     """Write down below the report's folder what lies in a store, behind what is `known` already, and judge it."""
     path = report / LOGS / f"{known + 1}.ndjson"
     if record(store.folder, path, store.broker, store.needs, store.origin, store.did):

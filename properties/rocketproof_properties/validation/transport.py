@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..judging.judging import Judged
+from ..judging.judging import JudgedProgram
 
 _EXAMPLES: Final = 2
 """Of each kind."""
@@ -39,7 +39,7 @@ class Transport:
         return {"counts": dict(self.counts), "examples": list(self.examples), "programs": self.programs, "undecided": self.undecided}
 
 
-def transport(judged: Sequence[Judged]) -> Transport:
+def transport(judged: Sequence[JudgedProgram]) -> Transport:
     """What became of the connections of all programs."""
     counts: Counter[str] = Counter()
     examples = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..judging.judging import Judge, Judged
+from ..judging.judging import Judge, JudgedProgram
 
 MORE_STATES: Final = "states"
 """A larger bound on states may decide it."""
@@ -18,7 +18,7 @@ LOOK: Final = "look"
 
 
 @dataclass(frozen=True)
-class Undecided:
+class OpenQuestion:
     """A question that is open about a program, or (`program` 0) about a topic that programs share or a broker's files. `reason` is the
     bound that was reached, the verdict that nothing has confirmed, or what kept the files from being judged; `remedy` is MORE_STATES,
     REPEAT or LOOK."""
@@ -40,21 +40,21 @@ class Undecided:
         return {**vars(self), "what": self.what}
 
 
-def beyond_bounds(judged: Sequence[Judged]) -> Iterator[Undecided]:
+def beyond_bounds(judged: Sequence[JudgedProgram]) -> Iterator[OpenQuestion]:
     """Yield the parts of programs and the shared topics that the specification's judge did not decide within its bound."""
     for one in sorted(judged, key=lambda one: (not one.program, one.program)):
         for reason in one.unknown:
-            yield Undecided(one.program, place(one.path), "specification", reason, MORE_STATES)
+            yield OpenQuestion(one.program, place(one.path), "specification", reason, MORE_STATES)
 
 
-def not_looked_at(logs: Sequence[Judged]) -> Iterator[Undecided]:
+def not_looked_at(logs: Sequence[JudgedProgram]) -> Iterator[OpenQuestion]:
     """Yield the logs and stores that could not be kept or read."""
     for one in logs:
         for reason in dict.fromkeys(one.left_open.values()):
-            yield Undecided(one.program, place(one.path), "claims", reason, LOOK)
+            yield OpenQuestion(one.program, place(one.path), "claims", reason, LOOK)
 
 
-def unconfirmed(judged: Sequence[Judged], repeated: Collection[tuple[str, str]]) -> list[dict[str, Any]]:
+def unconfirmed(judged: Sequence[JudgedProgram], repeated: Collection[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return the verdicts that rest on a fault of the connection, or on chance, as rows. `repeated` are the judge and property of those
     whose programs were run again: there the fault did not come again, so that it says nothing of the target."""
     return [
@@ -72,12 +72,12 @@ def unconfirmed(judged: Sequence[Judged], repeated: Collection[tuple[str, str]])
     ]
 
 
-def never_repeated(judged: Sequence[Judged], repeated: Collection[tuple[str, str]]) -> Iterator[Undecided]:
+def never_repeated(judged: Sequence[JudgedProgram], repeated: Collection[tuple[str, str]]) -> Iterator[OpenQuestion]:
     """Yield the unconfirmed verdicts of which no program was run again: they may be the target's."""
     for row in unconfirmed(judged, repeated):
         if not row["repeated"]:
             reason = f"{row['property']} rests on a fault of the connection or on chance, and was not repeated: {row['text']}"
-            yield Undecided(row["program"], row["history"], row["judge"], reason, REPEAT)
+            yield OpenQuestion(row["program"], row["history"], row["judge"], reason, REPEAT)
 
 
 def place(path: Path) -> str:

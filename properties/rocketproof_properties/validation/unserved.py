@@ -15,9 +15,9 @@ from rocketproof_protocol import codes
 
 from ..brokers.deployment import Deployment
 from ..brokers.runs.recording import worded
-from ..judging.judging import Verdict
-from ..programs.call import Call, Context
-from ..programs.names import Names
+from ..judging.judging import ProgramFinding
+from ..programs.call import Context, RecordedCall
+from ..programs.names import ProgramNames
 from ..programs.program import Program
 from ..programs.vocabulary import request_of
 from .ladder import ASKED_FOR, REQUEST, REQUESTS
@@ -44,7 +44,7 @@ class Unserved:
 def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
     """The requests that its parts do not serve, as far as they can be asked for without doing anything."""
     broker = next(iter(running.brokers))
-    context = Context(Names(f"{mark}0-", 0), broker)
+    context = Context(ProgramNames(f"{mark}0-", 0), broker)
     for name in ASKED_FOR:
         known = REQUESTS[name]
         call = request_of((name, dict(known.given)), context)
@@ -59,7 +59,7 @@ def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
         yield Unserved(name, call.code, codes.REQUESTS[call.code], answer, refused, known.level, known.lost)
 
 
-def _answer(running: Deployment, call: Call) -> Command | str:
+def _answer(running: Deployment, call: RecordedCall) -> Command | str:
     """The answer, or why none came, however often it was asked for."""
     why = ""
     for seconds in _SECONDS:
@@ -79,5 +79,5 @@ def said(code: int, remark: str | None) -> str:
 def of_unserved(one: Unserved) -> ValidationFinding:
     """The finding that it is."""
     text = f"{one.request} ({one.code}) is {f'answered {one.answer}' if one.refused else 'not answered'}; lost without it: {one.lost}"
-    verdict = Verdict("reference", f"{REQUEST}{one.step}", text, rules=("REM-05",))
+    verdict = ProgramFinding("reference", f"{REQUEST}{one.step}", text, rules=("REM-05",))
     return ValidationFinding(verdict, Program(0, UNSERVED, ()), "", 0, cause=UNSERVED)

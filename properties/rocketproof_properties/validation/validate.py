@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import java_int
-from rocketproof_traces.checker.steps import Bound
+from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.comeback import NotBack
-from ..brokers.deployment import Deployment, Setup, Target, TargetError
+from ..brokers.deployment import Deployment, Setup, TargetError, ValidationTarget
 from ..brokers.runs.configured import configured
 from ..brokers.runs.parsed import load
 from ..brokers.runs.recording import last_number
@@ -26,13 +26,13 @@ from ..brokers.runs.runner import Bounds, Done, Gone, Runner
 from ..brokers.staging import attempted
 from ..catalogue import conditions as about
 from ..conformance.witnesses.known import HazardReplayed, KnownHazard, replay
-from ..judging.judging import EXPANDED, Judged, Verdict, judge_file, judge_shared
+from ..judging.judging import EXPANDED, JudgedProgram, ProgramFinding, judge_file, judge_shared
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.wholelog import LOGS, judge_log
 from ..programs import settings
-from ..programs.names import Names
+from ..programs.names import ProgramNames
 from ..programs.parts import Capability
-from ..programs.program import Choice, Program, generate
+from ..programs.program import Program, ProgramOptions, generate
 from ..programs.settings import ALONE, ENDED, at_start, drawn_of, while_running
 from ..reports.output import counted
 from ..reports.results import tool
@@ -42,10 +42,10 @@ from .faults import campaign
 from .faults.found import FaultTests
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
-from .restarts import Report, delayed, restart_each, restart_name_server
+from .restarts import RestartReport, delayed, restart_each, restart_name_server
 from .shrink import Smallest, fewer_settings, shrink
 from .stages import looks, stages_of
-from .stores import Stored, judge_store
+from .stores import BrokerStore, judge_store
 from .unserved import of_unserved, unserved
 
 Progress = Callable[[str, int, int], None]
@@ -76,7 +76,7 @@ class ValidationRequest:
     too; `stores` are those of brokers that were not started for the run. `states` bound the specification's judge in each part of a
     program."""
 
-    target: Target
+    target: ValidationTarget
     folder: Path
     programs: int = 500
     seed: int = 0
@@ -88,7 +88,7 @@ class ValidationRequest:
     plain: bool = False
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
-    until: Callable[[Judged], bool] | None = None
+    until: Callable[[JudgedProgram], bool] | None = None
     witnesses: Sequence[KnownHazard] = ()
     faults: Mapping[str, int] = field(default_factory=dict)
     until_fault: Callable[[FaultTests], bool] | None = None
@@ -126,14 +126,14 @@ class _Validation:
         self.target = request.target
         self.began = time.monotonic()
         self.bounds = Bounds(request.workers, request.rate, request.seconds)
-        self.bound = Bound(request.states)
+        self.bound = SearchBound(request.states)
         self.mark = mark()
         self.numbers = itertools.count(1 + last_number(request.folder))
         self.over: dict[int, Path] = {}
         self.before = 0.0
         self.old: Mapping[str, Any] = {}
         self.programs: dict[Path, Program] = {}
-        self.stage: list[Judged] = []
+        self.stage: list[JudgedProgram] = []
         self.remembered = tried_first(request)
         self.gone = ""
         """Why programs of a broker that is gone were left out, if any were."""
@@ -167,7 +167,7 @@ class _Validation:
         """All groups of programs, then the report."""
         made = self.report
         made.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
-        choice = Choice(
+        choice = ProgramOptions(
             self.target.profile, self.request.programs, self.request.seed, **possible(self.target.offers), plain=self.request.plain
         )
         programs = [*self.remembered, *generate(choice)]
@@ -250,17 +250,17 @@ class _Validation:
             raise problem
         with_ = ", ".join(f"{name}={value}" for name, value in at_start(needs).items())
         text = f"{counted(programs, 'program')} on a broker with {needs} ({with_}) are left out, since it does not start so: {problem}"
-        verdict = Verdict("reference", f"start.{needs.replace(' ', '_')}", text)
+        verdict = ProgramFinding("reference", f"start.{needs.replace(' ', '_')}", text)
         if all(one.verdict.property != verdict.property for one in self.report.findings):
             self.report.findings.append(ValidationFinding(verdict, Program(0, needs, (), needs), "", programs))
 
     def _not_back(self, problem: NotBack, needs: str) -> None:
         """A broker that does not start again is what was found, and the last that its programs do. Others have brokers of their own."""
-        verdict = Verdict("reference", "start.again", str(problem), rules=("REC-02",))
+        verdict = ProgramFinding("reference", "start.again", str(problem), rules=("REC-02",))
         if all(one.verdict.property != verdict.property for one in self.report.findings):
             self.report.findings.append(ValidationFinding(verdict, Program(0, needs, tuple(problem.steps), needs), ""))
 
-    def _recorded(self, programs: Sequence[Program]) -> list[Judged]:
+    def _recorded(self, programs: Sequence[Program]) -> list[JudgedProgram]:
         """Those of the programs that an interrupted run has recorded, judged."""
         found = []
         for program in programs:
@@ -284,7 +284,7 @@ class _Validation:
             if runner.told:
                 self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.told.get(name) != value}
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
-            earlier, judged = self._recorded(programs), list[Judged]()
+            earlier, judged = self._recorded(programs), list[JudgedProgram]()
             programs = [found for one in programs if one.number not in self.over and (found := one.without(not_served)).steps]
 
             def done(program: Program, path: Path) -> None:
@@ -381,10 +381,10 @@ class _Validation:
             return
         late = list(delayed(one.path for one in self.stage if not _DELAYING.isdisjoint(one.conditions)))
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
-        written = Report(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
-        names, servers = Names(self.mark, 0), list[str]()
+        written = RestartReport(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
+        names, servers = ProgramNames(self.mark, 0), list[str]()
         with ExitStack() as at_the_end:
-            found: list[Iterator[Judged]] = []
+            found: list[Iterator[JudgedProgram]] = []
             if running.name_server is not None and not needs and len(self.stage) >= WITH_ROUTES:
                 servers = [running.name_server]
                 if how == STOPPED:
@@ -405,7 +405,7 @@ class _Validation:
         return []
 
     def _one_by_one(
-        self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[Judged], renew: Callable[[], None]
+        self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[JudgedProgram], renew: Callable[[], None]
     ) -> None:
         """Programs that may leave a broker which nobody can work with: one that showed something, or stored what cannot be read, was its
         last one, and the next gets a new broker."""
@@ -438,7 +438,7 @@ class _Validation:
         for number, store in enumerate(self.request.stores):
             self._stored(store, f"broker-{chr(ord('a') + number)}", "", self.report.judged)
 
-    def _stored(self, store: Path, broker: str, needs: str, programs: Sequence[Judged]) -> None:
+    def _stored(self, store: Path, broker: str, needs: str, programs: Sequence[JudgedProgram]) -> None:
         did = set().union(*(one.conditions for one in programs))
         deleted = sorted(set().union(*(one.deleted for one in programs)))
         anew = sorted(set().union(*(one.anew for one in programs)))
@@ -451,7 +451,7 @@ class _Validation:
             "seed": self.request.seed,
             "prefix": self.mark,
         }
-        one, known = Stored(store, broker, needs, did, origin), len(self.report.logs)
+        one, known = BrokerStore(store, broker, needs, did, origin), len(self.report.logs)
         for judged in judge_store(one, self.request.folder, known, self.target.profile, audits=self.request.audits):
             self.report.logs.append(judged)
             self.programs[judged.path] = Program(0, judged.source, (), needs)
@@ -484,7 +484,7 @@ class _Validation:
             self.report.faults += [found] if kind not in known else []
             campaign.run(self.target, found, rounds, seed=request.seed, until=enough, progress=partial(self.progress, f"fault ({kind})"))
 
-    def _gather(self, judged: Sequence[Judged]) -> list[ValidationFinding]:
+    def _gather(self, judged: Sequence[JudgedProgram]) -> list[ValidationFinding]:
         """Add the findings of a group; those that are new."""
         new = []
         for finding in report.gather(judged, self.programs):

@@ -18,7 +18,7 @@ from ..stored.facts import LIMIT
 from ..stored.layout import ENTRY
 from ..stored.paths import exists, join
 from .segment import Segment
-from .store import Store, is_created
+from .store import StoreFolder, is_created
 
 Numbers = dict[str, list[Any]]
 Rows = tuple[str, Mapping[str, Any], Callable[[int], dict[str, Any]]]
@@ -37,7 +37,7 @@ def append(rows: Numbers, row: Mapping[str, Any]) -> None:
         rows.setdefault(name, []).append(value)
 
 
-def table_rows(store: Store, records: int) -> Iterator[Rows]:
+def table_rows(store: StoreFolder, records: int) -> Iterator[Rows]:
     """topics.json, as a whole and topic by topic; `records`: those of the log."""
     table = store.topics
     path = store.topics_path
@@ -72,7 +72,7 @@ def table_rows(store: Store, records: int) -> Iterator[Rows]:
     yield "topic", rows, lambda row: {"file": path, "offset": 0, "topic": names[row]}
 
 
-def config_rows(store: Store, last_stored: int) -> Iterator[Rows]:
+def config_rows(store: StoreFolder, last_stored: int) -> Iterator[Rows]:
     """The tables of config; `last_stored`: the log's last store timestamp, 0 without records."""
     if store.has_rocks_table:
         return  # what lies there is of an earlier day
@@ -107,7 +107,7 @@ def _number(value: Any) -> int:
         return -1
 
 
-def _levels(store: Store, path: str, last_stored: int) -> Iterator[Rows]:
+def _levels(store: StoreFolder, path: str, last_stored: int) -> Iterator[Rows]:
     told = _table(path, TABLES[DELAYED])
     if not isinstance(told, dict):
         return
@@ -144,7 +144,7 @@ def _level(name: Any) -> int:
     return min(_number(name), _JAVA_INT)
 
 
-def _progress(store: Store, path: str) -> Iterator[Rows]:
+def _progress(store: StoreFolder, path: str) -> Iterator[Rows]:
     told = _table(path, TABLES[CONSUMED])
     if not isinstance(told, dict):
         return
@@ -177,7 +177,7 @@ def _progress(store: Store, path: str) -> Iterator[Rows]:
     yield "progress", rows, place
 
 
-def noted_rows(store: Store, segments: Sequence[Segment], whole: bool) -> Iterator[Rows]:
+def noted_rows(store: StoreFolder, segments: Sequence[Segment], whole: bool) -> Iterator[Rows]:
     """What the stretches have noted; `whole`: the log was read whole."""
     noted = [segment.noted for segment in segments if segment.noted]
     yield from _hosts([(segment.task.file.path, segment.noted) for segment in segments if segment.noted])

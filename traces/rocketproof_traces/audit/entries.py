@@ -11,7 +11,7 @@ from rocketproof_protocol.topics import LMQ_PREFIX
 
 from ..stored.layout import ENTRY, ENTRY_SIZE
 from ..stored.segments import LogFile
-from .records import Found, Records
+from .records import FoundRecords, Records
 
 if TYPE_CHECKING:
     from ..stored.queues import Entries, Queue
@@ -61,7 +61,7 @@ def _place(queue: Queue, index: int) -> tuple[str, int]:
     return file.path, index * ENTRY_SIZE - file.base
 
 
-def _said(record: Found | None, offset: int, topic: str) -> dict[str, int]:
+def _said(record: FoundRecords | None, offset: int, topic: str) -> dict[str, int]:
     """What the record at a physical offset says of its place in the queues of a topic."""
     if record is None:
         return _NONE
@@ -78,7 +78,7 @@ def _said(record: Found | None, offset: int, topic: str) -> dict[str, int]:
     }
 
 
-def _light_queues(record: Found) -> dict[bytes, int]:
+def _light_queues(record: FoundRecords) -> dict[bytes, int]:
     """The light queues in which a record is too, and its queue offset in each."""
     names = record.properties.get(b"INNER_MULTI_DISPATCH", b"").split(b",")
     offsets = record.properties.get(b"INNER_MULTI_QUEUE_OFFSET", b"").split(b",")

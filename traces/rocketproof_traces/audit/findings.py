@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, order=True)
-class Finding:
+class AuditFinding:
     """`offset`: the physical offset of the row in the log, its place in a consume queue's file, or 0. `topic` is empty, and queue id and
     offset are -1, where the rule is about none. `expected` has "at most" or the like in front where the rule sets a bound, of several
     the one that is broken. `hex`: the bytes at the offset; `reason`: what the rule claims."""
@@ -34,11 +34,13 @@ class Finding:
         return {column: getattr(self, name) for name, column in COLUMNS.items()}
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> Finding:
-        return Finding(**{name: data[column] for name, column in COLUMNS.items()})
+    def of(data: Mapping[str, Any]) -> AuditFinding:
+        return AuditFinding(**{name: data[column] for name, column in COLUMNS.items()})
 
 
-COLUMNS: dict[str, str] = {name: {"queue_id": "queueId", "queue_offset": "queueOffset"}.get(name, name) for name in Finding.__annotations__}
+COLUMNS: dict[str, str] = {
+    name: {"queue_id": "queueId", "queue_offset": "queueOffset"}.get(name, name) for name in AuditFinding.__annotations__
+}
 _NUMBERS = ("offset", "queueId", "queueOffset")
 
 
@@ -49,7 +51,7 @@ def schema() -> pa.Schema:
     return pa.schema([pa.field(name, pa.int64() if name in _NUMBERS else pa.string(), nullable=False) for name in COLUMNS.values()])
 
 
-def table(found: Iterable[Finding]) -> pa.Table:
+def table(found: Iterable[AuditFinding]) -> pa.Table:
     """The findings as an Arrow table, in order."""
     import pyarrow as pa
 

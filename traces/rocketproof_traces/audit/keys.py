@@ -18,7 +18,7 @@ from rocketproof_protocol.numbers import is_digits
 
 from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
-from ..stored.index import IndexEntries, IndexFile, open_index
+from ..stored.index import IndexEntries, StoredIndexFile, open_index
 from ..stored.keys import chain, look_up
 from ..stored.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from ..stored.memory import MARGIN
@@ -151,10 +151,10 @@ def _file(path: str, log: _Log, end: int) -> Iterator[Rows]:
         yield "key", rows, at
 
 
-def _of_file(file: IndexFile | None, filled: int = 1, whole: bool = False) -> dict[str, list[int]]:
+def _of_file(file: StoredIndexFile | None, filled: int = 1, whole: bool = False) -> dict[str, list[int]]:
     """The row of a file by its header alone; what a rule compares with it agrees."""
     if file is None:
-        file = IndexFile("", 0, 0, 0, 0, 0, 0, 1, 0)
+        file = StoredIndexFile("", 0, 0, 0, 0, 0, 0, 1, 0)
     return {
         "whole": [int(whole)],
         "own": [1],
@@ -176,7 +176,7 @@ def _cut(number: int) -> int:
     return max(min(number, LIMIT >> 1), -(LIMIT >> 1))
 
 
-def _filled(file: IndexFile) -> int:
+def _filled(file: StoredIndexFile) -> int:
     """One more than the number of the last entry that is not all zeros, which the header says too if it is right."""
     if 1 <= file.count <= file.limit and _there(file, file.count - 1) != (file.count == 1) and not _there(file, file.count):
         return file.count
@@ -189,13 +189,13 @@ def _filled(file: IndexFile) -> int:
     return 1
 
 
-def _there(file: IndexFile, number: int) -> bool:
+def _there(file: StoredIndexFile, number: int) -> bool:
     entry = replace(file, count=file.limit).entries(number, 1)
     return bool((entry.keyHash | entry.physicalOffset | entry.seconds | entry.previous).any())
 
 
 def _keys(
-    file: IndexFile, log: _Log, end: int, last: NDArray[np.int64], heads: NDArray[np.int64], begun: int
+    file: StoredIndexFile, log: _Log, end: int, last: NDArray[np.int64], heads: NDArray[np.int64], begun: int
 ) -> Iterator[tuple[int, dict[str, NDArray[np.int64]]]]:
     """Columns of the vocabulary `key`, some thousand entries at a time, each time with the number of the first."""
     seen = np.zeros(file.slots, np.int64)

@@ -23,18 +23,18 @@ from ..stored.segments import LogFile, log_files
 from . import unread
 from .beside import Numbers, append, config_rows, noted_rows, table_rows
 from .entries import facts, places_behind
-from .findings import Finding
+from .findings import AuditFinding
 from .folds import folded
 from .keys import index_rows
-from .programs import Plan, programs
+from .programs import AuditPlan, programs
 from .segment import NOT_READ, SHOWN, Segment
-from .store import Store, legal
+from .store import StoreFolder, legal
 
 NEAR = 4 << 20  # bytes; a log's next record that has an entry lies so near behind its end: those that have none are few
 
 
 @dataclass
-class Totals:
+class AuditTotals:
     """The audit of a store: `counts` are exact, `findings` are at most the plan's limit of each rule and part of the work. `topics`:
     records by topic. `problems`: what could not be read, `unread`: what is never read, a line each."""
 
@@ -43,7 +43,7 @@ class Totals:
     records: int = 0
     bytes: int = 0
     counts: dict[str, int] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[AuditFinding] = field(default_factory=list)
     topics: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -87,19 +87,21 @@ class Merger:
     `stopped`: the audit was interrupted. Then what the segments found is put together and nothing else is decided or read.
     """
 
-    def __init__(self, plan: Plan, store: Store, files: Sequence[LogFile], segments: Sequence[Segment], *, stopped: bool = False) -> None:
+    def __init__(
+        self, plan: AuditPlan, store: StoreFolder, files: Sequence[LogFile], segments: Sequence[Segment], *, stopped: bool = False
+    ) -> None:
         self.stopped = stopped
         self.plan, self.made, self.store, self.files = plan, programs(plan), store, files
         self.parts = segments
         self.segments = [segment for segment in segments if not segment.error]
-        self.totals = Totals(store.folder, len(files))
+        self.totals = AuditTotals(store.folder, len(files))
         self.totals.problems += dict.fromkeys(
             problem for segment in segments for problem in (segment.error, *segment.problems) if problem not in ("", NOT_READ)
         )
         self.whole = len(self.segments) == len(segments)
         self.lines: dict[tuple[str, int], _Line] = {}
 
-    def run(self) -> Totals:
+    def run(self) -> AuditTotals:
         for segment in self.segments:
             self.totals.records += segment.records
             self.totals.bytes += segment.bytes
@@ -141,7 +143,7 @@ class Merger:
             more = where.pop("more", "")
             reason = breach.rule.claim.sentence + (f"; {more}" if more else "")
             self.totals.findings.append(
-                Finding(
+                AuditFinding(
                     store=self.store.folder,
                     property=breach.rule.id,
                     severity=breach.rule.severity,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_model import Expr
-from rocketproof_model.columns import Bound, Broken, ColumnProgram, compile_columns
+from rocketproof_model.columns import BoundProgram, ColumnProgram, TermErrors, compile_columns
 
 from .rules import KINDS, Rule, chosen, instance
 from .vocabulary import vocabulary
@@ -23,7 +23,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class AuditPlan:
     """What is asked of every store: `source()` gives the rules, of which those of `only` are meant (all of them if it is empty), under
     these settings; `limit`: how many findings of a rule each part of the work keeps; `every`: those of one cause are not folded;
     `hosts_by_flag`: as of `segments.LogFile`.
@@ -42,7 +42,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Breach:
+class ViolatingRow:
     """A row that breaks a rule: its number among the rows decided."""
 
     rule: Rule
@@ -51,10 +51,10 @@ class Breach:
     found: str
 
 
-class Programs:
+class RulePrograms:
     """All rules of a plan, compiled once for each kind of rows."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: AuditPlan) -> None:
         self.plan = plan
         self._deciders = {over: Decider(chosen(plan.rules, over), over, dict(plan.settings)) for over in KINDS}
 
@@ -69,19 +69,19 @@ class Programs:
         return {"record": Member("record", dict(self.plan.settings))}
 
 
-_MADE: dict[Plan, Programs] = {}
+_MADE: dict[AuditPlan, RulePrograms] = {}
 _one_at_a_time = Lock()  # threads that begin together need the same programs
 
 
-def programs(plan: Plan) -> Programs:
+def programs(plan: AuditPlan) -> RulePrograms:
     """The programs of a plan, made once in a process."""
     with _one_at_a_time:
         if plan not in _MADE:
-            _MADE[plan] = Programs(plan)
+            _MADE[plan] = RulePrograms(plan)
         return _MADE[plan]
 
 
-Decision = Callable[[int, int, Mapping[str, int]], tuple[dict[str, int], list[Breach]]]
+Decision = Callable[[int, int, Mapping[str, int]], tuple[dict[str, int], list[ViolatingRow]]]
 """Decides the first so many rows, as `Decider.decide` does: rows, limit, known."""
 
 
@@ -94,7 +94,7 @@ class Member:
         assert member is not None
         self._program = compile_columns(made, {"member": member})
 
-    def bind(self, rows: Columns) -> Bound:
+    def bind(self, rows: Columns) -> BoundProgram:
         """Whose `failed` tells the rows that do not."""
         return self._program.bind(rows)
 
@@ -120,7 +120,7 @@ class Decider:
 
     def decide(
         self, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int] = MappingProxyType({})
-    ) -> tuple[dict[str, int], list[Breach]]:
+    ) -> tuple[dict[str, int], list[ViolatingRow]]:
         """How many rows break each rule, and of each rule at most `limit` breaches, less those that are `known`, in the order of the
         rows."""
         if self._program is None:
@@ -131,16 +131,16 @@ class Decider:
         """The same over arrays that are filled anew again and again."""
         bound = None if self._program is None else self._program.bind(before, after)
 
-        def decide(rows: int, limit: int, known: Mapping[str, int]) -> tuple[dict[str, int], list[Breach]]:
+        def decide(rows: int, limit: int, known: Mapping[str, int]) -> tuple[dict[str, int], list[ViolatingRow]]:
             return ({}, []) if bound is None else self._told(bound.broken(rows), before, after, limit, known)
 
         return decide
 
     def _told(
-        self, broken: Broken, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int]
-    ) -> tuple[dict[str, int], list[Breach]]:
+        self, broken: TermErrors, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int]
+    ) -> tuple[dict[str, int], list[ViolatingRow]]:
         counts: dict[str, int] = {}
-        breaches: list[Breach] = []
+        breaches: list[ViolatingRow] = []
         for number in np.unique(broken.term) if len(broken) else ():
             rule = self.rules[index(number)]
             rows = broken.row[broken.term == number]
@@ -148,7 +148,7 @@ class Decider:
             breaches += self._say(index(number), rows[: max(0, limit - known.get(rule.id, 0))], before, after)
         return counts, breaches
 
-    def _say(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[Breach]:
+    def _say(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[ViolatingRow]:
         if not len(rows):
             return []
         rule = self.rules[number]
@@ -163,7 +163,7 @@ class Decider:
             limits = _words(bound.limit, answers[f"limit{n}"], answers.fault(f"limit{n}"))
             broken = ~answers[f"holds{n}"].astype(np.bool_) | answers.fault(f"holds{n}")
             words[0] = [f"{bound.relation} {limit}" if out else said for limit, out, said in zip(limits, broken, words[0], strict=True)]
-        return [Breach(rule, index(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
+        return [ViolatingRow(rule, index(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
 
 
 def _parts(rule: Rule) -> tuple[tuple[str, Expr], ...]:

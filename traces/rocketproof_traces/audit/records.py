@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..stored.layout import BODY_AT, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from ..stored.paths import KeptOpen, read
-from ..stored.record import Head, Parts, head_of, parts_of, properties_of
+from ..stored.record import Head, RecordPlaces, head_of, parts_of, properties_of
 from ..stored.segments import LogFile
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _FIRST = 256  # bytes that hold the fixed places of most records, and a topic be
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRecords:
     """What has a record's magic number at a place of a file, whose end is `limit`. Lengths that lead beyond the end give empty bytes."""
 
     source: LocalFile | RemoteFile
@@ -30,7 +30,7 @@ class Found:
     head: Head
 
     @cached_property
-    def parts(self) -> Parts:
+    def parts(self) -> RecordPlaces:
         return parts_of(self._bytes, self.place, self.limit, self.head)
 
     @cached_property
@@ -68,7 +68,7 @@ class Records(KeptOpen):
         number = bisect.bisect_right(self._bases, offset) - 1
         return number >= 0 and offset < self._bases[number] + self._files[number].length
 
-    def at(self, offset: int) -> Found | None:
+    def at(self, offset: int) -> FoundRecords | None:
         """What lies at a physical offset, None if that is no record."""
         number = bisect.bisect_right(self._bases, offset) - 1
         if number < 0 or offset + BODY_AT > self._files[number].base + self._files[number].length:
@@ -80,4 +80,4 @@ class Records(KeptOpen):
         head = head_of(first, hosts_by_flag=file.hosts_by_flag)
         if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
             return None
-        return Found(source, place, file.length, first, head)
+        return FoundRecords(source, place, file.length, first, head)

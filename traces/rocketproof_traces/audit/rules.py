@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from rocketproof_model import Expr, ite
 from rocketproof_model.language import Instance, Property, show, walk
 
-from .vocabulary import JOINS, SETTINGS, Vocabulary, vocabulary
+from .vocabulary import JOINS, SETTINGS, RowVocabulary, vocabulary
 
 Over = Literal[
     "record", "log", "line", "queue", "entry", "ending", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
@@ -42,7 +42,7 @@ _RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # with w
 _OPPOSITE = {"below": "at least", "at least": "below", "above": "at most", "at most": "above"}
 
 
-class Bound(NamedTuple):
+class Comparison(NamedTuple):
     """A comparison that a rule makes of what is found: how it has to stand to the limit ("below", "at least"), and whether it does."""
 
     relation: str
@@ -69,11 +69,11 @@ class Rule:
         return self.claim.id
 
     @property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> RowVocabulary:
         return vocabulary()[KINDS[self.over][0]]
 
     @cached_property
-    def bounds(self) -> tuple[Bound, ...]:
+    def bounds(self) -> tuple[Comparison, ...]:
         """Those of what is found, in the rule's order; none where it has to be equal to what is expected."""
         sides = {show(self.found), show(self.expected)}
         if any(term.op == "eq" and set(map(show, term.args)) == sides for term in walk(self.claim.formula)):
@@ -81,7 +81,7 @@ class Rule:
         return tuple(_bounds(self.claim.formula, show(self.found), wanted=True))
 
 
-def _bounds(term: Expr, found: str, *, wanted: bool) -> Iterator[Bound]:
+def _bounds(term: Expr, found: str, *, wanted: bool) -> Iterator[Comparison]:
     """The comparisons inside a formula that has to be true, or false."""
     if term.op == "not":
         yield from _bounds(term.args[0], found, wanted=not wanted)
@@ -93,7 +93,7 @@ def _bounds(term: Expr, found: str, *, wanted: bool) -> Iterator[Bound]:
         if found in shown:
             at = shown.index(found)
             relation = _RELATIONS[term.op][at]
-            yield Bound(relation if wanted else _OPPOSITE[relation], term.args[1 - at], term if wanted else ~term)
+            yield Comparison(relation if wanted else _OPPOSITE[relation], term.args[1 - at], term if wanted else ~term)
 
 
 def instance(kind: str, settings: Mapping[str, Any]) -> Instance:

@@ -20,29 +20,29 @@ from rocketproof_model import interrupts
 from rocketproof_model.kept import code_digest
 from rocketproof_model.language import show
 
-from ..common.pools import Spread
+from ..common.pools import WorkerPool
 from ..stored.paths import states_of
 from ..stored.segments import RANGE_SIZE, LogFile, log_files, mend, ranges
-from .merge import Merger, Totals
-from .programs import Plan
-from .segment import NOT_READ, Segment, Task, answer, nothing
+from .merge import AuditTotals, Merger
+from .programs import AuditPlan
+from .segment import NOT_READ, LogRange, Segment, answer, nothing
 from .store import opened
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all
 
 
 @dataclass
-class Outcome:
+class AuditOutcome:
     """The totals of each store. `stopped`: the audit was interrupted, and they are of the part that was done: `done` of `size` bytes."""
 
-    totals: list[Totals]
+    totals: list[AuditTotals]
     done: int = 0
     size: int = 0
     stopped: bool = False
 
 
 @dataclass
-class Kept:
+class SavedAnswers:
     """Answers kept in a file while an audit runs, so that the same audit goes on where it was stopped.
 
     An answer depends on the plan, the rules, the code that applies them, and every file of its store: a range looks up queues, tables and
@@ -51,7 +51,7 @@ class Kept:
     """
 
     path: Path | None
-    plan: Plan
+    plan: AuditPlan
     own: Sequence[Path] = ()
     _known: dict[str, str] = field(default_factory=dict, init=False)
     _stores: dict[str, str] = field(default_factory=dict, init=False)
@@ -75,10 +75,10 @@ class Kept:
             except (ValueError, KeyError, TypeError):
                 continue  # the last line of a run that was killed
 
-    def find(self, task: Task) -> str | None:
+    def find(self, task: LogRange) -> str | None:
         return self._known.get(self._key(task)) if self._known else None
 
-    def add(self, task: Task, text: str) -> None:
+    def add(self, task: LogRange, text: str) -> None:
         """Raises OSError, such as for a full disk."""
         if self.path is not None:
             line = json.dumps({"task": self._key(task), "answer": text})
@@ -89,7 +89,7 @@ class Kept:
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
-    def _key(self, task: Task) -> str:
+    def _key(self, task: LogRange) -> str:
         return _digest((self._stores[task.store], replace(task, moment=0).text()))
 
 
@@ -100,7 +100,7 @@ def _digest(texts: Iterable[str]) -> str:
     return content.hexdigest()
 
 
-def _text(plan: Plan) -> str:
+def _text(plan: AuditPlan) -> str:
     """Everything of a plan that an answer depends on, its rules spelled out."""
     rules = [
         (rule.id, rule.over, rule.severity, rule.claim.sentence, show(rule.claim.formula), show(rule.expected), show(rule.found))
@@ -121,15 +121,19 @@ def silent(done: int, all_: int) -> None:
     """Nobody hears how far it is."""
 
 
-def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report: Report = silent, size: int = RANGE_SIZE) -> Outcome:
+def audit(
+    plan: AuditPlan, stores: Sequence[str], spread: WorkerPool, kept: SavedAnswers, report: Report = silent, size: int = RANGE_SIZE
+) -> AuditOutcome:
     """Audit stores. Raises TraceError for a folder without a commit log, and OSError where answers cannot be kept."""
     moment = time.time_ns()
     found = {folder: log_files([folder], hosts_by_flag=plan.hosts_by_flag) for folder in stores}
     kept.begin(stores)
     tasks = [
-        Task(moment, folder, part.file, part.start, part.end, part.exact) for folder, files in found.items() for part in ranges(files, size)
+        LogRange(moment, folder, part.file, part.start, part.end, part.exact)
+        for folder, files in found.items()
+        for part in ranges(files, size)
     ]
-    outcome = Outcome([], 0, sum(file.length for files in found.values() for file in files))
+    outcome = AuditOutcome([], 0, sum(file.length for files in found.values() for file in files))
     segments = {(task.file.path, task.end): nothing(task, NOT_READ) for task in tasks}
     try:
         while tasks:
@@ -144,7 +148,7 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
         for task in _again(moment, list(segments.values())):
             segments[task.file.path, task.end] = nothing(task, NOT_READ)
 
-    def merged(folder: str, files: Sequence[LogFile]) -> Totals:
+    def merged(folder: str, files: Sequence[LogFile]) -> AuditTotals:
         parts = sorted((s for s in segments.values() if s.task.store == folder), key=lambda s: (s.task.file.base, s.task.end))
         return Merger(plan, opened(folder, moment, plan.hosts_by_flag), files, parts, stopped=outcome.stopped).run()
 
@@ -159,7 +163,7 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
     return outcome
 
 
-def _answers(plan: Plan, tasks: Sequence[Task], spread: Spread, kept: Kept) -> Iterator[Segment]:
+def _answers(plan: AuditPlan, tasks: Sequence[LogRange], spread: WorkerPool, kept: SavedAnswers) -> Iterator[Segment]:
     open_ = []
     for task in tasks:
         known = kept.find(task)
@@ -174,9 +178,9 @@ def _answers(plan: Plan, tasks: Sequence[Task], spread: Spread, kept: Kept) -> I
         yield segment
 
 
-def _again(moment: int, segments: Sequence[Segment]) -> list[Task]:
+def _again(moment: int, segments: Sequence[Segment]) -> list[LogRange]:
     """Ranges to walk again, since the walk before them ended elsewhere than they began."""
     store_of = {segment.task.file.path: segment.task.store for segment in segments}
     broken = {segment.task.file.path for segment in segments if segment.error}
     again = mend(segment.walked for segment in segments if segment.task.file.path not in broken)
-    return [Task(moment, store_of[part.file.path], part.file, part.start, part.end, part.exact) for part in again]
+    return [LogRange(moment, store_of[part.file.path], part.file, part.start, part.end, part.exact) for part in again]

@@ -21,23 +21,23 @@ from ..common.errors import TraceError
 from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
 from ..stored.facts import COLUMNS, Column, column
-from ..stored.kinds import Kind
+from ..stored.kinds import RowKind
 from ..stored.layout import ENTRY
 from ..stored.ledger import LedgerIndex, entries
-from ..stored.names import Names
+from ..stored.names import NameTable
 from ..stored.paths import is_remote, open_source
-from ..stored.queues import Lookup
+from ..stored.queues import EntryLookup
 from ..stored.segments import LogFile, Range, Walked
 from ..stored.table import new_table
 from ..stored.walk import Walk
-from .findings import Finding
+from .findings import AuditFinding
 from .joining import CHAINED_ROWS, COMPRESSED_ROWS, NUMBER, OPERATION_ROWS, TRANSACTION_ROWS, join
 from .lines import Lines
 from .noted import Noted
 from .origins import origin
-from .programs import Breach, Plan, Programs, programs
+from .programs import AuditPlan, RulePrograms, ViolatingRow, programs
 from .records import Records
-from .store import Store, opened
+from .store import StoreFolder, opened
 from .succession import Succession
 from .transactions import Halves, numbers_of
 from .vocabulary import FACTS, JOINED, Class
@@ -54,7 +54,7 @@ PLACE = ("physicalOffset", "queueId", "queueOffset", "size")
 
 
 @dataclass(frozen=True)
-class Task:
+class LogRange:
     """A range of a log file of a store. `moment` names the audit: what one audit reads of a store besides its log is read once."""
 
     moment: int
@@ -72,9 +72,9 @@ class Task:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def read(text: str) -> Task:
+    def read(text: str) -> LogRange:
         data = json.loads(text)
-        return Task(**{**data, "file": LogFile(**data["file"])})
+        return LogRange(**{**data, "file": LogFile(**data["file"])})
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class Segment:
     nothing, NOT_READ for a task that an interrupted audit has not come to. `problems`: what else could not be read, a line each; what
     depends on that is unknown, and no rule was asked about it."""
 
-    task: Task
+    task: LogRange
     begin: int | None
     end: int | None
     data_end: int | None
     records: int
     bytes: int
     counts: dict[str, int]
-    findings: list[Finding]
+    findings: list[AuditFinding]
     queues: dict[str, Any]
     edges: dict[str, dict[str, list[int]]]
     edge_topics: dict[str, str]
@@ -115,13 +115,13 @@ class Segment:
     def read(text: str) -> Segment:
         data = json.loads(text)
         task = {**data["task"], "file": LogFile(**data["task"]["file"])}
-        findings = [Finding.of(found) for found in data["findings"]]
-        return Segment(**{**data, "task": Task(**task), "findings": findings, "blanks": [tuple(each) for each in data["blanks"]]})
+        findings = [AuditFinding.of(found) for found in data["findings"]]
+        return Segment(**{**data, "task": LogRange(**task), "findings": findings, "blanks": [tuple(each) for each in data["blanks"]]})
 
 
-def answer(plan: Plan, text: str) -> str:
+def answer(plan: AuditPlan, text: str) -> str:
     """The result of a task, both as text."""
-    task = Task.read(text)
+    task = LogRange.read(text)
     try:
         return audit_segment(plan, task).text()
     except (TraceError, OSError) as error:
@@ -129,16 +129,16 @@ def answer(plan: Plan, text: str) -> str:
         return nothing(task, said).text()
 
 
-def nothing(task: Task, error: str) -> Segment:
+def nothing(task: LogRange, error: str) -> Segment:
     """The result of a task that could not be done."""
     return Segment(task, None, None, None, 0, 0, {}, [], {}, {}, {}, [], {}, error)
 
 
-def audit_segment(plan: Plan, task: Task) -> Segment:
+def audit_segment(plan: AuditPlan, task: LogRange) -> Segment:
     """Every rule over records, decided for one range. Raises StoredError and OSError for a file that cannot be read."""
     made = programs(plan)
     store = opened(task.store, task.moment, task.file.hosts_by_flag)
-    names = Names((SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC))
+    names = NameTable((SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC))
     with open_source(task.file.path) as source, Records(store.log) as log, LedgerIndex(task.file.index) as index:
         auditor = _Auditor(plan, made, store, task, names, log, index)
         if source.length < task.file.length:
@@ -155,22 +155,22 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
 
 @dataclass
 class _Auditor:
-    plan: Plan
-    made: Programs
-    store: Store
-    task: Task
-    names: Names
+    plan: AuditPlan
+    made: RulePrograms
+    store: StoreFolder
+    task: LogRange
+    names: NameTable
     log: Records
     index: LedgerIndex
     counts: dict[str, int] = field(default_factory=dict)
-    found: list[Finding] = field(default_factory=list)
+    found: list[AuditFinding] = field(default_factory=list)
     blanks: list[tuple[int, int]] = field(default_factory=list)
     records: int = 0
     chunk: Chunk = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lookup = Lookup(self.store.queues, self.names)
-        self.operations = Lookup(self.store.queues, self.names)
+        self.lookup = EntryLookup(self.store.queues, self.names)
+        self.operations = EntryLookup(self.store.queues, self.names)
         self.halves = Halves(self.log, self.names)
         self.noted = Noted(self.store.checkpoint_times)
         self.waits = np.array((0, *(dict(self.plan.settings).get(LEVELS) or self.store.delays)), np.int64)
@@ -211,9 +211,9 @@ class _Auditor:
         return tuple(dict.fromkeys((*PLACE, "topic", *self.made[over].reads)))
 
     def _others(self, table: NDArray[np.int64], kinds: Column) -> None:
-        blanks = np.flatnonzero(kinds == Kind.BLANK)
+        blanks = np.flatnonzero(kinds == RowKind.BLANK)
         self.blanks += zip(column(table, "physicalOffset")[blanks].tolist(), column(table, "size")[blanks].tolist(), strict=True)
-        broken = table[:, kinds == Kind.CORRUPT]
+        broken = table[:, kinds == RowKind.CORRUPT]
         if broken.shape[1]:
             rows = {name: column(broken, name) for name in ("physicalOffset", "reason")} | {"length": column(broken, "size")}
             self._decide("damage", rows | {"offset": rows["physicalOffset"]}, None)
@@ -333,19 +333,19 @@ class _Auditor:
     def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:
         self._tell(self.made[over].decide(before, after, self.plan.limit, self.counts), before if after is None else after)
 
-    def _tell(self, told: tuple[dict[str, int], list[Breach]], rows: Mapping[str, Column]) -> None:
+    def _tell(self, told: tuple[dict[str, int], list[ViolatingRow]], rows: Mapping[str, Column]) -> None:
         """Keep what was decided about rows."""
         counts, breaches = told
         for id_, count in counts.items():
             self.counts[id_] = self.counts.get(id_, 0) + count
         self.found += [self._finding(breach, rows) for breach in breaches]
 
-    def _finding(self, breach: Breach, rows: Mapping[str, Column]) -> Finding:
+    def _finding(self, breach: ViolatingRow, rows: Mapping[str, Column]) -> AuditFinding:
         def number(name: str) -> int:
             return int(rows[name][breach.row]) if name in rows else -1
 
         topic, offset = number("topic"), number("physicalOffset")
-        return Finding(
+        return AuditFinding(
             store=self.task.store,
             file=self.task.file.path,
             offset=offset,

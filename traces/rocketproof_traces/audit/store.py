@@ -46,7 +46,7 @@ NEVER_BEHIND = LIMIT = 1 << 61
 
 
 @dataclass(frozen=True)
-class Store:
+class StoreFolder:
     """A store's folder; what was read of it is kept. `problems`: configuration that cannot be read, as one line each."""
 
     folder: str
@@ -198,10 +198,10 @@ class Store:
 
 
 @lru_cache(maxsize=8)
-def opened(folder: str, moment: int, hosts_by_flag: bool) -> Store:
+def opened(folder: str, moment: int, hosts_by_flag: bool) -> StoreFolder:
     """The store of a folder, read once for each audit in a process. `hosts_by_flag`: as of `segments.LogFile`."""
     del moment
-    return Store(folder, hosts_by_flag)
+    return StoreFolder(folder, hosts_by_flag)
 
 
 def class_of(name: str, own: Set[str] = frozenset()) -> int:
@@ -226,7 +226,7 @@ def legal(name: str) -> bool:
     return _LEGAL.fullmatch(name) is not None
 
 
-def is_created(store: Store, name: str, perm: int) -> bool:
+def is_created(store: StoreFolder, name: str, perm: int) -> bool:
     """The topic is one that a request has created: none that a broker makes by itself."""
     return Class.names[store.class_of(name)] in ("ordinary", "retry", "dead") and not perm & INHERIT
 

@@ -13,7 +13,7 @@ from rocketproof_model.routines.compiled import compiled
 
 from ..stored.facts import Column
 from ..stored.table import STRIDE
-from .programs import Breach, Decider
+from .programs import Decider, ViolatingRow
 
 
 @compiled
@@ -37,7 +37,7 @@ class Succession:
 
     def take(
         self, table: NDArray[np.int64], lines: NDArray[np.int64], rows: int, limit: int, known: Mapping[str, int]
-    ) -> tuple[dict[str, int], list[Breach]]:
+    ) -> tuple[dict[str, int], list[ViolatingRow]]:
         """What `Decider.decide` tells of so many rows more, in the order of the log: the first ones of a table, whose `lines` have the
         columns."""
         _copy(table, lines, rows, self._kept, self._begun)

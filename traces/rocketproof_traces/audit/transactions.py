@@ -18,9 +18,9 @@ from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from ..stored.errors import Unreadable
 from ..stored.facts import Column
 from ..stored.kinds import BIT
-from ..stored.names import Names
+from ..stored.names import NameTable
 from ..stored.texts import integer_of
-from .records import Found, Records
+from .records import FoundRecords, Records
 from .vocabulary import Class
 
 _HALF, _SCHEDULE, _ORDINARY, _NONE = (Class.encode(name) for name in ("half", "schedule", "ordinary", "none"))
@@ -35,7 +35,7 @@ class Halves:
     """The half messages of a stretch of the log, in order, those among them whose delay hides them, and retries that are committed as such.
     Columns: `_KEPT`, topic and queue being those that they are for."""
 
-    def __init__(self, log: Records, names: Names) -> None:
+    def __init__(self, log: Records, names: NameTable) -> None:
         self._log, self._names = log, names
         self._columns = np.empty((len(_KEPT), 256), np.int64)
         self._count = 0
@@ -113,7 +113,7 @@ class Halves:
         said = [] if record is None else self._said(place, record)
         return said or [-1] * len(_KEPT)
 
-    def _said(self, place: int, record: Found) -> list[int]:
+    def _said(self, place: int, record: FoundRecords) -> list[int]:
         """What a record says of itself if it is a half message."""
         head = record.head
         topic, queue = record.topic, head.queue_id

@@ -268,7 +268,7 @@ PLACE: Mapping[str, Type] = {"size": I64, "rest": I64}
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
+class RowVocabulary:
     """A model and its columns as a row of terms; `given` are its constants."""
 
     model: Model
@@ -301,11 +301,11 @@ broker may be of a release before 4.9.1, before 4.9; `below_zero`: it may draw q
 (`catalogue.stored.settings` says what that changes)."""
 
 
-def _vocabulary(name: str, fields: Mapping[str, Type], member: Callable[[Row], Expr] | None = None) -> Vocabulary:
+def _vocabulary(name: str, fields: Mapping[str, Type], member: Callable[[Row], Expr] | None = None) -> RowVocabulary:
     model = Model(name)
     given = {key: model.constant(key, type_, default) for key, (type_, default) in SETTINGS.items()}
     row = Row({key: model.var(key, type_, init=type_.decode(max(0, type_.lo))) for key, type_ in fields.items()})
-    return Vocabulary(model, row, given, None if member is None else member(row))
+    return RowVocabulary(model, row, given, None if member is None else member(row))
 
 
 def has(row: Row, name: str) -> Expr:
@@ -348,7 +348,7 @@ def accepted(row: Row) -> Expr:
 
 
 @cache
-def vocabulary() -> Mapping[str, Vocabulary]:
+def vocabulary() -> Mapping[str, RowVocabulary]:
     """Every kind of row by its name."""
     return {
         "record": _vocabulary("record", RECORD, counted),

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..common.pools import Spread, on_processes
+from ..common.pools import WorkerPool, on_processes
 from .cache import PieceCache
 from .partition import KEPT, HistoryTask, partition
-from .results import Results, Summary
+from .results import FolderResults, Summary
 from .tables import CALLS
 from .verdicts import judge_whole
-from .work import Order, Tell, cached, named, take_new, unjudged
+from .work import JudgingJob, Tell, cached, named, take_new, unjudged
 
 HELD = KEPT
 """Events that one process holds at once."""
@@ -27,14 +27,14 @@ WAVE = 1_000_000
 """Events whose verdicts are written as one batch."""
 
 
-def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
+def judge(order: JudgingJob, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
     spread = on_processes(cores)
     ready = cached(order)
     if ready is None:
         take_new(order, named(order), spread, tell)
     order = ready or order
-    results = Results(order.out)
+    results = FolderResults(order.out)
     todo = unjudged(order, tell)
     done = 0
     for wave in _waves(todo):
@@ -44,7 +44,7 @@ def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     return results.summary(order.profile)
 
 
-def _judged(order: Order, todo: list[HistoryTask], spread: Spread) -> Iterator[pa.Table]:
+def _judged(order: JudgingJob, todo: list[HistoryTask], spread: WorkerPool) -> Iterator[pa.Table]:
     short = [task for task in todo if _events(task) <= HELD]
     yield from spread(partial(_judge, order), short)
     for task in todo:
@@ -72,11 +72,11 @@ def _events(task: HistoryTask) -> int:
     return sum(piece.rows for piece in task.pieces)
 
 
-def _judge(order: Order, task: HistoryTask) -> pa.Table:
+def _judge(order: JudgingJob, task: HistoryTask) -> pa.Table:
     return judge_whole(partition(PieceCache(order.cache), task), order.profile, order.bound)
 
 
-def _judge_file(order: Order, file: Path) -> pa.Table:
+def _judge_file(order: JudgingJob, file: Path) -> pa.Table:
     with pa.ipc.open_file(file) as reader:
         return judge_whole((reader.get_batch(k) for k in range(reader.num_record_batches)), order.profile, order.bound)
 

@@ -27,7 +27,7 @@ from ..checker.places import TOLD_BY_FIELDS
 from ..checker.ways import PLACING, linked, subject_of
 from ..common.errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import CONFIGURE, PROGRESS, SENDS, STRAY, Call, breaking, called, check_asked, of_stray, paired, snapshot
+from ..history.operations import CONFIGURE, PROGRESS, SENDS, STRAY, CallEvents, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
@@ -40,7 +40,7 @@ KEPT = 200_000
 _COLUMNS = ["seq", "time", "process", "type", "op", "value", "broker", "topic", "defaultTopic"]
 
 
-class Row(NamedTuple):
+class CachedEvent(NamedTuple):
     """An event as it lies in the cache, its value still text."""
 
     seq: int
@@ -83,11 +83,11 @@ class _Partition:
         self.after: int | None = None  # when the event after the gap was
         self.problem: tuple[int, str] | None = None
         self.twice: set[int | None] = set()  # the events that began requests of which another answer came
-        self.kept: list[Call[Row] | Row] | None = None
+        self.kept: list[CallEvents[CachedEvent] | CachedEvent] | None = None
 
     # Reading
 
-    def _events(self) -> Iterator[Row]:
+    def _events(self) -> Iterator[CachedEvent]:
         """The events up to the first that is missing or breaks the rules of histories."""
         rules, last = Rules(), None
         for row in _in_order(self.cache, self.task.pieces):
@@ -116,7 +116,7 @@ class _Partition:
             self.events = rules.next
             yield row
 
-    def _again(self) -> Iterator[Row]:
+    def _again(self) -> Iterator[CachedEvent]:
         """The same events once more."""
         number = 0
         for row in _in_order(self.cache, self.task.pieces):
@@ -129,11 +129,11 @@ class _Partition:
     def _look(self) -> None:
         """Survey the history."""
         survey, committed = self.survey, list[tuple[str, int]]()
-        found_all: Iterable[Call[Row] | Row] = paired(self._events())
+        found_all: Iterable[CallEvents[CachedEvent] | CachedEvent] = paired(self._events())
         if sum(piece.rows for piece in self.task.pieces) <= KEPT:
             self.kept = found_all = list(found_all)
         for found in found_all:
-            if isinstance(found, Call):
+            if isinstance(found, CallEvents):
                 begun = found.begun
                 if found.failed:
                     continue
@@ -156,10 +156,10 @@ class _Partition:
             if opened in self.twice:
                 survey.commit(broker, opened)
 
-    def _is_setting(self, begun: Row) -> bool:
+    def _is_setting(self, begun: CachedEvent) -> bool:
         return begun.op == CONFIGURE and self.survey.is_setting(begun.op, object_of(begun.value) or {})
 
-    def _about(self, found: Call[Row]) -> tuple[str | None, Sequence[str] | None]:
+    def _about(self, found: CallEvents[CachedEvent]) -> tuple[str | None, Sequence[str] | None]:
         """The topic that a request is about, and others that its record may lie in."""
         begun, answer = found.begun, found.answer
         waits = begun.op in SENDS and any(name in begun.value for name in (DELAY, TRAN_MSG, TIMER))
@@ -199,7 +199,7 @@ class _Partition:
             yield _brief(history, number, self._told(broker, topics, alone=len(parts_of[broker]) == 1))
         wanted = [{*topics, *TEMPLATES, self.survey.cluster, broker} for broker, topics in groups]
         for found in paired(self._again()) if self.kept is None else self.kept:
-            if isinstance(found, Call):
+            if isinstance(found, CallEvents):
                 begun, ended = found.begun, found.answer
                 topic = self._about(found)[0] if begun.op in PLACING else begun.topic
                 part = of.get((str(begun.broker), topic or ""))
@@ -264,7 +264,7 @@ def _committed(value: str) -> bool:
         return False
 
 
-def _fields(begun: Row) -> Mapping[str, str]:
+def _fields(begun: CachedEvent) -> Mapping[str, str]:
     """The fields of a request's header, none where it has none that can be read."""
     found = (object_of(begun.value) or {}).get("fields")
     return found if isinstance(found, Mapping) else {}
@@ -287,12 +287,12 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(column, f.type) for column, f in zip(columns, CALLS, strict=True)], schema=CALLS)
 
 
-def _read(cache: PieceCache, piece: Piece) -> Iterator[Row]:
+def _read(cache: PieceCache, piece: Piece) -> Iterator[CachedEvent]:
     for batch in cache.batches(piece, _COLUMNS):
-        yield from map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        yield from map(CachedEvent._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
-def _in_order(cache: PieceCache, pieces: Iterable[Piece]) -> Iterator[Row]:
+def _in_order(cache: PieceCache, pieces: Iterable[Piece]) -> Iterator[CachedEvent]:
     """The events of pieces by their numbers: one piece after the other, and side by side where they overlap."""
     ordered = sorted(pieces, key=lambda p: (p.first, p.last, p.file))
     at = 0

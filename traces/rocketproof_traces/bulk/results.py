@@ -19,7 +19,7 @@ from pyarrow import fs
 from rocketproof_protocol.numbers import java_long
 
 from ..common.errors import TraceError
-from ..common.outcomes import Outcome, all_of
+from ..common.outcomes import JudgingOutcome, all_of
 from .cache import place, written
 from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
 
@@ -51,7 +51,7 @@ class Summary:
         """The verdict on all histories: unreadable if nothing could be judged, else one that cannot be read counts as refused."""
         if self.unread == self.histories.total():
             return _UNREADABLE
-        return all_of(Outcome.REFUSED if verdict == _UNREADABLE else Outcome(verdict) for verdict in self.histories).value
+        return all_of(JudgingOutcome.REFUSED if verdict == _UNREADABLE else JudgingOutcome(verdict) for verdict in self.histories).value
 
     def data(self) -> dict[str, Any]:
         """All of it as JSON values; findings with the keys of FINDINGS."""
@@ -63,7 +63,7 @@ class Summary:
         }
 
 
-class Results:
+class FolderResults:
     """The batches of one folder."""
 
     def __init__(self, root: str) -> None:
@@ -145,7 +145,7 @@ class Results:
 def _count(found: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> None:
     history, verdict = row["history"], row["verdict"]
     both = {verdict, verdicts.get(history, verdict)}
-    verdicts[history] = _UNREADABLE if _UNREADABLE in both else all_of(map(Outcome, both)).value
+    verdicts[history] = _UNREADABLE if _UNREADABLE in both else all_of(map(JudgingOutcome, both)).value
     if row["part"] is not None:
         found.parts[verdict] += 1
     elif not row["events"] and verdict == "unreadable":
@@ -163,4 +163,4 @@ def _count(found: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> Non
     found.rows.append({name: row[name] for name in kept} | {"out_of_reach": json.loads(row["outOfReach"])})
 
 
-__all__ = ["DONE", "UNREADABLE", "Results", "Summary"]
+__all__ = ["DONE", "UNREADABLE", "FolderResults", "Summary"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..checker.part import Finding
+from ..checker.part import UnexplainedEvent
 from ..checker.parts import default_of
 from ..history import Event
 from ..history.operations import addressee
@@ -140,7 +140,7 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def finding_row(found: Finding) -> dict[str, Any]:
+def finding_row(found: UnexplainedEvent) -> dict[str, Any]:
     """A finding of the judge as a row of FINDINGS, without its history."""
     refused = found.refused
     return {

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..checker.histories import cluster_of, is_recording, judge_part
-from ..checker.parts import Part, Survey, name_of, part_of
-from ..checker.steps import Bound
+from ..checker.parts import HistoryPartition, Survey, name_of, part_of
+from ..checker.steps import SearchBound
 from ..common.collection import uncollected
 from ..common.errors import TraceError
 from ..history import Event, Header
@@ -36,13 +36,13 @@ class _Row(NamedTuple):
     answer: str | None
 
 
-def judge_calls(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
+def judge_calls(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
     """The verdict on the rows of one part of one history (CALLS), or on the history itself, as a row of VERDICTS."""
     with uncollected():
         return _judged(calls, profile, bound)
 
 
-def _judged(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
+def _judged(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
     if not calls.num_rows:
         return VERDICTS.empty_table()
     history, number = calls["history"][0].as_py(), calls["part"][0].as_py()
@@ -76,7 +76,7 @@ def _judged(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
     return pa.Table.from_pylist([row], VERDICTS)
 
 
-def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, bound: Bound) -> pa.Table:
+def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, bound: SearchBound) -> pa.Table:
     """The verdicts on divided histories that are small enough to be held at once, part by part."""
     with uncollected():
         table = pa.Table.from_batches(list(batches)).combine_chunks()
@@ -108,7 +108,7 @@ def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]) -> Part:
+def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]) -> HistoryPartition:
     broker = brief["broker"]
     header = Header(brief["origin"])
     survey = Survey(cluster_of(header), is_recording(header), begun={broker: brief["begun"]})

@@ -11,20 +11,20 @@ from typing import Any
 
 from pyarrow import fs
 
-from ..checker.steps import Bound
+from ..checker.steps import SearchBound
 from ..common.errors import TraceError
-from ..common.pools import Spread
+from ..common.pools import WorkerPool
 from ..stored.paths import readable
 from .cache import SUFFIX, CachedSource, PieceCache, by_history
 from .ingest import sources, take
 from .partition import HistoryTask
-from .results import Results
+from .results import FolderResults
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Order:
+class JudgingJob:
     """What is wanted: judge the histories of `sources` (files and folders) by a profile. Pieces go to the folder `cache`, verdicts to
     `out`. `bound` is that of each part; `late` is in seconds, None: a missing event is waited for."""
 
@@ -32,11 +32,11 @@ class Order:
     profile: str
     out: str
     cache: str
-    bound: Bound = Bound()
+    bound: SearchBound = SearchBound()
     late: float | None = None
 
 
-def cached(order: Order) -> Order | None:
+def cached(order: JudgingJob) -> JudgingJob | None:
     """The order if its one source is a folder of pieces already, and is to be judged as it lies; else None."""
     if len(order.sources) != 1:
         return None
@@ -48,7 +48,7 @@ def cached(order: Order) -> Order | None:
     return replace(order, cache=order.sources[0]) if any(name.endswith(SUFFIX) for name in names) else None
 
 
-def named(order: Order) -> list[tuple[str, str]]:
+def named(order: JudgingJob) -> list[tuple[str, str]]:
     """The files that the order names, with their stamps. Raises TraceError where there are none."""
     found = sources(list(order.sources))
     if not found:
@@ -57,7 +57,7 @@ def named(order: Order) -> list[tuple[str, str]]:
     return found
 
 
-def take_new(order: Order, found: Sequence[tuple[str, str]], spread: Spread, tell: Tell) -> None:
+def take_new(order: JudgingJob, found: Sequence[tuple[str, str]], spread: WorkerPool, tell: Tell) -> None:
     """Read the sources that are not in the cache as they are now into it, a task each."""
     new = fresh(found, PieceCache(order.cache).sources())
     tell(f"reading {len(new)} of {len(found)} files")
@@ -69,9 +69,9 @@ def _take(cache: str, source: str) -> None:
     take(PieceCache(cache), source)
 
 
-def unjudged(order: Order, tell: Tell) -> list[HistoryTask]:
+def unjudged(order: JudgingJob, tell: Tell) -> list[HistoryTask]:
     """The histories in the cache that were not judged as they are."""
-    todo = tasks(PieceCache(order.cache).sources().values(), Results(order.out).stamps(), order)
+    todo = tasks(PieceCache(order.cache).sources().values(), FolderResults(order.out).stamps(), order)
     tell(f"judging {len(todo)} histories")
     return todo
 
@@ -81,7 +81,7 @@ def fresh(found: Sequence[tuple[str, str]], known: Mapping[str, CachedSource]) -
     return [source for source, stamp in found if source not in known or known[source].stamp != stamp]
 
 
-def tasks(sources: Iterable[CachedSource], judged: Mapping[str, tuple[int, str]], order: Order) -> list[HistoryTask]:
+def tasks(sources: Iterable[CachedSource], judged: Mapping[str, tuple[int, str]], order: JudgingJob) -> list[HistoryTask]:
     """The histories that are to be judged: those that were not yet, or not with these events by this order."""
     found = []
     for history, its_sources in by_history(sources).items():
@@ -91,7 +91,7 @@ def tasks(sources: Iterable[CachedSource], judged: Mapping[str, tuple[int, str]]
     return found
 
 
-def _task(history: str, sources: Sequence[CachedSource], order: Order) -> HistoryTask:
+def _task(history: str, sources: Sequence[CachedSource], order: JudgingJob) -> HistoryTask:
     pieces = tuple(piece for one in sources for piece in one.pieces if piece.history == history)
     origin: dict[str, Any] = {}
     for one in sources:
@@ -102,4 +102,4 @@ def _task(history: str, sources: Sequence[CachedSource], order: Order) -> Histor
     return HistoryTask(history, pieces, origin, problems, stamp, order.late)
 
 
-__all__ = ["Order", "Tell", "cached", "named", "take_new", "tasks", "unjudged"]
+__all__ = ["JudgingJob", "Tell", "cached", "named", "take_new", "tasks", "unjudged"]

@@ -15,7 +15,7 @@ from ..history.cases import Config
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
 from .shape import ONE_IN_FLIGHT
-from .steps import Local, Move
+from .steps import Local, RequestStep
 
 SAME_TOPIC = "another topic"
 """The guard that refuses an update which changes nothing; it is answered with success all the same."""
@@ -30,7 +30,7 @@ def _refuses_a_name(code: int | None, illegal_code: int | None) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Update(OneStep):
+class TopicUpdate(OneStep):
     """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it. `illegal_code` answers an illegal
     name, None if any code but success does. It waits until no registration is in flight."""
 
@@ -53,7 +53,7 @@ class Update(OneStep):
     def function(self) -> Function:
         return self.machine.ordered if self.wanted.order else self.machine.update
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine = self.machine
         state = shared + machine.idle
         function = self.function
@@ -63,13 +63,13 @@ class Update(OneStep):
             if refused.name == ONE_IN_FLIGHT:
                 return machine.waiting(shared)
             right = {"proper name": _refuses_a_name(self.code, self.illegal_code), SAME_TOPIC: self.code == 0}.get(refused.name, False)
-            return [Move("refuse_update", shared, None, reads, 0, dead=not right and self.code is not None)]
+            return [RequestStep("refuse_update", shared, None, reads, 0, dead=not right and self.code is not None)]
         move = machine.step(function, self.args, shared, machine.idle, reads)
         return [move._replace(local=None, dead=self.code not in (0, None))]
 
 
 @dataclass(frozen=True, eq=False)
-class Deleted(OneStep):
+class TopicDeletion(OneStep):
     """A topic deleted by an administrator. `code` and `illegal_code` as of an update. `forgets`: the places of which the offsets go."""
 
     machine: Machine
@@ -91,16 +91,16 @@ class Deleted(OneStep):
     def function(self) -> Function:
         return self.machine.delete
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         if self.function.guard(shared + self.machine.idle, self.args) is not None:
             dead = self.code is not None and not _refuses_a_name(self.code, self.illegal_code)
-            return [Move("refuse_deletion", shared, None, 0, 0, dead=dead)]
+            return [RequestStep("refuse_deletion", shared, None, 0, 0, dead=dead)]
         move = self.machine.forgotten(self.machine.deleted(shared, self.topic), self.forgets)
         return [move._replace(dead=self.code not in (0, None))]
 
 
 @dataclass(frozen=True, eq=False)
-class Refused(OneStep):
+class RefusedRequest(OneStep):
     """What is answered with a code before anything else, whatever the broker has. `code` is the answer's, None if nobody knows it."""
 
     machine: Machine
@@ -117,8 +117,8 @@ class Refused(OneStep):
     def stateless(self) -> bool:
         return True
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        return [Move("refuse", shared, None, 0, 0, dead=self.code not in (self.right, None))]
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
+        return [RequestStep("refuse", shared, None, 0, 0, dead=self.code not in (self.right, None))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class Regrouped(OneStep):
     def kind(self) -> Hashable:
         return ("regrouped", self.topic, self.group, self.forgets)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine = self.machine
         move = machine.step(machine.regroup, (0, self.topic, *self.group), shared, machine.idle, 0)
         return [machine.forgotten(move, self.forgets)._replace(local=None, dead=self.code not in (SUCCESS, None))]
@@ -176,8 +176,8 @@ class Committed(OneStep):
     def future(self, local: Local) -> tuple[int, int]:
         return self.machine.all_read(self.function), -1
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        machine, args, found = self.machine, self.args, dict[int, Move]()
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
+        machine, args, found = self.machine, self.args, dict[int, RequestStep]()
         for possible in self.possible(shared):
             state = possible + machine.idle
             reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
@@ -186,14 +186,14 @@ class Committed(OneStep):
             right = self.illegal_code if word == "INVALID_PARAMETER" else getattr(codes, word)
             dead = self.code not in (right, None)
             if refused is not None:
-                found[right] = Move("refuse_commit", shared, None, reads, 0, dead=dead)
+                found[right] = RequestStep("refuse_commit", shared, None, reads, 0, dead=dead)
             else:
                 found[right] = machine.step(self.function, args, shared, machine.idle, reads)._replace(local=None, dead=dead)
         return list(found.values())
 
 
 @dataclass(frozen=True, eq=False)
-class Told(OneStep):
+class RouteUpdate(OneStep):
     """What somebody tells the name server of a topic: an action and its arguments, none where the request names nothing that counts.
     `code` is the answer's, None if there was none."""
 
@@ -213,11 +213,11 @@ class Told(OneStep):
         guard = self.function.guard(self.machine.start + self.machine.idle, self.args) if self.args else None
         return "" if guard is None else guard.name
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         state, name, reads = shared + self.machine.idle, self.function.action.name, self.machine.route_slots
         dead = self.code is not None and (self.code == SUCCESS) == (self.refused == NOT_SERVED)
         if not self.args or not self.function.enabled(state, self.args):
-            return [Move(name, shared, None, reads, 0, dead=dead)]
+            return [RequestStep(name, shared, None, reads, 0, dead=dead)]
         writes = bits(self.function.changes(state, *self.args)[::2])
         return [
             self.machine.step(self.function, self.args, shared, self.machine.idle, reads)._replace(local=None, writes=writes, dead=dead)
@@ -238,7 +238,7 @@ class Configured(OneStep):
     def kind(self) -> Hashable:
         return ("configured", tuple((function.action.name, args) for function, args in self.changes))
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine, after, reads, writes = self.machine, shared, 0, 0
         for function, args in self.changes:
             state = after + machine.idle
@@ -247,7 +247,7 @@ class Configured(OneStep):
             seen = bits(slot for slot in function.reads(state, args) if slot < machine.shared)
             move = machine.step(function, args, after, machine.idle, seen)
             after, reads, writes = move.shared, reads | seen, writes | bits(function.changes(state, *args)[::2])
-        return [Move("configure", after, None, reads, writes, dead=self.code not in (SUCCESS, None))]
+        return [RequestStep("configure", after, None, reads, writes, dead=self.code not in (SUCCESS, None))]
 
 
-__all__ = ["NOT_SERVED", "Committed", "Configured", "Deleted", "Refused", "Regrouped", "Told", "Update"]
+__all__ = ["NOT_SERVED", "Committed", "Configured", "TopicDeletion", "RefusedRequest", "Regrouped", "RouteUpdate", "TopicUpdate"]

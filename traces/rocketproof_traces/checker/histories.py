@@ -21,25 +21,25 @@ from rocketproof_protocol.numbers import java_boolean, whole_number
 
 from ..common.collection import uncollected
 from ..common.errors import TraceError, short
-from ..common.outcomes import Outcome, all_of, decisive
+from ..common.outcomes import JudgingOutcome, all_of, decisive
 from ..history import Event, Header
 from ..history.operations import CONFIGURE, operations
 from .left_out import left_out
 from .machine import machine
-from .part import Finding, Located, Make, PartChecker, last_of
-from .parts import Part, parted
+from .part import Located, Make, PartChecker, UnexplainedEvent, last_of
+from .parts import HistoryPartition, parted
 from .placed import PlacedChecker
 from .recorded import Cases, RecordedChecker
-from .steps import Bound, Searched
+from .steps import SearchBound, SearchEnd
 
-LIMIT = Bound().states
+LIMIT = SearchBound().states
 SECONDS = 30.0
 """Seconds of computing for an answer, where a user gives no other number."""
 Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Order:
+class RequestOrder:
     """Requests by the events that began them: `explained` in the order of an explanation, each where it makes its last step; `beyond` are
     those that come after what nothing explains, or after a bound."""
 
@@ -48,22 +48,22 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class HistoryVerdict:
     """`explained` counts answers and statements; `out_of_reach` counts requests by reason; `unknown` names parts with their bound."""
 
-    verdict: Outcome
+    verdict: JudgingOutcome
     profile: str
     events: int
     parts: int
     explained: int
     expanded: int
     out_of_reach: dict[str, int]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[UnexplainedEvent, ...] = ()
     unknown: tuple[str, ...] = ()
     interrupted: bool = False
     actions: frozenset[str] = frozenset()
     """The actions of the specification by which the parts are explained, as far as they are."""
-    order: Order = Order()
+    order: RequestOrder = RequestOrder()
 
     def data(self) -> dict[str, Any]:
         """The verdict as JSON values."""
@@ -77,14 +77,14 @@ class PartVerdict:
     recording; `unknown` says what a bound left open, which a refused part may have too: later cases, or which event is the first."""
 
     part: str
-    outcome: Outcome
+    outcome: JudgingOutcome
     explained: int
     expanded: int
     out_of_reach: Counter[str]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[UnexplainedEvent, ...] = ()
     unknown: str = ""
     actions: frozenset[str] = frozenset()
-    order: Order = Order()
+    order: RequestOrder = RequestOrder()
 
 
 def judge_history(
@@ -95,7 +95,7 @@ def judge_history(
     tick: Tick | None = None,
     make: Make = machine,
     seconds: float | None = None,
-) -> Verdict:
+) -> HistoryVerdict:
     """Judge a history of requests to brokers. `limit` bounds the states that are expanded in each part, `seconds` the computing after the
     last answer of a part that was explained.
 
@@ -116,7 +116,7 @@ def judge_history(
                 tick(before + done, everything)
 
         try:
-            judged.append(judge_part(part, header, profile, Bound(limit, seconds), explained, make))
+            judged.append(judge_part(part, header, profile, SearchBound(limit, seconds), explained, make))
         except KeyboardInterrupt:
             interrupts.heard()
             unknown = [f"{later.name}: interrupted" for later in split.parts[number:]]
@@ -125,8 +125,8 @@ def judge_history(
         left.update(one.out_of_reach)
     findings = sorted((finding for one in judged for finding in one.findings), key=lambda f: f.seq)
     not_decided = [one.unknown for one in judged if one.unknown] + unknown
-    return Verdict(
-        all_of([*(one.outcome for one in judged), *(Outcome.UNDECIDED for _ in unknown)]),
+    return HistoryVerdict(
+        all_of([*(one.outcome for one in judged), *(JudgingOutcome.UNDECIDED for _ in unknown)]),
         profile,
         found.events,
         len(split.parts),
@@ -141,7 +141,7 @@ def judge_history(
     )
 
 
-def _answers_of(part: Part) -> int:
+def _answers_of(part: HistoryPartition) -> int:
     """How many answers and statements of a part there are to be explained, about."""
     last = last_of(part)
     return sum(one.closed is not None and one.closed <= last for one in part.asked) + len(part.snapshots)
@@ -178,21 +178,28 @@ def _switch(settings: Mapping[str, Any], name: str) -> bool | None:
 
 
 def judge_part(
-    part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None] = lambda _: None, make: Make = machine
+    part: HistoryPartition,
+    header: Header,
+    profile: str,
+    bound: SearchBound,
+    tick: Callable[[int], None] = lambda _: None,
+    make: Make = machine,
 ) -> PartVerdict:
     """Judge one part by itself. `tick(explained)` is called as answers are explained."""
     with uncollected():
         return _judged(part, header, profile, bound, tick, make)
 
 
-def _judged(part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None], make: Make) -> PartVerdict:
+def _judged(
+    part: HistoryPartition, header: Header, profile: str, bound: SearchBound, tick: Callable[[int], None], make: Make
+) -> PartVerdict:
     if part.recorded:
         return _recorded(part, header, profile, bound, tick, make)
     tried = _tried(part, PROFILES[profile], header, make, bound, tick)
     checker, judged = tried.checker, tried.judged
     left = left_out(checker.part, checker.reasons)
     actions = frozenset(step.label for step in judged.steps)
-    if tried.outcome is Outcome.REFUSED:
+    if tried.outcome is JudgingOutcome.REFUSED:
         finding, more, open_ = tried.located
         return PartVerdict(
             part.name, tried.outcome, len(finding.prefix), judged.expanded + more, left, (finding,),
@@ -203,15 +210,15 @@ def _judged(part: Part, header: Header, profile: str, bound: Bound, tick: Callab
     return PartVerdict(part.name, tried.outcome, judged.end, judged.expanded, left, unknown=unknown, actions=actions, order=order)
 
 
-def _order(checker: PartChecker, explained: tuple[int, ...]) -> Order:
+def _order(checker: PartChecker, explained: tuple[int, ...]) -> RequestOrder:
     """The order with what of the part's requests is judged and not in it."""
     known, last = set(explained), last_of(checker.part)
     judged = (one for one, why in zip(checker.part.asked, checker.reasons, strict=True) if not why and one.op != CONFIGURE)
     rest = (one.opened for one in judged if one.closed is not None and one.closed <= last and one.opened not in known)
-    return Order(explained, tuple(rest))
+    return RequestOrder(explained, tuple(rest))
 
 
-def _merged(orders: Sequence[Order]) -> Order:
+def _merged(orders: Sequence[RequestOrder]) -> RequestOrder:
     """One order of the requests of all parts: that of each part, and none before one that had ended when it began."""
     queues = [deque(order.explained) for order in orders if order.explained]
     explained: list[int] = []
@@ -220,10 +227,12 @@ def _merged(orders: Sequence[Order]) -> Order:
         explained.append(first.popleft())
         if not first:
             queues.remove(first)
-    return Order(tuple(explained), tuple(sorted(one for order in orders for one in order.beyond)))
+    return RequestOrder(tuple(explained), tuple(sorted(one for order in orders for one in order.beyond)))
 
 
-def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None], make: Make) -> PartVerdict:
+def _recorded(
+    part: HistoryPartition, header: Header, profile: str, bound: SearchBound, tick: Callable[[int], None], make: Make
+) -> PartVerdict:
     """Judge the cases of a recording. Where its settings are not known, those under which the fewest cases are refused count."""
 
     def tried() -> Iterator[tuple[RecordedChecker, Cases]]:
@@ -239,14 +248,14 @@ def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Call
     )  # fmt: skip
 
 
-def _possible_settings(part: Part, header: Header) -> Iterator[tuple[bool, int, bool]]:
+def _possible_settings(part: HistoryPartition, header: Header) -> Iterator[tuple[bool, int, bool]]:
     """Yield each autoCreateTopicEnable, brokerPermission and autoCreateSubscriptionGroup that are possible together. Raises TraceError."""
     auto, permission = _settings_of(header)
     for auto_create, auto_groups in product(part.switches if auto is None else (auto,), _auto_groups(part, header)):
         yield auto_create, permission, auto_groups
 
 
-def _auto_groups(part: Part, header: Header) -> tuple[bool, ...]:
+def _auto_groups(part: HistoryPartition, header: Header) -> tuple[bool, ...]:
     """The values of autoCreateSubscriptionGroup that are possible. Raises TraceError for one that is none."""
     said = _switch(header.origin.get("settings") or {}, "autoCreateSubscriptionGroup")
     if said is not None:
@@ -259,12 +268,14 @@ class _Tried:
     """The search of a part under certain settings."""
 
     checker: PartChecker
-    judged: Searched
-    bound: Bound
+    judged: SearchEnd
+    bound: SearchBound
 
     @property
-    def outcome(self) -> Outcome:
-        return Outcome.EXPLAINED if self.judged.complete else Outcome.UNDECIDED if self.judged.bound else Outcome.REFUSED
+    def outcome(self) -> JudgingOutcome:
+        return (
+            JudgingOutcome.EXPLAINED if self.judged.complete else JudgingOutcome.UNDECIDED if self.judged.bound else JudgingOutcome.REFUSED
+        )
 
     @cached_property
     def located(self) -> Located:
@@ -274,10 +285,10 @@ class _Tried:
     @property
     def progress(self) -> int:
         """How far the part is explained, to compare settings with the same outcome."""
-        return self.located.finding.seq if self.outcome is Outcome.REFUSED else self.judged.end
+        return self.located.finding.seq if self.outcome is JudgingOutcome.REFUSED else self.judged.end
 
 
-def _tried(part: Part, profile: Profile, header: Header, make: Make, bound: Bound, tick: Callable[[int], None]) -> _Tried:
+def _tried(part: HistoryPartition, profile: Profile, header: Header, make: Make, bound: SearchBound, tick: Callable[[int], None]) -> _Tried:
     """Search under the broker's settings. Where they are not known, any that are possible may explain the part."""
 
     def tried() -> Iterator[_Tried]:
@@ -289,4 +300,4 @@ def _tried(part: Part, profile: Profile, header: Header, make: Make, bound: Boun
     return decisive(tried(), outcome=attrgetter("outcome"), progress=attrgetter("progress"))
 
 
-__all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "is_recording", "judge_history", "judge_part"]
+__all__ = ["LIMIT", "UnexplainedEvent", "PartVerdict", "HistoryVerdict", "cluster_of", "is_recording", "judge_history", "judge_part"]

@@ -11,7 +11,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..history.cases import AT_LIMIT
 from ..history.operations import CONFIGURE, SENDS, Operation
-from .parts import Part
+from .parts import HistoryPartition
 
 BUSY = "a busy broker"
 LONG_RETRIES = "sends to retry topics whose names only the store tests"
@@ -62,7 +62,7 @@ def beyond(one: Operation, profile: Profile) -> str:
     return "" if one.reason == AT_LIMIT and profile.dlq_beyond else one.reason
 
 
-def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
+def left_out(part: HistoryPartition, reasons: Sequence[str]) -> Counter[str]:
     """The operations of a part that are not judged, by reason."""
     found: Counter[str] = Counter()
     for one, why in zip(part.asked, reasons, strict=True):

@@ -16,7 +16,7 @@ from rocketproof_spec.scope import MOST_TOLD
 from ..history.cases import Config
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
-from .steps import Local, Move
+from .steps import Local, RequestStep
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,13 @@ class Described(OneStep):
     def kind(self) -> Hashable:
         return ("described", self.topic)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         reads = bits(self.machine.config_slots(self.topic))
-        return [Move("topic_config", shared, None, reads, 0, dead=self.machine.config(shared, self.topic) != self.config)]
+        return [RequestStep("topic_config", shared, None, reads, 0, dead=self.machine.config(shared, self.topic) != self.config)]
 
 
 @dataclass(frozen=True, eq=False)
-class Reached(OneStep):
+class MaxOffsetQuery(OneStep):
     """How far a queue was, as the broker said: no further than its records go, and as far as it said before (`least`). The dispatcher may
     be behind; where the queue's topic was deleted, entries of records from before may follow, or none."""
 
@@ -53,11 +53,11 @@ class Reached(OneStep):
     def kind(self) -> Hashable:
         return ("reached", self.topic, self.queue)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         if not self.counters:
-            return [Move("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
+            return [RequestStep("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
         dead = not self.least <= self.offset <= max(shared[slot] for slot in self.counters)
-        return [Move("max_offset", shared, None, bits(self.counters), 0, dead=dead)]
+        return [RequestStep("max_offset", shared, None, bits(self.counters), 0, dead=dead)]
 
     @property
     def counters(self) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ def _begins_at() -> Callable[..., int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Progressed(OneStep):
+class OffsetQuery(OneStep):
     """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `counters`: those
     of the queue, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule. `filled`: the queue may have
     had records before."""
@@ -100,10 +100,10 @@ class Progressed(OneStep):
         told, some = shared[self.machine.told_slot(self.place)], self.filled or any(shared[slot] > 0 for slot in self.counters)
         return {_begins_at()((told, self.anywhere, self.zero, first)) for first in {False, some}}
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         answered = self.offset if self.code == SUCCESS else UNTOLD if self.code == QUERY_NOT_FOUND else None
         reads = bits((self.machine.told_slot(self.place), *self.counters))
-        return [Move("progress", shared, None, reads, 0, dead=answered not in self.right(shared))]
+        return [RequestStep("progress", shared, None, reads, 0, dead=answered not in self.right(shared))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +125,11 @@ class Routed(OneStep):
         """Whether any route is answered so."""
         return self.code == (17 if self.config is None else 0)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         if not self.machine.shape.routes:  # nobody takes a slave's topics (NS-05)
-            return [Move("route", shared, None, 0, 0, dead=not self.possible or self.config is not None)]
+            return [RequestStep("route", shared, None, 0, 0, dead=not self.possible or self.config is not None)]
         dead = not self.possible or self.machine.route(shared, self.topic) != self.config
-        return [Move("route", shared, None, self.machine.route_slots, 0, dead=dead)]
+        return [RequestStep("route", shared, None, self.machine.route_slots, 0, dead=dead)]
 
 
-__all__ = ["Described", "Progressed", "Reached", "Routed"]
+__all__ = ["Described", "OffsetQuery", "MaxOffsetQuery", "Routed"]

@@ -22,8 +22,8 @@ from rocketproof_spec import constants
 from rocketproof_spec.vocabulary import Kind, Phase, PlacedAnswer
 
 from ..history.cases import Config
-from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, Shape, model_of
-from .steps import GIVEN_UP, Local, Move
+from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, MachineShape, model_of
+from .steps import GIVEN_UP, Local, RequestStep
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
 
@@ -72,7 +72,7 @@ class Right(NamedTuple):
 class Machine:
     """The functions of one shape, and where things lie in its states."""
 
-    def __init__(self, shape: Shape, change: Change | None = None) -> None:
+    def __init__(self, shape: MachineShape, change: Change | None = None) -> None:
         spec, model = model_of(shape, change)
         self.shape = shape
         self.spec = spec
@@ -171,7 +171,7 @@ class Machine:
         names = (*GROUPS, LISTED) if self.shape.progress else GROUPS
         return {self.first[name] + topic: value for name, value in zip(names, group, strict=False)}
 
-    def forgotten(self, move: Move, places: Iterable[int]) -> Move:
+    def forgotten(self, move: RequestStep, places: Iterable[int]) -> RequestStep:
         """The move after which the offsets of these places are gone, too."""
         after, writes = move.shared, move.writes
         for number in places:
@@ -211,9 +211,9 @@ class Machine:
         """The slots of all variables that a step may look at."""
         return bits(slot for ref in function.refs for slot in range(ref.args[0].first, ref.args[0].first + ref.args[0].size))
 
-    def waiting(self, shared: State) -> list[Move]:
+    def waiting(self, shared: State) -> list[RequestStep]:
         """What a request does that waits until no registration is in flight: nothing, but it looks whether one is."""
-        return [Move("wait", shared, None, 1 << self.first["registration_in_flight"], 0, dead=True)] if self.shape.routes else []
+        return [RequestStep("wait", shared, None, 1 << self.first["registration_in_flight"], 0, dead=True)] if self.shape.routes else []
 
     def delivered(self, shared: State) -> State:
         """The state with no registration on its way."""
@@ -252,7 +252,7 @@ class Machine:
             self._last = shared, number
         return number
 
-    def deleted(self, shared: State, topic: int) -> Move:
+    def deleted(self, shared: State, topic: int) -> RequestStep:
         """The deletion of a topic: it takes away the queues of all topics that are not there behind it, whatever they hold."""
         known = {each: self.config_slots(each)[0] for each in range(len(self.shape.classes))}
         gone = [each for each, slot in known.items() if each == topic or not shared[slot]]
@@ -336,7 +336,7 @@ class Machine:
             local = own
         return None
 
-    def forced(self, shared: State, local: Local, draws: tuple[int, ...], right: Right) -> Move | None:
+    def forced(self, shared: State, local: Local, draws: tuple[int, ...], right: Right) -> RequestStep | None:
         """The step, not the last, that a handler can take here, if nobody sees it, it is the only way to an end that is `right`, whatever
         others do before the handler goes on, and it leads to one and the same place whenever it is taken."""
         key = (local, draws, right, self.control(shared))
@@ -349,7 +349,7 @@ class Machine:
                     if one.function is ways[0].function:
                         self._forced[key] = one.function.action.name, self.step(*one[:2], shared, local, one.reads).local or local
         found = self._forced[key]
-        return None if found is None else Move(found[0], shared, found[1], 0, 0)
+        return None if found is None else RequestStep(found[0], shared, found[1], 0, 0)
 
     def future(self, local: Local, right: Right) -> tuple[int, int]:
         """The slots, its own among them, that a handler may read and write from here to an end that is `right`, whatever others do."""
@@ -475,7 +475,7 @@ class Machine:
             return False
         return True
 
-    def step(self, function: Function, args: tuple[int, ...], shared: State, local: Local, reads: int) -> Move:
+    def step(self, function: Function, args: tuple[int, ...], shared: State, local: Local, reads: int) -> RequestStep:
         """The move that an enabled step makes."""
         edge = self.shared
         pairs = function.changes(shared + local, *args)
@@ -489,7 +489,7 @@ class Machine:
                     others = list(shared)
                 others[slot] = code
                 writes |= 1 << slot
-        return Move(function.action.name, shared if others is None else tuple(others), tuple(own), reads, writes)
+        return RequestStep(function.action.name, shared if others is None else tuple(others), tuple(own), reads, writes)
 
 
 def bits(slots: Iterable[int]) -> int:
@@ -505,7 +505,7 @@ def _arguments(action: Action, draws: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 @cache
-def machine(shape: Shape) -> Machine:
+def machine(shape: MachineShape) -> Machine:
     """The machine of a shape, made once."""
     return Machine(shape)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketproof_model.interpreter import State
 
-from .steps import Alone, Local, Move
+from .steps import Alone, Local, RequestStep
 
 OVER: Local = (0,)
 """The one local state of such a request."""
@@ -20,7 +20,7 @@ class OneStep:
     def alone(self, shared: State, local: Local) -> Alone | None:
         return None
 
-    def forced(self, shared: State, local: Local) -> Move | None:
+    def forced(self, shared: State, local: Local) -> RequestStep | None:
         return None
 
     def future(self, local: Local) -> tuple[int, int]:

@@ -21,17 +21,17 @@ from rocketproof_spec.remarks import remarked
 from ..common.refusal import Refusal
 from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
 from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation
-from .administered import Configured, Deleted, Refused, Update
+from .administered import Configured, RefusedRequest, TopicDeletion, TopicUpdate
 from .ends import told_before
 from .left_out import beyond, reason
-from .looks import Described, Progressed, Reached, Routed
+from .looks import Described, MaxOffsetQuery, OffsetQuery, Routed
 from .machine import MOST_QUEUES, Machine, bits
-from .parts import Part, default_of
+from .parts import HistoryPartition, default_of
 from .refusals import refused
 from .search import Search
-from .sends import Claims, Ended, Send, fits_int
-from .shape import Shape
-from .steps import Answer, Bound, Local, Point, Request, Searched, Step, answers_of
+from .sends import Claims, Send, SendResponse, fits_int
+from .shape import MachineShape
+from .steps import CheckedRequest, ExplanationStep, Local, Point, ResponsePoint, SearchBound, SearchEnd, answers_of
 from .unasked import Begun, Cleaned, Outlived, Reduced
 from .ways import ELSEWHERE, Values, topics_of
 
@@ -43,11 +43,11 @@ NO_FLAG = "a send with short names that lacks one of its flags is an error befor
 NO_WHEEL = "TimerMessageStore"
 """What an error tells of a broker that counts a topic's timers and has none (TCM-31)."""
 LEVELS = 18
-Make = Callable[[Shape], Machine]
+Make = Callable[[MachineShape], Machine]
 
 
 @dataclass(frozen=True)
-class Finding:
+class UnexplainedEvent:
     """The first event of a part that no state explains. `prefix` are the numbers of the part's events that are explained,
 
     `steps` is one order of steps that explains them, `state` what the broker then holds.
@@ -76,7 +76,7 @@ class Finding:
 class Located(NamedTuple):
     """A finding, the states expanded to find its event, and what a bound left open about it."""
 
-    finding: Finding
+    finding: UnexplainedEvent
     expanded: int
     unknown: str = ""
 
@@ -84,18 +84,18 @@ class Located(NamedTuple):
 class _Kept(NamedTuple):
     """A search and the requests that it is about."""
 
-    searched: Searched
-    answers: list[Answer]
-    requests: list[Request]
+    searched: SearchEnd
+    answers: list[ResponsePoint]
+    requests: list[CheckedRequest]
     made: list[Operation | None]
 
 
-def last_of(part: Part, upto: int | None = None) -> int:
+def last_of(part: HistoryPartition, upto: int | None = None) -> int:
     """The last event of a part that counts, of those up to an event."""
     return min(x for x in (upto, None if part.cut is None else part.cut - 1, 1 << 62) if x is not None)
 
 
-class Claim(NamedTuple):
+class ClaimedOffsets(NamedTuple):
     """The places in a topic's own queue that the answer to a send names: `messages` of them from `offset` on."""
 
     closed: int
@@ -109,7 +109,7 @@ class Claim(NamedTuple):
 class PartChecker:
     """A part and the machine that it is judged with. `reasons` has for each operation why it is not judged if it is answered."""
 
-    part: Part
+    part: HistoryPartition
     profile: Profile
     cluster: str
     make: Make
@@ -131,7 +131,7 @@ class PartChecker:
         most = max([q for q in queues if 0 <= q < MOST_QUEUES], default=0) + 1
         classes: tuple[NameClass, ...] = tuple(self._class(name) for name in self.topics)
         self.machine = self.make(
-            Shape(
+            MachineShape(
                 self.profile.name,
                 classes,
                 1 << (most * (2 if self.profile.keeps_sign else 1) - 1).bit_length(),  # those below 0 have counters, too
@@ -226,7 +226,7 @@ class PartChecker:
 
     # Searching
 
-    def search(self, upto: int | None, bound: Bound, tick: Callable[[int], None] = lambda _: None) -> Searched:
+    def search(self, upto: int | None, bound: SearchBound, tick: Callable[[int], None] = lambda _: None) -> SearchEnd:
         """Explain the answers up to an event; later ones are not known then."""
         last = last_of(self.part, upto)
         return self._searching(self._opened(last), bound, tick).run([Point(self._start(last))])
@@ -240,7 +240,7 @@ class PartChecker:
         ]
         own = [one for one in self._own_records() if one[0] <= last]
         claims = self._claims(last) if own or any(end is None for _, _, end in asked) else frozenset()
-        self.requests: list[Request] = []
+        self.requests: list[CheckedRequest] = []
         self.made: list[Operation | None] = []
         opened = self._after_deletions(last)
         for one, why, end in asked:
@@ -290,7 +290,7 @@ class PartChecker:
         """The places in which the broker may store a record by itself: from which event on, topic and queue; -1 is any queue."""
         return self.part.own
 
-    def _searching(self, opened: Sequence[tuple[int, int, int | None]], bound: Bound, tick: Callable[[int], None]) -> Search:
+    def _searching(self, opened: Sequence[tuple[int, int, int | None]], bound: SearchBound, tick: Callable[[int], None]) -> Search:
         self.answers = answers_of(opened)
         again = self.machine.looks_again
         giving_up = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.giving_up or not again))
@@ -309,7 +309,7 @@ class PartChecker:
             looks_ahead=not self.part.recorded,  # one client: it costs more than it saves
         )
 
-    def _add(self, request: Request, one: Operation | None) -> int:
+    def _add(self, request: CheckedRequest, one: Operation | None) -> int:
         self.requests.append(request)
         self.made.append(one)
         return len(self.requests) - 1
@@ -325,7 +325,7 @@ class PartChecker:
         return frozenset((one.topic, one.queue, one.offset + k) for one in named for k in range(one.messages))
 
     @cached_property
-    def _named(self) -> list[Claim]:
+    def _named(self) -> list[ClaimedOffsets]:
         """The places that answers name, but for those to messages that are stored elsewhere or count nowhere."""
         found = []
         last = last_of(self.part)
@@ -333,7 +333,7 @@ class PartChecker:
             if one.op in SENDS and not why and one.closed is not None and one.closed <= last and self._kind(one) in COUNTED:
                 queue, offset = one.answered("queueId"), one.answered("queueOffset")
                 if queue is not None and offset is not None:
-                    found.append(Claim(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
+                    found.append(ClaimedOffsets(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
         return found
 
     @cached_property
@@ -344,7 +344,7 @@ class PartChecker:
     def _kind(one: Operation) -> str:
         return KINDS[one.number("sysFlag") & 12]
 
-    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
+    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         """The operation as a request; None if it changes and shows nothing."""
         if one.op == CONFIGURE:
             return Configured(self.machine, tuple(self._changes(one)), one.code if known else None)
@@ -355,14 +355,14 @@ class PartChecker:
             wanted = Config(one.number("readQueueNums"), one.number("writeQueueNums"), one.number("perm"), False)
             if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
                 return None
-            return Update(self.machine, topic, wanted, one.code if known else None, self._illegal_code)
+            return TopicUpdate(self.machine, topic, wanted, one.code if known else None, self._illegal_code)
         if one.op == "delete_topic":
-            return Deleted(self.machine, topic, self._deleted_code(one) if known else None, self._illegal_code)
+            return TopicDeletion(self.machine, topic, self._deleted_code(one) if known else None, self._illegal_code)
         if not known:
             return None
         if one.op == "topic_config":
             return Described(self.machine, topic, one.config())
-        return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.opened, 0))
+        return MaxOffsetQuery(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.opened, 0))
 
     def _changes(self, one: Operation) -> Iterator[tuple[Function, tuple[int, ...]]]:
         """The steps by which settings become others."""
@@ -383,14 +383,14 @@ class PartChecker:
         wheelless = self.profile.counts_timers and one.code == SYSTEM_ERROR and NO_WHEEL in one.remark
         return SUCCESS if wheelless else one.code
 
-    def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> Request | None:
+    def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
         if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
         if self.profile.wants_request_body and one.asked.get("bodySize") == 0:
-            return Refused(self.machine, SYSTEM_ERROR, NO_BODY, one.code if known else None)
+            return RefusedRequest(self.machine, SYSTEM_ERROR, NO_BODY, one.code if known else None)
         if self.profile.wants_flags and one.asked.get("code") != SEND_MESSAGE and not {"unitMode", "batch"} <= one.fields.keys():
-            return Refused(self.machine, SYSTEM_ERROR, NO_FLAG, one.code if known else None)
+            return RefusedRequest(self.machine, SYSTEM_ERROR, NO_FLAG, one.code if known else None)
         ended = self._ended(one) if known else None
         default = self.topics[default_of(one.fields)]
         start, *others = self._starts(one, why, topic, default, numbers, queue)
@@ -425,10 +425,10 @@ class PartChecker:
         own = {"halves": HALF_TOPIC, "delayed": SCHEDULE, "wheel": WHEEL_TIMER_TOPIC}
         return {column: self.topics.get(topic, 0) for column, topic in own.items()}
 
-    def _ended(self, one: Operation) -> Ended:
+    def _ended(self, one: Operation) -> SendResponse:
         code = one.code or 0
         actions = remarked(one.remark) if code else frozenset()
-        return Ended(code, one.answered("queueId"), one.answered("queueOffset"), actions=actions)
+        return SendResponse(code, one.answered("queueId"), one.answered("queueOffset"), actions=actions)
 
     def _own(self, topic: str, queue: int, claims: Claims) -> Send:
         start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append", write=self.machine.shape.queues)
@@ -463,7 +463,7 @@ class PartChecker:
 
     # What is not explained
 
-    def bounded_at(self, judged: Searched) -> str:
+    def bounded_at(self, judged: SearchEnd) -> str:
         """The answer of the last search at which a bound was reached, and what makes it hard."""
         answer = self.answers[judged.end]
         one = self.made[answer.request]
@@ -472,7 +472,7 @@ class PartChecker:
         lost = sum(one not in ended for one in answer.pending)
         return f"at event {answer.seq} ({about}){f', with {lost} requests open that have no answer' if lost > 1 else ''}"
 
-    def finding(self, judged: Searched, bound: Bound) -> Located:
+    def finding(self, judged: SearchEnd, bound: SearchBound) -> Located:
         """Find the first event that no state explains, after a search of the whole part that refused it.
 
         That search looks ahead and may fail at an earlier answer, so the history is cut at later and later answers. A bound that is reached
@@ -508,23 +508,23 @@ class PartChecker:
         )
         return Located(self._finding_at(answer, refused, before), spent + before.searched.expanded, unknown)
 
-    def _cut(self, upto: int, bound: Bound) -> _Kept:
+    def _cut(self, upto: int, bound: SearchBound) -> _Kept:
         """Search the part up to an event."""
         return self._kept(self.search(upto, bound))
 
-    def _kept(self, searched: Searched) -> _Kept:
+    def _kept(self, searched: SearchEnd) -> _Kept:
         """Return the result of the last search together with the requests that it is about."""
         return _Kept(searched, self.answers, self.requests, self.made)
 
-    def _finding_at(self, answer: Answer, of: _Kept, explained: _Kept) -> Finding:
+    def _finding_at(self, answer: ResponsePoint, of: _Kept, explained: _Kept) -> UnexplainedEvent:
         """The finding that nothing explains an answer of the one search after what the other search explains."""
         asked = of.requests[answer.request], of.made[answer.request]
         searched, self.answers, self.requests, self.made = explained
         return self._finding(answer.seq, *asked, searched)
 
-    def _finding(self, seq: int, request: Request, one: Operation | None, best: Searched) -> Finding:
+    def _finding(self, seq: int, request: CheckedRequest, one: Operation | None, best: SearchEnd) -> UnexplainedEvent:
         """That nothing explains an answer after the explained ones."""
-        return Finding(
+        return UnexplainedEvent(
             part=self.part.name,
             seq=seq,
             process=one.process if one is not None else self.part.broker,
@@ -537,7 +537,7 @@ class PartChecker:
             order=self.order(best.steps),
         )
 
-    def order(self, steps: Sequence[Step]) -> tuple[int, ...]:
+    def order(self, steps: Sequence[ExplanationStep]) -> tuple[int, ...]:
         """The requests that an explanation of the last search brings to their ends, by the events that began them, in that order."""
         made = ((number, self.made[step.request]) for number, step in enumerate(steps))
         last = {one.opened: number for number, one in made if one is not None and one.op != CONFIGURE}  # that is in every part
@@ -564,18 +564,18 @@ class PartChecker:
         return {"topics": topics, "offsets": counters}
 
 
-def _recorded(request: Request, one: Operation | None) -> str:
+def _recorded(request: CheckedRequest, one: Operation | None) -> str:
     if isinstance(request, Send):
         return str(request.ended)
     if isinstance(request, Described):
         return f"topic {request.config or 'unknown'}"
     if isinstance(request, Routed):
         return f"code {request.code}, route {request.config or 'unknown'}"
-    if isinstance(request, Reached):
+    if isinstance(request, MaxOffsetQuery):
         return f"offset {request.offset} of queue {request.queue}"
-    if isinstance(request, Progressed):
+    if isinstance(request, OffsetQuery):
         return f"code {request.code}, offset {'none' if request.offset is None else request.offset}"
     return f"code {one.code if one is not None else None}"
 
 
-__all__ = ["Finding", "Located", "Make", "PartChecker", "last_of"]
+__all__ = ["UnexplainedEvent", "Located", "Make", "PartChecker", "last_of"]

@@ -37,7 +37,7 @@ def name_of(broker: str, topics: Sequence[str], *, recorded: bool = False) -> st
 
 
 @dataclass
-class Part:
+class HistoryPartition:
     """What is judged together. `cut` is the event from which on the part is out of reach, `why` is the reason.
 
     `own`: places (topic, queue) where the broker may have stored a record by itself, with the event from which on.
@@ -76,7 +76,7 @@ class Part:
 class Parted:
     """The parts of a history, and what belongs to none, by reason."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[HistoryPartition, ...]
     left_out: Counter[str]
 
 
@@ -252,15 +252,15 @@ def part_of(
     *,
     alone: bool,
     placed: bool = False,
-) -> Part:
+) -> HistoryPartition:
     """The part of these topics: `asked` are the requests about them that are judged, `reports` what the broker reported of its topics,
     both in order. Of these only these topics, their defaults and the template count. `alone`: no other topic of the broker is asked for."""
     if survey.recorded:
-        return Part(broker, topics, list(asked), recorded=True)
+        return HistoryPartition(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
     judged = (*JUDGED, *PLACING, *PROGRESS, CONFIGURE) if placed else (*JUDGED, CONFIGURE)
     unheard = survey.unheard.get(broker)
-    part = Part(broker, topics, [one for one in asked if one.op in judged], alone=alone, placed=placed, unheard=unheard)
+    part = HistoryPartition(broker, topics, [one for one in asked if one.op in judged], alone=alone, placed=placed, unheard=unheard)
     _know(part, reports, survey)
     _cut(part, asked, survey)
     if not placed:
@@ -268,7 +268,7 @@ def part_of(
     return part
 
 
-def _know(part: Part, reports: Sequence[Snapshot], survey: Survey) -> None:
+def _know(part: HistoryPartition, reports: Sequence[Snapshot], survey: Survey) -> None:
     """What the part's broker had at the start, if it reported that before the first request."""
     begun = survey.begun[part.broker]
     before = [s for s in reports if s.seq < begun]
@@ -280,7 +280,7 @@ def _know(part: Part, reports: Sequence[Snapshot], survey: Survey) -> None:
     part.snapshots = [s for s in reports if s.seq >= begun]
 
 
-def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
+def _cut(part: HistoryPartition, asked: Sequence[Operation], survey: Survey) -> None:
     """End the part where the specification has no word for what happens."""
     if part.broker in survey.breaks:
         part.cut_at(*survey.breaks[part.broker])
@@ -299,7 +299,7 @@ def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
             part.cut_at(one.opened, "batches without their body")
 
 
-def _allow(part: Part, committed: Sequence[int]) -> None:
+def _allow(part: HistoryPartition, committed: Sequence[int]) -> None:
     """Grant the records that a broker stores by itself: delayed messages when their time has come, half messages when committed."""
     half: list[tuple[int, str, int]] = []
     for one in part.asked:
@@ -312,4 +312,4 @@ def _allow(part: Part, committed: Sequence[int]) -> None:
         part.own.sort(key=lambda own: own[0])
 
 
-__all__ = ["UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "name_of", "part_of", "parted"]
+__all__ = ["UNREADABLE", "HistoryPartition", "Parted", "Survey", "commits", "default_of", "name_of", "part_of", "parted"]

@@ -30,17 +30,17 @@ from rocketproof_spec.committing import UNTOLD as UNTOLD_OFFSET
 
 from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
 from ..history.operations import PROGRESS, SENDS, Operation
-from .administered import Committed, Deleted, Refused, Regrouped
+from .administered import Committed, RefusedRequest, Regrouped, TopicDeletion
 from .left_out import BUSY, LONG_RETRIES, is_busy, is_refused_late, is_rejected, reason
-from .looks import Progressed
-from .part import Claim, PartChecker, last_of
+from .looks import OffsetQuery
+from .part import ClaimedOffsets, PartChecker, last_of
 from .places import are_read, forgets, is_in, named, numbers, place_of
-from .sends import Claims, Ended, Send
-from .steps import Local, Request
+from .sends import Claims, Send, SendResponse
+from .steps import CheckedRequest, Local
 from .unasked import Filled, Remembered
 from .ways import (
     REGROUPS,
-    Record,
+    AnsweredRecord,
     Values,
     back_of,
     committed_to,
@@ -154,12 +154,12 @@ class PlacedChecker(PartChecker):
         """The groups that are changed, by their retry topics."""
         return {subject_of(one) for one in self.part.asked if one.op in REGROUPS}
 
-    def _regrouped(self, one: Operation, code: int | None) -> Request:
+    def _regrouped(self, one: Operation, code: int | None) -> CheckedRequest:
         topic, told = subject_of(one), one.group() if one.op == "update_group" else None
         if topic not in self.topics or topic is None:
-            return Refused(self.machine, SUCCESS, "a group may always be changed", code)
+            return RefusedRequest(self.machine, SUCCESS, "a group may always be changed", code)
         if told is not None and self.profile.tests_groups and self._is_odd(told[0]):
-            return Refused(self.machine, self.profile.illegal_code, "a group of this name is not made", code)
+            return RefusedRequest(self.machine, self.profile.illegal_code, "a group of this name is not made", code)
         known, limit, queues, _ = self._found_group(topic)
         remade = int(bool(self.profile.remakes_groups and known and not forgets(one, self.profile)))
         group = (known, limit, queues, remade) if told is None else (1, *told[1:], 1)
@@ -202,13 +202,13 @@ class PlacedChecker(PartChecker):
         args = group, topic, int(names), int(whole), self._places[place_of(one)], told
         return Committed(self.machine, args, code, self.profile.illegal_code, listed=self.part.recorded)
 
-    def _progressed(self, one: Operation) -> Progressed:
+    def _progressed(self, one: Operation) -> OffsetQuery:
         """A group asks how far it is."""
         queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
         counters = self.machine.counters(self.topics[one.topic], queue)
         takes = zero is None or java_boolean(str(zero)) or not self.profile.heeds_set_zero
         place, anywhere, filled = self._places[place_of(one)], self.profile.begins_anywhere, not self._begins_empty(one.topic)
-        return Progressed(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"), filled)
+        return OffsetQuery(self.machine, place, counters, anywhere, takes, one.code or 0, one.answered("offset"), filled)
 
     def _remembered(self, last: int) -> Iterator[tuple[int, int, int | None]]:
         """What groups may have told before the history, as `_opened` has it."""
@@ -225,7 +225,7 @@ class PlacedChecker(PartChecker):
     # Records
 
     @cached_property
-    def _records(self) -> dict[int, tuple[int, Record]]:
+    def _records(self) -> dict[int, tuple[int, AnsweredRecord]]:
         """The records that answers tell of, by their places in the log, with the event that told of them."""
         told = ((one.closed or 0, found) for one in self._kept_sends() for found in records_of(one, self.profile))
         return {place: (seq, record) for seq, (place, record) in told}
@@ -233,15 +233,15 @@ class PlacedChecker(PartChecker):
     def _kept_sends(self) -> Iterator[Operation]:
         return (one for one in self.part.asked if one.op in SENDS)
 
-    def _record(self, one: Operation) -> Record | None:
+    def _record(self, one: Operation) -> AnsweredRecord | None:
         """The record that a request names by its place in the log, None if no answer told of it before, or the request names no place."""
         seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset", -1), (0, None))
         return record if seq < one.opened else None
 
     # What is asked
 
-    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
-        ended = Ended(one.code or 0, shows=False) if known else None
+    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
+        ended = SendResponse(one.code or 0, shows=False) if known else None
         if one.op in PROGRESS:
             if self._unread(one):
                 return None
@@ -254,7 +254,7 @@ class PlacedChecker(PartChecker):
         if one.op == "send_back":
             return self._sent_back(one, ended, claims)
         request = super()._request(one, why, known=known, claims=claims)
-        if isinstance(request, Deleted) and self.profile.deletes_offsets:
+        if isinstance(request, TopicDeletion) and self.profile.deletes_offsets:
             return replace(request, forgets=tuple(number for place, number in self._places.items() if is_in(place, one.topic)))
         return request
 
@@ -266,12 +266,12 @@ class PlacedChecker(PartChecker):
         kind = self._kind(one)
         return [self.machine.arrived(topic, default, numbers, queue, kind, way=self._codes_of_way(each)) for each in ways]
 
-    def _sent_back(self, one: Operation, ended: Ended | None, claims: Claims) -> Request:
+    def _sent_back(self, one: Operation, ended: SendResponse | None, claims: Claims) -> CheckedRequest:
         """A send-back of a record, of any if nobody told of the one that it names: it may be there or not, and have been retried or not."""
         record, way, topic = self._record(one), back_of(one), self.topics[subject_of(one) or ""]
         missing = {"offset", "group", "delayLevel"} - one.fields.keys()
         if missing and not self.profile.null_fields:
-            return Refused(self.machine, SYSTEM_ERROR, "a send-back names a place, a group and a level", one.code if ended else None)
+            return RefusedRequest(self.machine, SYSTEM_ERROR, "a send-back names a place, a group and a level", one.code if ended else None)
         if record is not None:  # a level that is null fails once the record is found, which is answered as if it were not
             there = (False, True) if record.garbled and not missing else (not missing,)
             named = one.fields.get("originTopic") if self.profile.checks_origin else None
@@ -297,14 +297,16 @@ class PlacedChecker(PartChecker):
         claims = frozenset() if ended is not None else claims
         return Send(self.machine, start, topic, 0, 1, ended, claims, illegal_code=self.profile.illegal_code, others=tuple(others))
 
-    def _ended_transaction(self, one: Operation, ended: Ended | None, claims: Claims) -> Request | None:
+    def _ended_transaction(self, one: Operation, ended: SendResponse | None, claims: Claims) -> CheckedRequest | None:
         """The end of a transaction; of an unknown kind it is none, and nobody hears of it."""
         if not self.profile.half_messages:
-            return Refused(self.machine, REQUEST_CODE_NOT_SUPPORTED, "there are no half messages", one.code if ended else None)
+            return RefusedRequest(self.machine, REQUEST_CODE_NOT_SUPPORTED, "there are no half messages", one.code if ended else None)
         if not one.fields.keys() >= _OF_AN_END and not self.profile.null_fields:
-            return Refused(self.machine, SYSTEM_ERROR, "the end of a transaction names its half message", one.code if ended else None)
+            return RefusedRequest(
+                self.machine, SYSTEM_ERROR, "the end of a transaction names its half message", one.code if ended else None
+            )
         if self._slave:
-            return Refused(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", one.code)
+            return RefusedRequest(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", one.code)
         record, kind = self._record(one), ended_kind(one)
         if not kind:
             return None
@@ -373,13 +375,13 @@ class PlacedChecker(PartChecker):
     # The state before
 
     @cached_property
-    def _named(self) -> list[Claim]:
+    def _named(self) -> list[ClaimedOffsets]:
         """The places that answers name, where the record certainly lies there."""
         found = []
         for one in self._answered_sends(last_of(self.part)):
             (topic, queue), sure = self._place(one)
             if sure:
-                claim = Claim(one.closed or 0, self.topics[topic], queue, one.answered("queueOffset") or 0, one.messages or 0)
+                claim = ClaimedOffsets(one.closed or 0, self.topics[topic], queue, one.answered("queueOffset") or 0, one.messages or 0)
                 found.append(claim)
         return found
 

@@ -28,17 +28,17 @@ from rocketproof_protocol.topics import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.nameserver import Strangers
 from rocketproof_spec.sizes import FIXED
 
-from ..common.outcomes import Outcome
-from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, Stored
+from ..common.outcomes import JudgingOutcome
+from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, StoredMessage
 from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
-from .administered import Refused, Told, Update
+from .administered import RefusedRequest, RouteUpdate, TopicUpdate
 from .left_out import SLAVE, reason
 from .looks import Routed
-from .part import Finding
+from .part import UnexplainedEvent
 from .placed import OTHERS, PlacedChecker
 from .places import PROGRESS, forgets, is_of, named
-from .sends import Claims, Ended, Send
-from .steps import Bound, Point, Request
+from .sends import Claims, Send, SendResponse
+from .steps import CheckedRequest, Point, SearchBound
 from .unasked import Adopted, Registering
 from .ways import REGROUPS, ended_kind, is_timed
 
@@ -61,26 +61,26 @@ class Cases(NamedTuple):
     """What came of a recording: `explained` counts answers and looks at topics; `bound` says which bound stopped the judging, nothing if
     none did."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[UnexplainedEvent, ...]
     explained: int
     expanded: int
     bound: str
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> JudgingOutcome:
         """Refused if a case is: it comes before the bound, so what the bound left open does not explain it."""
-        return Outcome.REFUSED if self.findings else Outcome.UNDECIDED if self.bound else Outcome.EXPLAINED
+        return JudgingOutcome.REFUSED if self.findings else JudgingOutcome.UNDECIDED if self.bound else JudgingOutcome.EXPLAINED
 
 
 @dataclass
 class RecordedChecker(PlacedChecker):
     """The recording of one broker and the machine that it is judged with."""
 
-    def cases(self, bound: Bound, tick: Callable[[int], None] = lambda _: None) -> Cases:
+    def cases(self, bound: SearchBound, tick: Callable[[int], None] = lambda _: None) -> Cases:
         """Judge the cases one after the other."""
         last = max((one.closed or one.opened for one in self.part.asked), default=0)
         search = self._searching(self._opened(last), bound, tick)
-        points, first, findings, skipped = [Point(self._start(last))], 0, list[Finding](), 0
+        points, first, findings, skipped = [Point(self._start(last))], 0, list[UnexplainedEvent](), 0
         self.refused, self.undecided = set[str](), set[str]()
         while True:
             found = search.run(points, first)
@@ -210,7 +210,7 @@ class RecordedChecker(PlacedChecker):
     # Records
 
     @staticmethod
-    def _seen(one: Operation) -> list[Stored]:
+    def _seen(one: Operation) -> list[StoredMessage]:
         """The records that a look found where the answer to a send says; a blank is none, and has no topic."""
         return [record for record in one.stored() if record.topic]
 
@@ -266,29 +266,29 @@ class RecordedChecker(PlacedChecker):
             opened.append((since, self._add(self._own(topic, queue, frozenset()), None), None))
         return opened
 
-    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
+    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         machine, code = self.machine, one.code if known else None
         if one.op == ROUTE:
             route = one.route()
             return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None
         if one.op in TELLING:
-            return Told(machine, machine.tells[one.op], self._told_args(one), code)
+            return RouteUpdate(machine, machine.tells[one.op], self._told_args(one), code)
         if one.op == "delete_group" and one.fields.get("groupName") is None:
-            return Refused(machine, SYSTEM_ERROR, NAMELESS, code)
+            return RefusedRequest(machine, SYSTEM_ERROR, NAMELESS, code)
         if one.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
-            return Refused(machine, SYSTEM_BUSY, REJECTED, code)
+            return RefusedRequest(machine, SYSTEM_BUSY, REJECTED, code)
         if one.op in SENDS and one.reach(whole_number(one.asked["code"]))[1] == UNREADABLE:
-            return Refused(machine, SYSTEM_ERROR, NO_HEADER, code)
+            return RefusedRequest(machine, SYSTEM_ERROR, NO_HEADER, code)
         if one.op in ("update_topic", "delete_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
-            return Refused(machine, SYSTEM_ERROR, ON_SLAVE, code)
+            return RefusedRequest(machine, SYSTEM_ERROR, ON_SLAVE, code)
         if one.op == "update_topic" and one.reach(whole_number(one.asked["code"]))[1] == "filter types":
-            return Refused(machine, SYSTEM_ERROR, UNNAMED, code)
+            return RefusedRequest(machine, SYSTEM_ERROR, UNNAMED, code)
         if one.op in (*REGROUPS, "end_transaction") and not known:
             return None
         request = super()._request(one, why, known=known, claims=claims)
         if isinstance(request, Send) and one.case in self._lost:
             return replace(request, count=0)
-        if isinstance(request, Update) and self.profile.keeps_order and java_boolean(str(one.fields.get("order", ""))):
+        if isinstance(request, TopicUpdate) and self.profile.keeps_order and java_boolean(str(one.fields.get("order", ""))):
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
 
@@ -319,7 +319,7 @@ class RecordedChecker(PlacedChecker):
     def _waits(one: Operation) -> bool:
         return java_boolean(one.properties.get(WAIT, "true"))
 
-    def _ended(self, one: Operation) -> Ended:
+    def _ended(self, one: Operation) -> SendResponse:
         ended = super()._ended(one)
         against = ""
         if ended.code in STATUSES and not (ended.code in self._statuses and self._waits(one)):

@@ -10,11 +10,11 @@ from typing import Any
 
 from rocketproof_spec import constants
 
-from ..common.outcomes import Outcome, all_of
+from ..common.outcomes import JudgingOutcome, all_of
 from ..history import Event, Header
 from ..history.recordings import histories
-from .histories import Verdict, judge_history
-from .part import Finding
+from .histories import HistoryVerdict, judge_history
+from .part import UnexplainedEvent
 
 LIMIT = 10_000
 """States that are expanded in each `cfg` unless another limit is given. The recorded releases need one or two for each request, under
@@ -26,7 +26,7 @@ class Unexplained:
     """A case that no state explains."""
 
     case: str
-    finding: Finding
+    finding: UnexplainedEvent
 
     def __str__(self) -> str:
         return f"{self.case}: recorded {self.finding.recorded}; {self.finding.refused}"
@@ -45,10 +45,10 @@ class Judgement:
     out_of_reach: dict[str, int]
     unexplained: tuple[Unexplained, ...]
     unknown: tuple[str, ...] = ()
-    histories: Mapping[str, Verdict] = field(default_factory=dict)
+    histories: Mapping[str, HistoryVerdict] = field(default_factory=dict)
 
     @property
-    def verdict(self) -> Outcome:
+    def verdict(self) -> JudgingOutcome:
         """The verdict on all `cfg` together."""
         return all_of(one.verdict for one in self.histories.values())
 
@@ -58,7 +58,7 @@ class Judgement:
         return any(one.interrupted for one in self.histories.values())
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[UnexplainedEvent, ...]:
         """What was not explained, as of a history."""
         return tuple(one.finding for one in self.unexplained)
 
@@ -98,7 +98,7 @@ def judge_recording(
     reasons: Counter[str] = Counter()
     unexplained: list[Unexplained] = []
     unknown: list[str] = []
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, HistoryVerdict] = {}
     judged, explained, everything = 0, 0, sum(map(len, asked.values()))
     for cfg, mine in events.items():
         found = verdicts[cfg] = judge_history(Header(origins[cfg]), mine, profile, limit, seconds=seconds)

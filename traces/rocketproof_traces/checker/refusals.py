@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
-from rocketproof_model.interpreter import Scope, State, evaluate
+from rocketproof_model.interpreter import Environment, State, evaluate
 from rocketproof_model.language import Guard
 from rocketproof_spec.placing import Step
 
 from ..common.refusal import Names, Refusal, refusal_of
 from ..history.cases import Config
-from .administered import NOT_SERVED, Committed, Configured, Deleted, Refused, Regrouped, Told, Update
-from .looks import Described, Progressed, Reached, Routed
+from .administered import NOT_SERVED, Committed, Configured, RefusedRequest, Regrouped, RouteUpdate, TopicDeletion, TopicUpdate
+from .looks import Described, MaxOffsetQuery, OffsetQuery, Routed
 from .machine import Machine
 from .sends import Send
-from .steps import Local, Point, Request
+from .steps import CheckedRequest, Local, Point
 
 MADE = "a topic is there since the broker's start, or made by a request that names it"
 """TCM-03, TCM-10 to TCM-33: nothing else puts a topic into the table."""
@@ -25,8 +25,8 @@ GROWS = "the end of a queue never goes back while its broker runs"
 
 BEGINS = "a group goes on where it told last; one that told nothing begins at 0 or is told that there is no offset, by release and queue"
 _OF_GUARDED = {
-    Update: ("updates the topic", "refuses the update"),
-    Deleted: ("deletes the topic", "refuses the deletion"),
+    TopicUpdate: ("updates the topic", "refuses the update"),
+    TopicDeletion: ("deletes the topic", "refuses the deletion"),
     Committed: ("takes the offset", "refuses the offset"),
 }
 """What the specification does with a request that one action serves, and what else."""
@@ -35,21 +35,21 @@ STEPS = ("at the store", *(f"step {name}" for name in Step.names))
 """Guards that say which step comes first; those of the steps themselves tell more."""
 
 
-def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: Names) -> Refusal:
+def refused(machine: Machine, request: CheckedRequest, stuck: Sequence[Point], names: Names) -> Refusal:
     """Why the request did not end as recorded from any of these states; explained in the first of them."""
     shared = stuck[0].shared
     if isinstance(request, Described):
         return _unknown("topic", machine.config(shared, request.topic), request.config)
     if isinstance(request, Routed):
         return _unknown("route", machine.route(shared, request.topic) if machine.shape.routes else None, request.config)
-    if isinstance(request, Reached):
+    if isinstance(request, MaxOffsetQuery):
         if request.offset < request.least:
             return Refusal(f"has answered {request.least} for queue {request.queue} before", sentence=GROWS)
         return Refusal(f"has {max((shared[slot] for slot in request.counters), default=0)} records in queue {request.queue}")
-    if isinstance(request, Progressed):
+    if isinstance(request, OffsetQuery):
         right = sorted("no offset" if offset < 0 else f"offset {offset}" for offset in request.right(shared))
         return Refusal(f"answers {' or '.join(right)}", sentence=BEGINS)
-    if isinstance(request, (Update, Deleted, Committed)):
+    if isinstance(request, (TopicUpdate, TopicDeletion, Committed)):
         does, refuses = _OF_GUARDED[type(request)]
         state = (request.possible(shared)[0] if isinstance(request, Committed) else shared) + machine.idle
         guard = request.function.guard(state, request.args)
@@ -57,9 +57,9 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
             return Refusal(does)
         scope = _scope(machine, request.function, state, request.args)
         return refusal_of(guard, machine.instance, scope, request.function.action.name, names, specified=refuses)
-    if isinstance(request, Refused):
+    if isinstance(request, RefusedRequest):
         return Refusal(f"answers {request.right}", sentence=request.why)
-    if isinstance(request, Told):
+    if isinstance(request, RouteUpdate):
         return Refusal("does not serve the request" if request.refused == NOT_SERVED else "answers 0 to whoever tells it of a topic")
     if isinstance(request, Configured):
         return Refusal("answers 0 to whoever changes a setting")
@@ -98,7 +98,7 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
     return refusal_of(guard, machine.instance, scope, action, names, specified=answers)
 
 
-def _against(machine: Machine, request: Send, stuck: Sequence[Point]) -> Iterator[tuple[Guard, Scope, str]]:
+def _against(machine: Machine, request: Send, stuck: Sequence[Point]) -> Iterator[tuple[Guard, Environment, str]]:
     """The guards that alone refuse an action by which the recorded answer would follow, each with where it does and the action."""
     for point in stuck:
         for shared, local, _ in _alone(machine, request, point.shared, request.start):
@@ -159,5 +159,5 @@ def _would(machine: Machine, request: Send, function: Function, args: tuple[int,
     return any(request.ends_in(machine.word(at), action) for _, at, action in after)
 
 
-def _scope(machine: Machine, function: Function, state: State, args: tuple[int, ...]) -> Scope:
-    return Scope(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)
+def _scope(machine: Machine, function: Function, state: State, args: tuple[int, ...]) -> Environment:
+    return Environment(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)

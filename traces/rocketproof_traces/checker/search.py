@@ -47,10 +47,10 @@ from typing import Literal, NamedTuple
 from rocketproof_model.interpreter import State
 
 from .near import component
-from .steps import GIVEN_UP, Answer, Bound, Local, Move, Point, Request, Searched, Step
+from .steps import GIVEN_UP, CheckedRequest, ExplanationStep, Local, Point, RequestStep, ResponsePoint, SearchBound, SearchEnd
 
 EVERY_SLOT = -1
-_Block = tuple[State, "Local | None", "list[Step]"]
+_Block = tuple[State, "Local | None", "list[ExplanationStep]"]
 _FIRST: Local = (-1,)
 _OVER: Local = (-2,)
 
@@ -58,11 +58,11 @@ _OVER: Local = (-2,)
 class _Chain(NamedTuple):
     """Steps and those before them, shared between orders that begin alike."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     before: _Chain | None
 
 
-def _unchained(chain: _Chain | None) -> list[Step]:
+def _unchained(chain: _Chain | None) -> list[ExplanationStep]:
     parts = []
     while chain is not None:
         parts.append(chain.steps)
@@ -103,10 +103,10 @@ class Search:
     `deciding` are the slots, without the lock, on which it depends what requests do next.
     """
 
-    requests: Sequence[Request]
-    answers: Sequence[Answer]
+    requests: Sequence[CheckedRequest]
+    answers: Sequence[ResponsePoint]
     control: Callable[[State], Hashable]
-    bound: Bound
+    bound: SearchBound
     tick: Callable[[int], None] = lambda _: None
     lock: int | None = None
     giving_up: frozenset[int] = frozenset()
@@ -123,7 +123,7 @@ class Search:
     _unseen: list[frozenset[int]] = field(default_factory=list)
     _hidden: int = 0
 
-    def run(self, starts: Sequence[Point], first: int = 0) -> Searched:
+    def run(self, starts: Sequence[Point], first: int = 0) -> SearchEnd:
         """Find an order for all answers from one of these states on, else the longest explained beginning; the answers before `first` have
         been explained."""
         total = len(self.answers)
@@ -133,7 +133,7 @@ class Search:
             self._hidden = 0 if self.lock is None or (self.watched and self.giving_up) else 1 << self.lock
         best, stuck, chain = first, list(starts), _Chain((), None)
         if first >= total:
-            return Searched(first, True, "", 0, stuck, [])
+            return SearchEnd(first, True, "", 0, stuck, [])
         failed: dict[int, set[Hashable]] = {}  # by answer
         trail: list[_Place] = []
         begun = iter(starts)
@@ -143,13 +143,13 @@ class Search:
                 if not trail:
                     start = next(begun, None)
                     if start is None:
-                        return Searched(best, False, "", self.expanded, stuck, _unchained(chain))
+                        return SearchEnd(best, False, "", self.expanded, stuck, _unchained(chain))
                     trail.append(_Place(start, _Chain((), None)))
                 depth = first + len(trail)
                 found = self._explain(trail[-1], depth - 1)
                 if found is None:
                     if depth - 1 == best and self.requests[self.answers[best].request].stateless:
-                        return Searched(best, False, "", self.expanded, stuck, _unchained(chain))
+                        return SearchEnd(best, False, "", self.expanded, stuck, _unchained(chain))
                     failed.setdefault(depth - 1, set()).add(self._canonical(trail.pop().point, depth - 1))
                     continue
                 point, taken = found
@@ -163,10 +163,10 @@ class Search:
                 if depth == best:
                     stuck.append(point)
                 if depth == total:
-                    return Searched(total, True, "", self.expanded, [point], _unchained(taken))
+                    return SearchEnd(total, True, "", self.expanded, [point], _unchained(taken))
                 trail.append(_Place(point, taken))
         except Stopped as stopped:
-            return Searched(best, False, str(stopped), self.expanded, stuck, _unchained(chain))
+            return SearchEnd(best, False, str(stopped), self.expanded, stuck, _unchained(chain))
 
     def _know_kinds(self) -> None:
         """Number the kinds of requests by how they begin; of those that never end, note which are alike."""
@@ -217,7 +217,7 @@ class Search:
         way = request.alone(shared, next((local for other, local in moved if other == one and local), request.start))
         if way is None or way.last.dead:
             return None
-        steps = [Step(one, label) for label in (*way.labels, way.last.label)]
+        steps = [ExplanationStep(one, label) for label in (*way.labels, way.last.label)]
         return Point(way.last.shared, tuple([pair for pair in moved if pair[0] != one])), _Chain(tuple(steps), todo.chain)
 
     def _wind_up(self) -> None:
@@ -241,7 +241,7 @@ class Search:
         mine, moved = answer.request, dict(point.moved)
         marks = self._marks(shared, moved, answer)
         near = component(mine, marks, self.deciding)
-        settled: list[Step] = []
+        settled: list[ExplanationStep] = []
         if len(near) > 1:
             settled = self._settle(near, shared, moved, live)
             if moved != dict(point.moved):
@@ -267,7 +267,7 @@ class Search:
                     place.seen.add(form)
                 place.todo.append(_Todo(reached, _Chain((*settled, *taken, *more), before)))
 
-    def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: Answer) -> dict[int, tuple[int, int]]:
+    def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: ResponsePoint) -> dict[int, tuple[int, int]]:
         """The footprints of the answered request and of the others that can move."""
         mine = answer.request
         free = self._with_lock(shared, 0)
@@ -277,16 +277,16 @@ class Search:
             marks[other] = self._footprint(other, moved.get(other, _FIRST), free, known)
         return marks
 
-    def _settle(self, near: Sequence[int], shared: State, moved: dict[int, Local | None], live: int) -> list[Step]:
+    def _settle(self, near: Sequence[int], shared: State, moved: dict[int, Local | None], live: int) -> list[ExplanationStep]:
         """Take all steps of near requests that can as well be taken at once, and leave out what they need not do or know."""
-        steps: list[Step] = []
+        steps: list[ExplanationStep] = []
         for one in near:
             local = moved.get(one, _FIRST)
             if local == _FIRST:
                 local = self.requests[one].start
             while local is not None and (move := self.requests[one].forced(shared, local)) is not None:
                 local = moved[one] = move.local
-                steps.append(Step(one, move.label))
+                steps.append(ExplanationStep(one, move.label))
             if local is not None and one in self._symmetric and not self.requests[one].future(local)[1] & live:
                 moved[one] = None
             elif local is not None and one in moved:
@@ -334,7 +334,7 @@ class Search:
                 after, to = move.shared, move.local
                 if move.dead or (to is None and idle and not move.writes & live):
                     continue
-                block = (after, to, [*steps, Step(one, move.label)])
+                block = (after, to, [*steps, ExplanationStep(one, move.label)])
                 touches = move.writes & touched or move.reads & written
                 if to is None:
                     if touches or whole:
@@ -363,10 +363,10 @@ class Search:
                     taken = only
             if taken is None:
                 break
-            shared, local, steps = taken.shared, taken.local, [*steps, Step(one, taken.label)]
+            shared, local, steps = taken.shared, taken.local, [*steps, ExplanationStep(one, taken.label)]
         return shared, local, steps
 
-    def _only(self, one: int, shared: State, local: Local) -> Move | None:
+    def _only(self, one: int, shared: State, local: Local) -> RequestStep | None:
         """The one step that the request can take, giving up aside; None if there is a choice, or nothing."""
         moves = [m for m in self.requests[one].moves(shared, local) if not m.dead and m.label != GIVEN_UP]
         return moves[0] if len(moves) == 1 else None

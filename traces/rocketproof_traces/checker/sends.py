@@ -24,7 +24,7 @@ from rocketproof_protocol.numbers import INT
 
 from ..history.cases import STATUSES
 from .machine import Machine, Right
-from .steps import Alone, Local, Move
+from .steps import Alone, Local, RequestStep
 
 ANSWERS = {
     SUCCESS: "SUCCESS",
@@ -41,7 +41,7 @@ Lying = tuple[int, int, int, str]
 """A record: its topic, queue, offset and kind."""
 
 
-class Ended(NamedTuple):
+class SendResponse(NamedTuple):
     """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
 
     `against` is what else was recorded that no such answer goes with; `actions` are those that refuse with the recorded remark, none
@@ -88,7 +88,7 @@ class Send:
     topic: int
     numbers: int
     count: int = 1
-    ended: Ended | None = None
+    ended: SendResponse | None = None
     claims: Claims = frozenset()
     patient: bool = True
     illegal_code: int = 1
@@ -121,7 +121,7 @@ class Send:
         answered = "TOPIC_NOT_EXIST" in self._words
         return self.patient and (answered or self.machine.shape.classes[self.topic] == "retry")
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine, answer = self.machine, self.machine.columns["answer"]
         if self.others and local == self.start:
             return [move for begun in (local, *self.others) for move in replace(self, start=begun, others=()).moves(shared, begun)]
@@ -130,7 +130,7 @@ class Send:
             name = function.action.name
             if not self.patient and name == "lock_timeout":
                 continue
-            move = Move(name, shared, own, reads, 0) if own is not None else machine.step(function, args, shared, local, reads)
+            move = RequestStep(name, shared, own, reads, 0) if own is not None else machine.step(function, args, shared, local, reads)
             assert move.local is not None
             found.append(self._end(move, move.local) if move.local[answer] else move)
         return found or machine.waiting(shared)
@@ -146,7 +146,7 @@ class Send:
             return None
         return Alone(way.labels, self._end(last, last.local))
 
-    def forced(self, shared: State, local: Local) -> Move | None:
+    def forced(self, shared: State, local: Local) -> RequestStep | None:
         return None if self.others else self.machine.forced(shared, local, self.draws, self._right)
 
     def future(self, local: Local) -> tuple[int, int]:
@@ -159,7 +159,7 @@ class Send:
     def canonical(self, local: Local) -> Local:
         return self.machine.canonical(local, self._right)
 
-    def _end(self, move: Move, local: Local) -> Move:
+    def _end(self, move: RequestStep, local: Local) -> RequestStep:
         """The answered request: is it the recorded answer?"""
         word, shared = self.machine.word(local), move.shared
         stored = word == "SUCCESS"
@@ -171,14 +171,14 @@ class Send:
             right = not (stored and move.writes and self.claims and self._is_claimed(local))
         else:
             right = self.ends_in(word, move.label) and (not stored or self._is_as_told(self.ended, local))
-        return Move(move.label, shared, None, move.reads, move.writes, dead=not right)
+        return RequestStep(move.label, shared, None, move.reads, move.writes, dead=not right)
 
     def _is_claimed(self, local: Local) -> bool:
         """Whether another answer names the place of one of the records."""
         (topic, queue, _), offset = self.machine.place(local), self.machine.read(local, "offset")
         return any((topic, queue, one) in self.claims for one in range(offset, offset + self.count))
 
-    def _is_as_told(self, ended: Ended, local: Local) -> bool:
+    def _is_as_told(self, ended: SendResponse, local: Local) -> bool:
         """Whether a stored record is where the answer says, and what was recorded of it."""
         offset = self.machine.read(local, "offset")
         if ended.shows and (offset != ended.offset or self.machine.read(local, "queue") != ended.queue):
@@ -207,4 +207,4 @@ def fits_int(*numbers: int) -> bool:
     return all(number in INT for number in numbers)
 
 
-__all__ = ["Claims", "Ended", "Lying", "Send", "fits_int"]
+__all__ = ["Claims", "SendResponse", "Lying", "Send", "fits_int"]

@@ -35,7 +35,7 @@ Change = Callable[[Model], Model]
 
 
 @dataclass(frozen=True)
-class Shape:
+class MachineShape:
     """What parts have in common that run on the same functions. Topic 0 is the template. `placed`: records may lie elsewhere than where
     their requests ask for, messages are sent back, and transactions end; `deletes`: topics are deleted; `tells`: somebody
     tells the name server of topics; `configures`: settings are changed; `progress`: of so many places, each a queue and a group, groups
@@ -57,7 +57,7 @@ class Shape:
     slave: bool = False
 
 
-def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification, Model]:
+def model_of(shape: MachineShape, change: Change | None = None) -> tuple[Specification, Model]:
     """The specification and its part for a shape; with `change`, of a changed specification."""
     spec, whole = _specified(shape.classes, shape.queues, shape.placed, shape.progress, shape.deletes, shape.tells, shape.configures)
     whole = change(whole) if change is not None else whole
@@ -134,6 +134,6 @@ __all__ = [
     "SIZES",
     "TOLD",
     "Change",
-    "Shape",
+    "MachineShape",
     "model_of",
 ]

@@ -16,7 +16,7 @@ GIVEN_UP = "lock_timeout"
 """The one step of a request that waits for a lock, if it has any."""
 
 
-class Move(NamedTuple):
+class RequestStep(NamedTuple):
     """A step of one request. `reads` and `writes` are sets of shared slots, one bit a slot.
 
     `local` is None when the request has ended as recorded; `dead` when it has ended in another way.
@@ -34,10 +34,10 @@ class Alone(NamedTuple):
     """A way of one request to its end: the labels of its steps before the last, and the last."""
 
     labels: tuple[str, ...]
-    last: Move
+    last: RequestStep
 
 
-class Request(Protocol):
+class CheckedRequest(Protocol):
     """A request. Two of equal `kind` have the same moves from equal states, up to how they end."""
 
     @property
@@ -51,7 +51,7 @@ class Request(Protocol):
         """Whether its end is the same in all states, so that no other order explains an answer that one does not."""
         ...
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         """The next steps. Which there are and what they touch depends on the deciding slots alone."""
         ...
 
@@ -60,7 +60,7 @@ class Request(Protocol):
         that; None where there is no such way."""
         ...
 
-    def forced(self, shared: State, local: Local) -> Move | None:
+    def forced(self, shared: State, local: Local) -> RequestStep | None:
         """A step, not the last, that nobody sees, without which the request cannot end as recorded, whatever others do before it is taken,
         and that leads to one and the same place whenever it is taken."""
         ...
@@ -75,7 +75,7 @@ class Request(Protocol):
 
 
 @dataclass(eq=False)
-class Answer:
+class ResponsePoint:
     """A place in a history where a request ends; `pending` are the others that are open there, the endless ones among them."""
 
     request: int
@@ -83,7 +83,7 @@ class Answer:
     pending: tuple[int, ...]
 
 
-def answers_of(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
+def answers_of(opened: Sequence[tuple[int, int, int | None]]) -> list[ResponsePoint]:
     """The ends of requests in order, each with what else is open there. `opened`: from which event on a request is open, its number, and
     the event at which it ended."""
     events = [(seq, 0, request) for seq, request, _ in opened]
@@ -94,7 +94,7 @@ def answers_of(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
     for seq, ends, request in events:
         if ends:
             del pending[request]
-            answers.append(Answer(request, seq, tuple(pending)))
+            answers.append(ResponsePoint(request, seq, tuple(pending)))
         else:
             pending[request] = None
     return answers
@@ -107,14 +107,14 @@ class Point(NamedTuple):
     moved: tuple[tuple[int, Local | None], ...] = ()
 
 
-class Step(NamedTuple):
+class ExplanationStep(NamedTuple):
     """A step of an explanation: which request did what."""
 
     request: int
     label: str
 
 
-class Bound(NamedTuple):
+class SearchBound(NamedTuple):
     """How long a search goes on: how many `states` it may expand, and how many `seconds` of computing it may spend after the last
     answer that it explained, None for as many as it takes."""
 
@@ -123,7 +123,7 @@ class Bound(NamedTuple):
 
 
 @dataclass
-class Searched:
+class SearchEnd:
     """How a search ended: `end` is the number of answers explained; `stuck` are the states that reached the answer after them.
 
     `bound` says which bound stopped it, nothing if none did. `steps` is one order that explains the first `end` answers.
@@ -134,7 +134,19 @@ class Searched:
     bound: str
     expanded: int
     stuck: list[Point]
-    steps: list[Step]
+    steps: list[ExplanationStep]
 
 
-__all__ = ["GIVEN_UP", "Alone", "Answer", "Bound", "Local", "Move", "Point", "Request", "Searched", "Step", "answers_of"]
+__all__ = [
+    "GIVEN_UP",
+    "Alone",
+    "ResponsePoint",
+    "SearchBound",
+    "Local",
+    "RequestStep",
+    "Point",
+    "CheckedRequest",
+    "SearchEnd",
+    "ExplanationStep",
+    "answers_of",
+]

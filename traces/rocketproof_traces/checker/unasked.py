@@ -14,7 +14,7 @@ from rocketproof_spec.committing import UNTOLD
 
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
-from .steps import Local, Move
+from .steps import Local, RequestStep
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +27,11 @@ class Cleaned(OneStep):
     start: Local = OVER
     kind: Hashable = "cleaned"
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         known = bits(self.machine.config_slots(topic)[0] for topic in self.topics)
         gone = [topic for topic in self.topics if not shared[self.machine.config_slots(topic)[0]]]
         if not gone:
-            return [Move("clean", shared, None, known, 0, dead=True)]
+            return [RequestStep("clean", shared, None, known, 0, dead=True)]
         move = self.machine.deleted(shared, gone[0])
         return [move._replace(local=OVER, reads=move.reads | known)]
 
@@ -49,11 +49,11 @@ class Outlived(OneStep):
     def kind(self) -> Hashable:
         return ("outlived", self.topic, self.queue)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine, args = self.machine, (0, self.topic, self.queue)
         slots = 1 << machine.offset_slot(self.topic, self.queue) | 1 << machine.outlived_slot(self.topic, self.queue)
         if not machine.outlive.enabled(shared + machine.idle, args):
-            return [Move("outlive", shared, None, slots, slots, dead=True)]  # what it touches depends on no offset
+            return [RequestStep("outlive", shared, None, slots, slots, dead=True)]  # what it touches depends on no offset
         return [machine.step(machine.outlive, args, shared, machine.idle, slots)._replace(local=OVER, writes=slots)]
 
 
@@ -72,12 +72,12 @@ class Begun(OneStep):
     def kind(self) -> Hashable:
         return ("begun", self.topic, self.queue)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         slot, left = self.machine.offset_slot(self.topic, self.queue), self.machine.outlived_slot(self.topic, self.queue)
         slots = 1 << slot | 1 << left
         if shared[slot] or shared[left]:
-            return [Move("begin", shared, None, slots, slots, dead=True)]
-        return [Move("begin", self.machine.assigned(shared, {slot: offset}), None, slots, slots) for offset in self.offsets]
+            return [RequestStep("begin", shared, None, slots, slots, dead=True)]
+        return [RequestStep("begin", self.machine.assigned(shared, {slot: offset}), None, slots, slots) for offset in self.offsets]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +93,13 @@ class Remembered(OneStep):
     def kind(self) -> Hashable:
         return ("remembered", self.place)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         slot = self.machine.told_slot(self.place)
         if shared[slot] != UNTOLD:
-            return [Move("remember", shared, None, 1 << slot, 1 << slot, dead=True)]
-        return [Move("remember", self.machine.assigned(shared, {slot: offset}), None, 1 << slot, 1 << slot) for offset in self.offsets]
+            return [RequestStep("remember", shared, None, 1 << slot, 1 << slot, dead=True)]
+        return [
+            RequestStep("remember", self.machine.assigned(shared, {slot: offset}), None, 1 << slot, 1 << slot) for offset in self.offsets
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ class Registering(OneStep):
     start: Local = OVER
     kind: Hashable = "registering"
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine, found = self.machine, []
         state = shared + machine.idle
         for function, reads in machine.registering:
@@ -136,13 +138,13 @@ class Filled(OneStep):
     def kind(self) -> Hashable:
         return ("filled", self.topic, self.queue)
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         slot = self.machine.offset_slot(self.topic, self.queue)
         now = shared[slot]
         last = min((offset for offset in self.claimed if offset >= now), default=LONG[-1])
         ends = [offset for offset in (*self.maybe, *self.claimed) if now < offset <= last or (self.begins and offset != now)]
-        moves = [Move("filled", self.machine.assigned(shared, {slot: end}), OVER, 1 << slot, 1 << slot) for end in ends]
-        return moves or [Move("filled", shared, None, 1 << slot, 1 << slot, dead=True)]  # what it touches depends on no offset
+        moves = [RequestStep("filled", self.machine.assigned(shared, {slot: end}), OVER, 1 << slot, 1 << slot) for end in ends]
+        return moves or [RequestStep("filled", shared, None, 1 << slot, 1 << slot, dead=True)]  # what it touches depends on no offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +159,12 @@ class Adopted(OneStep):
     def kind(self) -> Hashable:
         return ("adopted", tuple(self.codes.items()))
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         after = self.machine.assigned(shared, self.codes)
         # What a deciding slot holds already is only looked at: most requests leave their topic as it was, and what the broker stores in
         # its queues can then come before or after. Of other slots footprints do not know what they hold.
         same = bits(slot for slot, code in self.codes.items() if slot in self.machine.deciding and shared[slot] == code)
-        return [Move("adopt", after, None, same, bits(self.codes) & ~same)]
+        return [RequestStep("adopt", after, None, same, bits(self.codes) & ~same)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,10 +175,10 @@ class Reduced(OneStep):
     start: Local = OVER
     kind: Hashable = "reduced"
 
-    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+    def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         slot = self.machine.first["config.perm"]
         after = self.machine.assigned(shared, {slot: 6})
-        return [Move("template_found elsewhere", after, None, 1 << slot, 0 if after == shared else 1 << slot)]
+        return [RequestStep("template_found elsewhere", after, None, 1 << slot, 0 if after == shared else 1 << slot)]
 
 
 __all__ = ["Adopted", "Begun", "Cleaned", "Filled", "Outlived", "Reduced", "Registering"]

@@ -78,7 +78,7 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Record:
+class AnsweredRecord:
     """A record that an answer tells of: its kind and offset, how often it was retried, its delay level, None if that is no number, and the
     topic that it lies in, None if nobody knows; of a half message its group, and the topic and the queue that it is for. `long`: with what
     a send-back adds, its properties may be too long, or the record where a release limits that. `bodiless`: it is a message of a batch, and
@@ -190,7 +190,7 @@ def back_of(one: Operation) -> Values:
     return {**limit_of(one), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
 
 
-def flaws_of_back(record: Record | None, profile: Profile, *, origin: bool, dead: bool | None) -> tuple[str, ...]:
+def flaws_of_back(record: AnsweredRecord | None, profile: Profile, *, origin: bool, dead: bool | None) -> tuple[str, ...]:
     """What a send-back may fail for when its message is put: properties that are too long now (APP-05, BACK-16), no body (STO-02), or the
     level of a `dead` letter that keeps one which is no number (BACK-12). Without the topic of its `origin` nobody knows what was sent
     there."""
@@ -297,7 +297,7 @@ def destination_of(one: Operation, way: Values, profile: Profile, *, sure: bool)
     return (HALF_TOPIC, 0) if way["half"] else (topic, queue), dead is not None and way["timed"] is not None
 
 
-def committed_to(record: Record | None) -> list[tuple[str, int, int]]:
+def committed_to(record: AnsweredRecord | None) -> list[tuple[str, int, int]]:
     """Where a commit of this record may store its message: topic, queue and delay level. One that waits, for its level or for its time, was
     meant for the half topic when it was put there: so is its message, which waits on the same level again (HAZ-39)."""
     if record is None or record.real is None:
@@ -309,7 +309,7 @@ def committed_to(record: Record | None) -> list[tuple[str, int, int]]:
     return [waited if record.topic in (SCHEDULE, WHEEL_TIMER_TOPIC) else meant]
 
 
-def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]:
+def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, AnsweredRecord]]:
     """The records that the answer to a send tells of, by their places in the log."""
     places = str(one.told.get("msgId") or "").split(",")
     if one.op not in SENDS or len(places[0]) != 32:
@@ -333,7 +333,9 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Record]]
         level, bodiless = None if level is None else min(max(level, 0), DELAY_LEVELS), size == 0
         yield (
             hexadecimal(place[16:]),
-            Record(kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled, topic if sure else None),
+            AnsweredRecord(
+                kind, offset + k, one.number("reconsumeTimes"), level, group, real, long, bodiless, garbled, topic if sure else None
+            ),
         )
 
 
@@ -445,7 +447,7 @@ __all__ = [
     "ELSEWHERE",
     "PLACING",
     "REGROUPS",
-    "Record",
+    "AnsweredRecord",
     "back_of",
     "committed_to",
     "destination_of",

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TextIO
 _CHUNK = 1 << 16
 
 
-class DamagedError(OSError):
+class DamagedStreamError(OSError):
     """Compressed data end too early or make no sense; `strerror` says which."""
 
 
@@ -71,12 +71,12 @@ class _Inflated(io.RawIOBase):
         try:
             found: bytes = self._stream.read1(len(buffer))
         except EOFError:
-            raise DamagedError(errno.EIO, f"its {self._name} data are cut off") from None
+            raise DamagedStreamError(errno.EIO, f"its {self._name} data are cut off") from None
         except (OSError, lzma.LZMAError, zlib.error) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # the disk's, not the decompressor's
             cut = "runcated" in str(error)
-            raise DamagedError(errno.EIO, f"its {self._name} data are {'cut off' if cut else 'damaged'}") from None
+            raise DamagedStreamError(errno.EIO, f"its {self._name} data are {'cut off' if cut else 'damaged'}") from None
         buffer[: len(found)] = found
         return len(found)
 

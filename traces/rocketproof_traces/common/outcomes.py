@@ -14,7 +14,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Outcome(StrEnum):
+class JudgingOutcome(StrEnum):
     """The outcome of judging; its value is the word in files and in JSON."""
 
     EXPLAINED = "ok"
@@ -22,17 +22,17 @@ class Outcome(StrEnum):
     UNDECIDED = "unknown"
 
 
-def any_of(outcomes: Iterable[Outcome]) -> Outcome:
+def any_of(outcomes: Iterable[JudgingOutcome]) -> JudgingOutcome:
     """Combine alternatives: explained if one is explained, else undecided if one is undecided, else refused."""
-    return _first_of((Outcome.EXPLAINED, Outcome.UNDECIDED), outcomes, Outcome.REFUSED)
+    return _first_of((JudgingOutcome.EXPLAINED, JudgingOutcome.UNDECIDED), outcomes, JudgingOutcome.REFUSED)
 
 
-def all_of(outcomes: Iterable[Outcome]) -> Outcome:
+def all_of(outcomes: Iterable[JudgingOutcome]) -> JudgingOutcome:
     """Combine independent parts: refused if one is refused, else undecided if one is undecided, else explained."""
-    return _first_of((Outcome.REFUSED, Outcome.UNDECIDED), outcomes, Outcome.EXPLAINED)
+    return _first_of((JudgingOutcome.REFUSED, JudgingOutcome.UNDECIDED), outcomes, JudgingOutcome.EXPLAINED)
 
 
-def decisive(alternatives: Iterable[T], outcome: Callable[[T], Outcome], progress: Callable[[T], int]) -> T:
+def decisive(alternatives: Iterable[T], outcome: Callable[[T], JudgingOutcome], progress: Callable[[T], int]) -> T:
     """Return an alternative whose outcome is `any_of` the alternatives: the one with the most progress, of equal ones the first.
 
     Alternatives are taken one by one, and none after the first explained one. Raises ValueError if there is no alternative.
@@ -40,16 +40,16 @@ def decisive(alternatives: Iterable[T], outcome: Callable[[T], Outcome], progres
     tried: list[T] = []
     for alternative in alternatives:
         tried.append(alternative)
-        if outcome(alternative) is Outcome.EXPLAINED:
+        if outcome(alternative) is JudgingOutcome.EXPLAINED:
             break
     combined = any_of(map(outcome, tried))
     return max((one for one in tried if outcome(one) is combined), key=progress)
 
 
-def _first_of(ranked: tuple[Outcome, ...], outcomes: Iterable[Outcome], otherwise: Outcome) -> Outcome:
+def _first_of(ranked: tuple[JudgingOutcome, ...], outcomes: Iterable[JudgingOutcome], otherwise: JudgingOutcome) -> JudgingOutcome:
     """Return the first of the ranked outcomes that occurs."""
     seen = set(outcomes)
     return next((outcome for outcome in ranked if outcome in seen), otherwise)
 
 
-__all__ = ["Outcome", "all_of", "any_of", "decisive"]
+__all__ = ["JudgingOutcome", "all_of", "any_of", "decisive"]

@@ -1,6 +1,6 @@
 """Work spread over processes or threads of this machine, a little ahead of what they do.
 
-`Spread` is how work is done, here or elsewhere (`spark.spread`).
+`WorkerPool` is how work is done, here or elsewhere (`spark.spread`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TIDY: Final = 0.5
 """Seconds that a pool's processes, or threads, have to end after they were told to."""
 
 
-class Spread(Protocol):
+class WorkerPool(Protocol):
     """Gives a function's answers for some items in any order, each as soon as it is there. The function, items and answers go to other
     processes and come back, so they can be pickled."""
 
@@ -38,12 +38,12 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def on_processes(workers: int) -> Spread:
+def on_processes(workers: int) -> WorkerPool:
     """Spread over processes of this machine; a single item, or all for one worker, are done in this one."""
     return _over(processes, workers)
 
 
-def on_threads(workers: int) -> Spread:
+def on_threads(workers: int) -> WorkerPool:
     """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
     one worker, are done in this thread. Where this one stops early, what the others have begun is done first, to its end or to where the
     function looks for an interrupt. After an interrupt the threads are interrupted too, and this one waits `TIDY` seconds for them and then
@@ -51,7 +51,7 @@ def on_threads(workers: int) -> Spread:
     return _over(_threads, workers)
 
 
-def _over(pools: Callable[[int], AbstractContextManager[Executor]], workers: int) -> Spread:
+def _over(pools: Callable[[int], AbstractContextManager[Executor]], workers: int) -> WorkerPool:
     def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         if workers < 2 or len(items) < 2:
             yield from map(function, items)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_model import EvaluationError, Expr, Guard, Instance, Model
-from rocketproof_model.interpreter import Scope, evaluate
+from rocketproof_model.interpreter import Environment, evaluate
 from rocketproof_model.language import IndexType, MaybeType, Type, Variable, element_name, held, show, walk
 
 Names = Mapping[str, Sequence[str]]
@@ -53,7 +53,7 @@ class Refusal:
 
 
 def refusal_of(
-    guard: Guard, instance: Instance, scope: Scope, action: str, names: Names | None = None, *, specified: str = "", error: str = ""
+    guard: Guard, instance: Instance, scope: Environment, action: str, names: Names | None = None, *, specified: str = "", error: str = ""
 ) -> Refusal:
     """That a guard of an action refuses in this state and with these arguments; `error` says why it has no value there."""
     part = guard.condition if error else false_part(guard.condition, scope)
@@ -72,14 +72,14 @@ def meaning(model: Model, leaf: Expr) -> str:
     return model.sentences.get(leaf.args[0], "") if leaf.op == "given" else ""
 
 
-def false_part(term: Expr, scope: Scope) -> Expr:
+def false_part(term: Expr, scope: Environment) -> Expr:
     """The first conjunct that is false, however deep in conjunctions; the term itself if it is not a conjunction."""
     while term.op == "and":
         term = term.args[0] if not evaluate(term.args[0], scope) else term.args[1]
     return term
 
 
-def leaves_of(term: Expr, scope: Scope, names: Names | None = None) -> dict[str, tuple[Any, Expr]]:
+def leaves_of(term: Expr, scope: Environment, names: Names | None = None) -> dict[str, tuple[Any, Expr]]:
     """The variables and constants in a term by name, indices filled in, each with its value: `cached[producer 1]` and `{broker-a}`.
 
     Parameters stand there only where they are not an index of a variable. A leaf without a value says why.
@@ -97,12 +97,12 @@ def leaves_of(term: Expr, scope: Scope, names: Names | None = None) -> dict[str,
     return found
 
 
-def values_of(term: Expr, scope: Scope, names: Names | None = None) -> dict[str, Any]:
+def values_of(term: Expr, scope: Environment, names: Names | None = None) -> dict[str, Any]:
     """The values of `leaves_of`."""
     return {name: value for name, (value, _) in leaves_of(term, scope, names).items()}
 
 
-def _filled(e: Expr, scope: Scope, names: Names) -> str:
+def _filled(e: Expr, scope: Environment, names: Names) -> str:
     if e.op not in ("ref", "after"):
         return show(e)
     variable: Variable = e.args[0]

@@ -16,7 +16,7 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.result import Witness
 
 from ..common.refusal import refusal_of
-from ..witness.choices import Choice, choices, scope_of
+from ..witness.choices import ActionChoice, choices, scope_of
 from ..witness.parts import acting
 from ..witness.show import story
 from ..witness.truth import NO_VALUE, NOT_YET, Truth, truth, waits
@@ -33,7 +33,7 @@ LARGEST = 1_500_000
 
 
 @dataclass(frozen=True)
-class Subject:
+class TraceSubject:
     """Where a trace comes from, in words; "" where that is not known."""
 
     model: str = ""
@@ -52,7 +52,7 @@ class CommandLine:
 
 
 def of_witness(
-    witness: Witness, subject: Subject | None = None, commands: Sequence[CommandLine] = (), *, session: str | None = None
+    witness: Witness, subject: TraceSubject | None = None, commands: Sequence[CommandLine] = (), *, session: str | None = None
 ) -> dict[str, Any]:
     """The document of a witness. `session` is that of a running explorer, None for a page that stands alone."""
     instance, claim = witness.instance, witness.property
@@ -63,7 +63,7 @@ def of_witness(
         "schema": SCHEMA,
         "kind": "trace",
         "title": told.title,
-        "subject": asdict(subject or Subject(model=instance.model.name)),
+        "subject": asdict(subject or TraceSubject(model=instance.model.name)),
         "model": model_view(instance),
         "property": property_view(claim),
         "parts": list(told.lanes),
@@ -155,7 +155,7 @@ def choices_view(instance: Instance, state: State, refusals: Refusals, listed: i
     return {"enabled": enabled, "refused": refused, "more": left}
 
 
-def _enabled(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
+def _enabled(instance: Instance, state: State, one: ActionChoice) -> dict[str, Any]:
     after = state if one.after is None else one.after
     return {
         "action": one.action.name,
@@ -167,7 +167,7 @@ def _enabled(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
     }
 
 
-def _refused(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
+def _refused(instance: Instance, state: State, one: ActionChoice) -> dict[str, Any]:
     assert one.refused is not None
     why = refusal_of(one.refused, instance, scope_of(instance, state, one.action, one.args), one.label, error=one.error)
     return {
@@ -187,4 +187,4 @@ def _texts(values: Mapping[str, Any]) -> list[list[str]]:
     return [[name, value_text(value)] for name, value in values.items()]
 
 
-__all__ = ["SCHEMA", "CommandLine", "Refusals", "Subject", "at", "choices_view", "of_witness", "truth_view"]
+__all__ = ["SCHEMA", "CommandLine", "Refusals", "TraceSubject", "at", "choices_view", "of_witness", "truth_view"]

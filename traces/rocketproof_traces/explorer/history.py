@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from ..checker.histories import Verdict
-from ..checker.part import Finding
+from ..checker.histories import HistoryVerdict
+from ..checker.part import UnexplainedEvent
 from ..history import Event, Header
-from ..history.operations import OVER, SENDS, Call, paired
+from ..history.operations import OVER, SENDS, CallEvents, paired
 from ..witness.words import value_text
-from .document import SCHEMA, CommandLine, Subject
+from .document import SCHEMA, CommandLine, TraceSubject
 from .window import LARGEST, window
 
 LONGEST: Final = 200
@@ -29,7 +29,7 @@ _MARKS: Final = {"crash": "crash", "restart": "restart", "disconnect": "disconne
 def of_history(
     header: Header,
     events: Sequence[Event],
-    verdict: Verdict,
+    verdict: HistoryVerdict,
     title: str,
     commands: Sequence[CommandLine] = (),
     *,
@@ -40,7 +40,7 @@ def of_history(
     number, unless given the first that nothing explains, or else the first of all."""
     calls, marks = [], []
     for found in paired(events):
-        if isinstance(found, Call):
+        if isinstance(found, CallEvents):
             calls.append(found)
         elif (found.type in ("crash", "info") and found.op != OVER) or (found.type == "invoke" and found.op == "configure"):
             marks.append(_mark(found))
@@ -61,7 +61,7 @@ def of_history(
         "schema": SCHEMA,
         "kind": "history",
         "title": title,
-        "subject": asdict(Subject(_target(header), "", verdict.profile, header.note, "judge")),
+        "subject": asdict(TraceSubject(_target(header), "", verdict.profile, header.note, "judge")),
         "clients": list(dict.fromkeys(row["client"] for row in operations)),
         "operations": operations,
         "marks": marks,
@@ -98,7 +98,7 @@ def _target(header: Header) -> str:
     return name if version in name else f"{name} {version}"
 
 
-def _operations(calls: Iterable[Call[Event]], verdict: Verdict, order: Sequence[int]) -> Rows:
+def _operations(calls: Iterable[CallEvents[Event]], verdict: HistoryVerdict, order: Sequence[int]) -> Rows:
     places = {begun: place for place, begun in enumerate(order)}
     refused, beyond = {finding.seq for finding in verdict.findings}, set(verdict.order.beyond)
     rows = []
@@ -155,7 +155,7 @@ def _mark(event: Event) -> dict[str, Any]:
     return {"at": event.seq, "nanos": event.time, "kind": kind, "text": f"{event.process}: {event.op}{f' ({told})' if told else ''}"}
 
 
-def _sentence(verdict: Verdict) -> str:
+def _sentence(verdict: HistoryVerdict) -> str:
     if verdict.findings:
         return f"nothing explains {verdict.findings[0]}"
     if verdict.unknown:
@@ -163,7 +163,7 @@ def _sentence(verdict: Verdict) -> str:
     return f"the specification explains all {verdict.explained} answers that it speaks of"
 
 
-def _refusal(finding: Finding, operation: int) -> dict[str, Any]:
+def _refusal(finding: UnexplainedEvent, operation: int) -> dict[str, Any]:
     why = finding.refused
     values = [[name, value_text(value)] for name, value in why.values.items()]
     return {

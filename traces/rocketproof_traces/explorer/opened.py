@@ -11,7 +11,7 @@ from rocketproof_model.interpreter import initial
 from rocketproof_model.language import const
 from rocketproof_model.result import Witness
 
-from .document import CommandLine, Subject, of_witness
+from .document import CommandLine, TraceSubject, of_witness
 
 NO_PROPERTY: Final = Property("walk", "no property is asked: every step is free", "always", const(1, Bool))
 Progress = Callable[[str], None]
@@ -23,7 +23,7 @@ class Trace:
     """A witness with what is known of it; `title` is what it is called, if not by its property."""
 
     witness: Witness
-    subject: Subject
+    subject: TraceSubject
     commands: tuple[CommandLine, ...] = ()
     title: str = ""
 
@@ -33,7 +33,7 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class OpenedHistory:
     """The document of a history of clients."""
 
     made: Mapping[str, Any]
@@ -42,15 +42,15 @@ class History:
         return dict(self.made)
 
 
-Opened = Trace | History
+Opened = Trace | OpenedHistory
 
 
 def walk(
-    instance: Instance, subject: Subject, claim: Property = NO_PROPERTY, note: str = "", commands: Sequence[CommandLine] = ()
+    instance: Instance, subject: TraceSubject, claim: Property = NO_PROPERTY, note: str = "", commands: Sequence[CommandLine] = ()
 ) -> Trace:
     """A trace that has only its beginning. Raises EvaluationError where the instance has no initial state."""
     made = Witness(instance, claim, (), (initial(instance),), None, note)
     return Trace(made, subject, tuple(commands), f"{claim.id}: a walk" if claim is not NO_PROPERTY else "a walk from the initial state")
 
 
-__all__ = ["NO_PROPERTY", "History", "Opened", "Progress", "Trace", "walk"]
+__all__ = ["NO_PROPERTY", "OpenedHistory", "Opened", "Progress", "Trace", "walk"]

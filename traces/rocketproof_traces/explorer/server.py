@@ -30,7 +30,7 @@ from .opened import Opened, Progress
 from .sessions import Session, Sessions, Unknown
 
 
-class Openings(Protocol):
+class ExplorerSource(Protocol):
     """What a running explorer can open. Where its models and properties come from is not known here."""
 
     def start(self) -> Opened | None:
@@ -50,7 +50,7 @@ class Openings(Protocol):
 class Explorer:
     """A running explorer: what it can open, its sessions, and whether it is about to end."""
 
-    openings: Openings
+    openings: ExplorerSource
     version: str
     sessions: Sessions = field(default_factory=Sessions)
     ending: threading.Event = field(default_factory=threading.Event)
@@ -169,4 +169,4 @@ async def _body(request: Request) -> Mapping[str, Any]:
     return found
 
 
-__all__ = ["Explorer", "Openings"]
+__all__ = ["Explorer", "ExplorerSource"]

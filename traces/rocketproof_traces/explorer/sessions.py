@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property
-from rocketproof_model.interpreter import Scope, State, evaluate
+from rocketproof_model.interpreter import Environment, State, evaluate
 from rocketproof_model.language import walk
 from rocketproof_model.language.reading import ReadingError, of_step, read
 
@@ -70,7 +70,7 @@ class Session:
 
     def _value(self, term: Expr, state: State, then: State | None) -> str | None:
         try:
-            return term.type.text(evaluate(term, Scope(state, {}, self.instance.constants, then)))
+            return term.type.text(evaluate(term, Environment(state, {}, self.instance.constants, then)))
         except EvaluationError:
             return None
         except RecursionError:

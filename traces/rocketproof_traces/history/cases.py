@@ -76,7 +76,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredMessage:
     """A record that the broker stored. `real` are the topic and queue that it is meant for, where it lies elsewhere first."""
 
     topic: str
@@ -129,16 +129,16 @@ def _int(value: Any) -> int:
     return whole_number(value) if value is not None else 0
 
 
-def stored(entries: Iterable[Mapping[str, Any]]) -> tuple[Stored, ...]:
+def stored(entries: Iterable[Mapping[str, Any]]) -> tuple[StoredMessage, ...]:
     """The records that a recording says were stored. Raises ValueError, KeyError, TypeError or AttributeError where they are none."""
     return tuple(_stored(entry) for entry in entries if "topic" in entry)
 
 
-def _stored(entry: Mapping[str, Any]) -> Stored:
+def _stored(entry: Mapping[str, Any]) -> StoredMessage:
     props = entry.get("props") or {}
     real = (str(props[REAL_TOPIC]), whole_number(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
     kind = KINDS[_int(entry.get("sysFlag")) & TRANSACTION_BITS]
-    return Stored(str(entry["topic"]), whole_number(entry["queueId"]), whole_number(entry["queueOffset"]), kind, real)
+    return StoredMessage(str(entry["topic"]), whole_number(entry["queueId"]), whole_number(entry["queueOffset"]), kind, real)
 
 
 def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:

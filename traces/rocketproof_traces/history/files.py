@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..common.compressed import DamagedError, is_compressed, open_text
+from ..common.compressed import DamagedStreamError, is_compressed, open_text
 from ..common.errors import TraceError, short
 from .events import SCHEMA, VERSION, Event, Header, Rules, event_line, header_line
 
@@ -52,7 +52,7 @@ def _lines(path: Path) -> Iterator[str]:
             for line in file:
                 number += 1
                 yield line
-    except DamagedError as error:
+    except DamagedStreamError as error:
         raise TraceError(f"{path}:{number + 1}", f"cannot be read ({error.strerror})", "copy the file again, or record again") from None
     except OSError as error:
         raise TraceError(str(path), f"cannot be read ({error.strerror})", "check the path of the history") from None

@@ -20,7 +20,7 @@ from rocketproof_spec.bounds import NAMES_LIMIT
 
 from ..common.errors import TraceError, short
 from . import Event, Moment
-from .cases import Config, Kind, Stored, properties_of, reach, stored
+from .cases import Config, Kind, StoredMessage, properties_of, reach, stored
 
 NAME_SERVER = "name server"
 STRAY = "stray"
@@ -152,7 +152,7 @@ class Operation:
         """The recorded case after which this looks at the topic, nothing elsewhere."""
         return str(self.asked.get("after", ""))
 
-    def stored(self) -> tuple[Stored, ...]:
+    def stored(self) -> tuple[StoredMessage, ...]:
         """The records that the request stored, where the history says so. Raises TraceError for none."""
         try:
             return stored((self.answer or {}).get("stored") or ())
@@ -225,7 +225,7 @@ class Operations:
 E = TypeVar("E", bound=Moment)
 
 
-class Call(NamedTuple, Generic[E]):
+class CallEvents(NamedTuple, Generic[E]):
     """A call: the event that began it, and the one that ended it (ok, fail, info or crash), None where none did."""
 
     begun: E
@@ -242,7 +242,7 @@ class Call(NamedTuple, Generic[E]):
         return self.ended if self.ended is not None and self.ended.type == "ok" else None
 
 
-def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
+def paired(events: Iterable[E]) -> Iterator[CallEvents[E] | E]:
     """The calls of a history when they end, those that never end at last; between them the events that stand alone, crashes, and the
     invocations of `configure`. At any time no more is kept than the open calls, one a process."""
     opened: dict[str, E] = {}
@@ -253,13 +253,13 @@ def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
             if event.op == CONFIGURE:
                 yield event
         elif begun is not None and event.type in ("ok", "fail", "info") and begun.op == event.op:
-            yield Call(opened.pop(event.process), event)
+            yield CallEvents(opened.pop(event.process), event)
         else:
             yield event
             if begun is not None and event.type == "crash":
-                yield Call(opened.pop(event.process), event)
+                yield CallEvents(opened.pop(event.process), event)
     for event in opened.values():
-        yield Call(event, None)
+        yield CallEvents(event, None)
 
 
 def operations(events: Iterable[Event]) -> Operations:
@@ -277,7 +277,7 @@ def operations(events: Iterable[Event]) -> Operations:
             yield event
 
     for found in paired(checked()):
-        if isinstance(found, Call):
+        if isinstance(found, CallEvents):
             if not found.failed:
                 asked.append(operation(found.begun, found.answer))
         elif found.type == "state":

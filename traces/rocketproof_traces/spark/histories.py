@@ -22,10 +22,10 @@ import pyarrow as pa
 from ..bulk.cache import Piece, PieceCache
 from ..bulk.ingest import sources
 from ..bulk.partition import HistoryTask, partition
-from ..bulk.results import Results, Summary
+from ..bulk.results import FolderResults, Summary
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
-from ..bulk.work import Order, Tell, cached, named, take_new, unjudged
+from ..bulk.work import JudgingJob, Tell, cached, named, take_new, unjudged
 from ..common.collection import uncollected
 from ..common.errors import TraceError
 from .session import aside
@@ -41,7 +41,7 @@ _PACKED = "history string, part int, calls binary"
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 
 
-def judge(spark: SparkSession, order: Order, tell: Tell = lambda _: None) -> Summary:
+def judge(spark: SparkSession, order: JudgingJob, tell: Tell = lambda _: None) -> Summary:
     """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
     from pyspark.errors import PySparkException
 
@@ -51,7 +51,7 @@ def judge(spark: SparkSession, order: Order, tell: Tell = lambda _: None) -> Sum
         raise TraceError("Spark", f"gave up: {reason(error)}", "run it again: it goes on where it was") from None
 
 
-def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
+def _judge(spark: SparkSession, order: JudgingJob, tell: Tell) -> Summary:
     from pyspark.sql.utils import is_remote
 
     ready = cached(order)
@@ -62,10 +62,10 @@ def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
         take_new(order, found, on_spark(spark), tell)  # and what has changed since a stream saw it
     order = ready or order
     _judge_batch(spark, order, tell)
-    return Results(order.out).summary(order.profile)
+    return FolderResults(order.out).summary(order.profile)
 
 
-def _stream(spark: SparkSession, order: Order, tell: Tell) -> None:
+def _stream(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
     """Take and judge the files of a folder that the checkpoint has not seen."""
     reader = spark.readStream.format("binaryFile").schema(_FILES).option("recursiveFileLookup", "true")
     files = reader.load(order.sources[0]).select("path")
@@ -92,14 +92,14 @@ def _plain(path: str) -> str:
     return path.removeprefix("file:").replace("//", "/")
 
 
-def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
+def _judge_batch(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
     """Judge the histories in the cache that were not judged as they are, and write their verdicts as one batch."""
     todo = unjudged(order, tell)
     if todo:
-        judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{Results(order.out).next()}")
+        judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{FolderResults(order.out).next()}")
 
 
-def judged(spark: SparkSession, order: Order, todo: Sequence[HistoryTask]) -> DataFrame:
+def judged(spark: SparkSession, order: JudgingJob, todo: Sequence[HistoryTask]) -> DataFrame:
     """The verdicts on histories, rows of VERDICTS."""
     root, profile, bound = order.cache, order.profile, order.bound
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 from rocketproof_model import Instance, LimitReached, Property, interrupts
 from rocketproof_model.explicit import loops
 from rocketproof_model.explicit.account import Packed
-from rocketproof_model.explicit.workers import Seen
+from rocketproof_model.explicit.workers import WorkerResult
 from rocketproof_model.result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, Explored, Limits, Progress, Report, Watch
 
 from ..common.errors import TraceError
 from . import shares
 from .jobs import OTHER_FOLDER, Perform, Workers
-from .shares import Done, Lookup, Parents, Share, Slice
+from .shares import Parents, PredecessorLookup, SearchShardResult, ShardTask, Slice
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ _COPIES = 3  # of arriving states that a task holds in memory
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelCost:
     """What one level cost. `tasks` is 0 where the driver did it; `work` sums the tasks' seconds by kind (`cpu`: the processor's).
 
     `overhead` is what Spark took: `seconds` without those of the task that worked longest. Of these `before` passed until the
@@ -56,10 +56,10 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread(Explored):
+class SparkExplored(Explored):
     """With what each level cost, and the seconds until the workers had answered for the first time (0 if never asked)."""
 
-    levels: list[Level] = field(repr=False)
+    levels: list[LevelCost] = field(repr=False)
     ready_seconds: float
 
 
@@ -74,7 +74,7 @@ def explore(
     checked: bool = True,
     alone: int | None = None,
     perform: Perform = shares.perform,
-) -> Spread:
+) -> SparkExplored:
     """Decide what `rocketproof_model.search.explore` decides, with equal counts and witnesses; `properties` are by default the model's.
 
     States are kept in a new folder in `scratch` (default: that for temporary files) until the search ends. Levels to which no
@@ -104,22 +104,22 @@ class _Search:
         self.folder, self.instance, self.limits, self.report = folder, instance, limits, report
         self.alone, self.workers, self.watch = alone, workers, Watch(limits)
         self.account = shares.put_question(folder, instance, properties, checked)
-        self.total = Seen(self.account.made, self.account.groups)
+        self.total = WorkerResult(self.account.made, self.account.groups)
         start = shares.put_run(str(folder), "start", self.account.start(), self.account.words)
         self.total.own[loops.TRANSITIONS] += len(self.account.start()) // self.account.words - 1  # a Seen counts one initial state
         self.arrived: list[tuple[Slice, ...]] = [(start,)]  # by shard
         self.seen: list[tuple[Slice, ...]] = [()]
         self.kept: list[list[Slice]] = []  # the levels
-        self.levels: list[Level] = []
+        self.levels: list[LevelCost] = []
         self.states = 0
         self.rate, self.ready_seconds = _RATE, 0.0
         self.files: set[str] = {start.file}
         self.stale: set[str] = set()
         self.reason = ""
-        self.met: list[Seen] = []  # what was met in the states of the last level,
-        self.late: list[Seen] = []  # and on the way to their successors
+        self.met: list[WorkerResult] = []  # what was met in the states of the last level,
+        self.late: list[WorkerResult] = []  # and on the way to their successors
 
-    def run(self) -> Spread:
+    def run(self) -> SparkExplored:
         try:
             while any(self.arrived):
                 self._limited()
@@ -142,7 +142,7 @@ class _Search:
         outcomes = self.account.outcomes("spark", total, self.states, depth, self.reason, seconds, witnesses)
         if fault is not None:
             raise self.account.error(fault, depth, self._predecessors, outcomes)
-        return Spread(
+        return SparkExplored(
             self.instance, outcomes, self.states, total.transitions, depth, total.deadlocks,
             self.account.made.coverage(total.counts, total.cover), self.reason, seconds,
             self.levels, self.ready_seconds,
@@ -173,12 +173,12 @@ class _Search:
         spread = self._is_worth(arrived)
         number, shards = len(self.kept), len(self.arrived)
         work = [
-            Share(str(self.folder), number, shard, shards, arrived, self.seen[shard])
+            ShardTask(str(self.folder), number, shard, shards, arrived, self.seen[shard])
             for shard, arrived in enumerate(self.arrived)
             if arrived
         ]
         began, start = time.time(), time.perf_counter()
-        answers: list[Done] = self.workers.run(work, self._beat) if spread else [self.workers.perform(share) for share in work]
+        answers: list[SearchShardResult] = self.workers.run(work, self._beat) if spread else [self.workers.perform(share) for share in work]
         seconds = time.perf_counter() - start
         for done in answers:
             if done.problem:
@@ -206,7 +206,7 @@ class _Search:
             parts = [shares.divided(str(self.folder), one, shards) for one in each[0]]
             each[:] = [tuple(part[k] for part in parts if part[k].total) for k in range(shards)]
 
-    def _measure(self, number: int, arrived: int, answers: list[Done], tasks: int, began: float, seconds: float) -> None:
+    def _measure(self, number: int, arrived: int, answers: list[SearchShardResult], tasks: int, began: float, seconds: float) -> None:
         work: dict[str, float] = {}
         for done in answers:
             for kind, took in done.seconds.items():
@@ -219,9 +219,11 @@ class _Search:
             self.workers.fixed = min(self.workers.fixed, overhead)
         elif arrived >= _SURE:
             self.rate = arrived / seconds
-        self.levels.append(Level(number, sum(done.new.total for done in answers), arrived, tasks, seconds, overhead, before, after, work))
+        self.levels.append(
+            LevelCost(number, sum(done.new.total for done in answers), arrived, tasks, seconds, overhead, before, after, work)
+        )
 
-    def _take(self, number: int, answers: list[Done]) -> bool:
+    def _take(self, number: int, answers: list[SearchShardResult]) -> bool:
         """Enter what a level's tasks found, and make the next level's shares; whether there were new states."""
         asked, expanded = [d.asked for d in answers if d.asked], [d.expanded for d in answers if d.expanded]
         self.account.note(number, asked)
@@ -252,7 +254,7 @@ class _Search:
         self.stale = self.files - needed
 
     def _predecessors(self, level: int, wanted: list[Packed]) -> Parents:
-        work = [Lookup(str(self.folder), (one,), tuple(wanted)) for one in self.kept[level]]
+        work = [PredecessorLookup(str(self.folder), (one,), tuple(wanted)) for one in self.kept[level]]
         found: Parents = {}
         spread = self.workers.many and self._is_worth(sum(one.total for one in self.kept[level]))
         answers = self.workers.run(work, self._tell) if spread else [self.workers.perform(one) for one in work]

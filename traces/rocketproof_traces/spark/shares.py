@@ -26,7 +26,7 @@ import numpy as np
 from rocketproof_model import Instance, Property
 from rocketproof_model.explicit import runs
 from rocketproof_model.explicit.account import Account, Packed
-from rocketproof_model.explicit.workers import Seen
+from rocketproof_model.explicit.workers import WorkerResult
 
 from ..common.errors import TraceError
 
@@ -50,7 +50,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Share:
+class ShardTask:
     """What a task is to do in `folder`: the runs that `arrived` for the shard, and those that hold what it has `seen`, oldest first."""
 
     folder: str
@@ -62,7 +62,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
+class SearchShardResult:
     """What came of a share. `new` is the shard's level, `seen` replaces the share's; `sent` has the runs for each shard.
 
     `asked` is what the formulas of the new states said, `expanded` what was met among their successors. `seconds` are by
@@ -74,15 +74,15 @@ class Done:
     new: Slice
     seen: tuple[Slice, ...] = ()
     sent: tuple[tuple[Slice, ...], ...] = ()
-    asked: Seen | None = None
-    expanded: Seen | None = None
+    asked: WorkerResult | None = None
+    expanded: WorkerResult | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     span: tuple[float, float] = (0.0, 0.0)
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Lookup:
+class PredecessorLookup:
     """A question about some runs of a level: of each wanted state the smallest one there that leads to it."""
 
     folder: str
@@ -132,22 +132,22 @@ def divided(folder: str, one: Slice, shards: int) -> list[Slice]:
     return [Slice(one.file, one.first + ends[k], ends[k + 1] - ends[k]) for k in range(shards)]
 
 
-def perform(work: Share | Lookup) -> Done | Parents:
+def perform(work: ShardTask | PredecessorLookup) -> SearchShardResult | Parents:
     """Do one task."""
-    return expand(work) if isinstance(work, Share) else look_up(work)
+    return expand(work) if isinstance(work, ShardTask) else look_up(work)
 
 
-def expand(share: Share) -> Done:
+def expand(share: ShardTask) -> SearchShardResult:
     """Find the new states of a shard at a level and their successors. OSError where another attempt may do better."""
     try:
         return _Expansion(share).done()
     except OSError as error:
         if error.errno not in _HOPELESS:
             raise
-        return Done(share.shard, Slice("", 0, 0), problem=f"{share.folder}: {os.strerror(error.errno)}")
+        return SearchShardResult(share.shard, Slice("", 0, 0), problem=f"{share.folder}: {os.strerror(error.errno)}")
 
 
-def look_up(lookup: Lookup) -> Parents:
+def look_up(lookup: PredecessorLookup) -> Parents:
     """Of each wanted state the smallest one of the runs that leads to it; states without one are left out."""
     known = account(lookup.folder)
     found: Parents = {}
@@ -159,7 +159,7 @@ def look_up(lookup: Lookup) -> Parents:
 
 
 class _Expansion:
-    def __init__(self, share: Share) -> None:
+    def __init__(self, share: ShardTask) -> None:
         self.share, self.folder = share, Path(share.folder)
         self.seconds: dict[str, float] = {}
         self.began, self.cpu, self.mark = time.time(), time.process_time(), time.perf_counter()
@@ -174,7 +174,7 @@ class _Expansion:
         self.seconds[work] = self.seconds.get(work, 0.0) + now - self.mark
         self.mark = now
 
-    def done(self) -> Done:
+    def done(self) -> SearchShardResult:
         share, known = self.share, self.account
         arrived = np.concatenate([_read(share.folder, one, self.width) for one in share.arrived])
         self.lap("read")
@@ -182,7 +182,7 @@ class _Expansion:
         self.lap("sort")
         states = runs.unseen(arrived, [_mapped(share.folder, one, self.width) for one in share.seen], self.width)
         self.lap("compare")
-        asked, expanded = Seen(known.made, known.groups), Seen(known.made, known.groups)
+        asked, expanded = WorkerResult(known.made, known.groups), WorkerResult(known.made, known.groups)
         known.ask(states, asked)
         self.lap("check")
         new = put_run(share.folder, f"{self.name}-new", states, self.width)
@@ -191,7 +191,7 @@ class _Expansion:
         self.lap("merge")
         sent = self.send(states, expanded)
         self.seconds["cpu"] = time.process_time() - self.cpu
-        return Done(share.shard, new, seen, sent, asked, expanded, self.seconds, (self.began, time.time()))
+        return SearchShardResult(share.shard, new, seen, sent, asked, expanded, self.seconds, (self.began, time.time()))
 
     def merged(self, seen: tuple[Slice, ...], newest: Words) -> tuple[Slice, ...]:
         many = runs.tail([one.total for one in seen])
@@ -201,7 +201,7 @@ class _Expansion:
             newest = runs.merged(_mapped(self.share.folder, one, self.width), newest, self.width)
         return (*seen[:-many], put_run(self.share.folder, f"{self.name}-seen", newest, self.width))
 
-    def send(self, states: Words, expanded: Seen) -> tuple[tuple[Slice, ...], ...]:
+    def send(self, states: Words, expanded: WorkerResult) -> tuple[tuple[Slice, ...], ...]:
         """Write the successors; the runs of them that are each shard's."""
         if not len(states):
             return ((),) * self.share.shards

@@ -25,7 +25,7 @@ from ..common.errors import TraceError
 from ..stored.paths import absolute
 from .tables import commitlog, consumequeue, index, topics
 from .tables.clauses import Clause, Clauses, Operator
-from .tables.table import PART_SIZE, TIME, Table
+from .tables.table import PART_SIZE, TIME, StoreTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +50,7 @@ _OPERATORS: dict[type[api.Filter], Operator] = {
 class StoreSource(api.DataSource):
     """A table as a data source. Options: `path`, `columns`, `maxPartitionBytes`. A schema given by the user chooses columns too."""
 
-    table: ClassVar[Table]
+    table: ClassVar[StoreTable]
 
     @classmethod
     def name(cls) -> str:
@@ -107,7 +107,7 @@ SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, I
 class StoreReader(api.DataSourceReader):
     """The reading of some columns of a table, `names` as the query spells them."""
 
-    def __init__(self, table: Table, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int) -> None:
+    def __init__(self, table: StoreTable, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int) -> None:
         self.table = table
         self.folders = folders
         self.columns = columns
@@ -133,7 +133,7 @@ class StoreReader(api.DataSourceReader):
             yield batch if batch.schema.names == self.names else batch.rename_columns(list(self.names))
 
 
-def clause_of(given: api.Filter, table: Table) -> Clause | None:
+def clause_of(given: api.Filter, table: StoreTable) -> Clause | None:
     """The clause of a filter, None for one that the table does not understand and Spark has to apply."""
     operator = _OPERATORS.get(type(given))
     path: tuple[str, ...] = getattr(given, "attribute", ())
@@ -152,7 +152,7 @@ def clause_of(given: api.Filter, table: Table) -> Clause | None:
     return None if found is None else Clause(column, operator, found)
 
 
-def _plain(value: Any, table: Table, column: str) -> int | str | None:
+def _plain(value: Any, table: StoreTable, column: str) -> int | str | None:
     """A literal as the table compares it (times in microseconds), None for one of another kind than the column."""
     kind = table.columns[column]
     if kind == TIME:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rocketproof_protocol.numbers import whole_number
 
 from ..common.errors import TraceError
-from ..common.pools import Spread
+from ..common.pools import WorkerPool
 from .session import aside
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ B = TypeVar("B")
 Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
-def on_spark(spark: SparkSession, *, short: bool = True) -> Spread:
+def on_spark(spark: SparkSession, *, short: bool = True) -> WorkerPool:
     """How work is spread by this session, WAVE items for each of its cores at a time: `short` ones take a fraction of a second, and share
     TASKS tasks; of others half as many, each a task of its own. Raises TraceError where Spark fails."""
     from pyspark.errors import PySparkException

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .names import Names
+from .names import NameTable
 from .paths import open_source
-from .plausible import Place
+from .plausible import FilePlace
 from .segments import Range
 from .walk import Walk
 
@@ -24,10 +24,10 @@ def settled(range_: Range) -> Range:
     if range_.exact:
         return range_
     with open_source(range_.file.path) as source:
-        place = Place(source, range_.file.base, range_.file.header, hosts_by_flag=range_.file.hosts_by_flag)
+        place = FilePlace(source, range_.file.base, range_.file.header, hosts_by_flag=range_.file.hosts_by_flag)
         begin = place.next_plausible(range_.start, range_.end)
         if begin is not None and place.is_covered(begin):
-            before = Walk(Range(range_.file, 0, range_.start, exact=True), Names(), crc=False, properties=False, source=source)
+            before = Walk(Range(range_.file, 0, range_.start, exact=True), NameTable(), crc=False, properties=False, source=source)
             for _ in before:
                 pass
             begin = before.walked.end

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from rocketproof_model.routines.compiled import compiled
 
 from .facts import Column, column
-from .kinds import BIT, Kind
+from .kinds import BIT, RowKind
 from .layout import BORN_HOST_AT, IPV6_MORE, STORE_HOST_AT
 from .memory import byte, put_byte
-from .names import Names
+from .names import NameTable
 from .segments import Range
 from .window import Window
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Chunk:
     """Rows in the order of the file. `table` has a line for each of facts.COLUMNS; `chunk[name]` is a column, virtual ones too."""
 
-    def __init__(self, range_: Range, table: NDArray[np.int64], names: Names, window: Window) -> None:
+    def __init__(self, range_: Range, table: NDArray[np.int64], names: NameTable, window: Window) -> None:
         self.range = range_
         self.table = table
         self.names = names
@@ -48,7 +48,7 @@ class Chunk:
     @property
     def is_message(self) -> NDArray[np.bool_]:
         """Which rows are records."""
-        found: NDArray[np.bool_] = self["kind"] <= Kind.MESSAGE_V2
+        found: NDArray[np.bool_] = self["kind"] <= RowKind.MESSAGE_V2
         return found
 
     def bytes_at(self, offset: int, length: int) -> bytes:

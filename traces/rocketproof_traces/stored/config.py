@@ -47,7 +47,7 @@ class Topics:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class CheckpointTimes:
     """Store timestamps in milliseconds up to which log, queues and index are on the device, 0 for never; 5.x: two physical offsets."""
 
     physic: int
@@ -99,12 +99,12 @@ def _row(name: str, row: dict[str, Any]) -> TopicRow:
     )
 
 
-def read_checkpoint(path: str) -> Checkpoint:
+def read_checkpoint(path: str) -> CheckpointTimes:
     """The checkpoint. Raises StoredError."""
     data = read_whole(path)
     if len(data) < _TIMES.size + _OFFSETS.size:
         raise StoredError(path, f"has {len(data)} bytes, fewer than a checkpoint", "delete it: the broker starts without one")
-    return Checkpoint(*_TIMES.unpack_from(data), *_OFFSETS.unpack_from(data, _TIMES.size))
+    return CheckpointTimes(*_TIMES.unpack_from(data), *_OFFSETS.unpack_from(data, _TIMES.size))
 
 
 def has_abort(folder: str) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import TRANSACTION_BITS
 
-from .kinds import BIT, PROPERTIES, Kind
+from .kinds import BIT, PROPERTIES, RowKind
 from .layout import BODY_AT, IPV6_MORE
 
 Column = NDArray[np.int64]
@@ -84,7 +84,7 @@ def _body(column: Callable[[str], Column]) -> Column:
 
 
 def _topic(column: Callable[[str], Column]) -> Column:
-    wide = (column("kind") == Kind.MESSAGE_V2).astype(np.int64)
+    wide = (column("kind") == RowKind.MESSAGE_V2).astype(np.int64)
     found: Column = column("bodyOffset") + np.maximum(column("bodyLength"), 0) + 1 + wide
     return found
 

@@ -31,7 +31,7 @@ class IndexEntries:
 
 
 @dataclass(frozen=True)
-class IndexFile:
+class StoredIndexFile:
     """A file of the index, and what its header says. `count` is the number of the next entry; entry 0 is never used.
 
     The file does not say how many slots it has: `slots` follows from the length of the file and the broker's ratio of four entries a
@@ -74,7 +74,7 @@ class IndexFile:
             return read(source, start, size)
 
 
-def index_files(folders: Sequence[str], slots: int | None = None) -> list[IndexFile]:
+def index_files(folders: Sequence[str], slots: int | None = None) -> list[StoredIndexFile]:
     """The files of a store's index in the order of their names. Raises StoredError."""
     found = []
     for folder in folders:
@@ -83,11 +83,11 @@ def index_files(folders: Sequence[str], slots: int | None = None) -> list[IndexF
     return found
 
 
-def open_index(path: str, slots: int | None = None) -> IndexFile:
+def open_index(path: str, slots: int | None = None) -> StoredIndexFile:
     """A file of the index. Raises StoredError."""
     with open_source(path) as source:
         if source.length < INDEX_HEADER:
             raise StoredError(path, f"has {source.length} bytes, fewer than the header of an index", "take the file out of the store")
         begin, end, first, last, used, count = _HEADER.unpack(read(source, 0, INDEX_HEADER))
         fitting = (source.length - INDEX_HEADER) // (INDEX_SLOT + 4 * INDEX_ENTRY)
-        return IndexFile(path, source.length, begin, end, first, last, used, max(1, count), fitting if slots is None else slots)
+        return StoredIndexFile(path, source.length, begin, end, first, last, used, max(1, count), fitting if slots is None else slots)

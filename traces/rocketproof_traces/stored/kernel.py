@@ -19,7 +19,7 @@ from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from .crc import crc32
 from .facts import LIMIT
-from .kinds import Kind
+from .kinds import RowKind
 from .layout import (
     BLANK_MAGIC,
     BODY_AT,
@@ -54,7 +54,7 @@ FULL, STOP, MORE, ODD, GROW = range(5)
 """Why the kernel returns: no row is left; the stop is reached; the next record is not all in the buffer; something is irregular; the
 table of names has no room."""
 
-_BLANK, _MESSAGE, _MESSAGE_V2 = Kind.BLANK.value, Kind.MESSAGE.value, Kind.MESSAGE_V2.value
+_BLANK, _MESSAGE, _MESSAGE_V2 = RowKind.BLANK.value, RowKind.MESSAGE.value, RowKind.MESSAGE_V2.value
 _FIRST, _SECOND, _REST = MESSAGE_MAGIC, MESSAGE_MAGIC_V2, BLANK_MAGIC
 
 _KIND, _PHYSICAL, _SIZE, _PARTS, _STORED = map(line, ("kind", "physicalOffset", "size", "partsSize", "storedPhysicalOffset"))

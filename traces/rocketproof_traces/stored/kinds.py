@@ -28,7 +28,7 @@ from rocketproof_protocol.properties import (
 )
 
 
-class Kind(IntEnum):
+class RowKind(IntEnum):
     """What a row is about."""
 
     MESSAGE = 1  # a record of the first version

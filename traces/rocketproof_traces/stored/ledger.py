@@ -16,7 +16,7 @@ from rocketproof_protocol.numbers import is_digits
 
 from .chunk import Chunk
 from .facts import LIMIT, Column
-from .kinds import Kind
+from .kinds import RowKind
 from .layout import LEDGER_HEADER, LEDGER_INDEX
 from .paths import KeptOpen, join, names_of, offset_of, read
 
@@ -34,8 +34,8 @@ def entries(chunk: Chunk) -> tuple[NDArray[np.int64], dict[str, Column]]:
     `recordSize` what its record says, 0 without; `computedCRC` is the checksum of the body where the header has one, else 0, both without
     the highest bit. Raises StoredError."""
     kinds = chunk["kind"]
-    rows = np.flatnonzero(chunk.is_message | (kinds == Kind.EMPTY))
-    has_record = kinds[rows] != Kind.EMPTY
+    rows = np.flatnonzero(chunk.is_message | (kinds == RowKind.EMPTY))
+    has_record = kinds[rows] != RowKind.EMPTY
     place = chunk["physicalOffset"][rows] - LEDGER_HEADER * has_record
     raw = np.frombuffer(chunk.spans(place, LEDGER_HEADER), _HEADER)
     found = {name: _cut(raw[name]) for name in ("kind", "size", "index", "term", "position", "bodyCRC", "bodySize")}

@@ -17,7 +17,7 @@ from .nametable import CAPACITY, COUNT, LONGEST, ROOM, USED
 from .numbering import number_of
 
 
-class Names:
+class NameTable:
     """Names that are met, each once, with their numbers."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:

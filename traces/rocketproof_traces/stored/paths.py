@@ -39,7 +39,7 @@ _GOOGLES = re.compile(r"google::cloud::Status\(\w+: (?:Retry policy exhausted, w
 """An error of Google's library around what went wrong."""
 
 
-class Source(Protocol):
+class OpenSource(Protocol):
     """A file that is open for reading. `length` is in bytes, as it was when the file was opened."""
 
     path: str
@@ -185,7 +185,7 @@ class KeptOpen:
         return self._sources[path]
 
 
-def read(source: Source, offset: int, size: int) -> bytes:
+def read(source: OpenSource, offset: int, size: int) -> bytes:
     """Bytes of a file. Raises StoredError."""
     found = bytearray(size)
     source.read_into(offset, memoryview(found))

@@ -16,8 +16,8 @@ import numpy as np
 
 from .layout import BLANK_MAGIC, BLANK_SIZE, BODY_AT, FIXED_SIZE, LEDGER_BLANK, LEDGER_OTHERS, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .memory import MARGIN
-from .paths import Source, read
-from .record import LONGEST_HEAD, Parts, head_of, parts_of
+from .paths import OpenSource, read
+from .record import LONGEST_HEAD, RecordPlaces, head_of, parts_of
 
 _PAIR, _INT = Struct(">iI"), Struct(">i")
 _LEDGER_PAIR, _LEDGER = Struct(">ii"), Struct(">ii16xq12xi")
@@ -28,11 +28,11 @@ LARGEST = (16 << 20) + (64 << 10)
 """Bytes of the largest record: a message comes in one frame, and RocketMQ's frames have up to 16 MiB unless it is configured otherwise."""
 
 
-class Place:
+class FilePlace:
     """Questions about places in a file of the log, whose first byte has the physical offset `base`. A place is where a record begins
     with the `header` bytes before it. `hosts_by_flag`: as of `segments.LogFile`."""
 
-    def __init__(self, source: Source, base: int, header: int = 0, *, hosts_by_flag: bool = True) -> None:
+    def __init__(self, source: OpenSource, base: int, header: int = 0, *, hosts_by_flag: bool = True) -> None:
         self.hosts_by_flag = hosts_by_flag
         self.source = source
         self.base = base
@@ -69,7 +69,7 @@ class Place:
         agrees = kind in LEDGER_OTHERS and position == self.base + at and body >= 0 and size == self.header + body
         return at + index(size) if agrees and at + size <= self.length else None
 
-    def parts(self, at: int) -> Parts | None:
+    def parts(self, at: int) -> RecordPlaces | None:
         """The record at a place with a magic number; None if the file ends in its fixed places."""
         at += self.header
         if at + FIXED_SIZE > self.length:
@@ -112,7 +112,7 @@ class Place:
         parts = None if end == self.empty(at) else self.parts(at)
         return parts is not None and self._body_is_whole(at, parts)
 
-    def _body_is_whole(self, at: int, parts: Parts) -> bool:
+    def _body_is_whole(self, at: int, parts: RecordPlaces) -> bool:
         (stored,) = _INT.unpack(read(self.source, at + self.header + 8, 4))
         return index(stored) == zlib.crc32(read(self.source, parts.body_at, parts.body_length)) & 0x7FFFFFFF
 

@@ -27,7 +27,7 @@ from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY
 from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, queue_of, read
 
 if TYPE_CHECKING:
-    from .names import Names
+    from .names import NameTable
 
 _ENTRY = np.dtype([("physicalOffset", ">i8"), ("size", ">i4"), ("tagsCode", ">i8")])
 _STRUCT = Struct(">qiq")
@@ -258,10 +258,10 @@ class Windows:
         return first, past, data
 
 
-class Lookup:
+class EntryLookup:
     """The entries of records, many at once. Of each queue a window is in memory; records in the order of the log read each window once."""
 
-    def __init__(self, queues: Queues, names: Names) -> None:
+    def __init__(self, queues: Queues, names: NameTable) -> None:
         self._queues = queues
         self._names = names
         self._windows: list[NDArray[np.uint8]] = []

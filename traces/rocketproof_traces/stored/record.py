@@ -81,7 +81,7 @@ def head_of(data: bytes | mmap, at: int = 0, *, hosts_by_flag: bool = True) -> H
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RecordPlaces:
     """A record as its lengths describe it: places inside the file. Lengths are -1 from the first one on that leads out of the file.
 
     `size` is what it says about itself, `parts` what its lengths add up to, -1 if they lead out of the file.
@@ -97,23 +97,23 @@ class Parts:
     parts: int
 
 
-def parts_of(read: Read, at: int, length: int, head: Head) -> Parts:
+def parts_of(read: Read, at: int, length: int, head: Head) -> RecordPlaces:
     """The parts of the record that begins at a place of something with so many bytes."""
     body_at = at + head.length
     second = head.magic == MESSAGE_MAGIC_V2
     topic_at = body_at + head.body_length + (2 if second else 1)
     if head.body_length < 0 or topic_at + 2 > length:
-        return Parts(head.size, head.physical_offset, body_at, -1, -1, -1, -1, -1)
+        return RecordPlaces(head.size, head.physical_offset, body_at, -1, -1, -1, -1, -1)
     count = read(topic_at - 2, 2)
     topic_length = _SHORT.unpack(count)[0] if second else count[1]
     properties_at = topic_at + topic_length + 2
     if topic_length < 0 or (not second and topic_length > TOPIC_LIMIT) or properties_at > length:
-        return Parts(head.size, head.physical_offset, body_at, head.body_length, topic_at, -1, -1, -1)
+        return RecordPlaces(head.size, head.physical_offset, body_at, head.body_length, topic_at, -1, -1, -1)
     (properties_length,) = _SHORT.unpack(read(properties_at - 2, 2))
     end = properties_at + properties_length
     if properties_length < 0 or end > length:
-        return Parts(head.size, head.physical_offset, body_at, head.body_length, topic_at, topic_length, -1, -1)
-    return Parts(head.size, head.physical_offset, body_at, head.body_length, topic_at, topic_length, properties_length, end - at)
+        return RecordPlaces(head.size, head.physical_offset, body_at, head.body_length, topic_at, topic_length, -1, -1)
+    return RecordPlaces(head.size, head.physical_offset, body_at, head.body_length, topic_at, topic_length, properties_length, end - at)
 
 
 def properties_of(text: bytes) -> dict[bytes, bytes]:
@@ -123,7 +123,7 @@ def properties_of(text: bytes) -> dict[bytes, bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class StoredRecord:
     """A whole record of a log; `at` is the place where its bytes begin."""
 
     at: int
@@ -185,25 +185,27 @@ class Damage(NamedTuple):
 
 
 @dataclass(slots=True)
-class Log:
+class LogRecords:
     """A commit log up to `end`, in files of `file_size` bytes."""
 
     file_size: int
     end: int = 0
-    records: list[Record] = field(default_factory=list)
+    records: list[StoredRecord] = field(default_factory=list)
     blanks: list[tuple[int, int]] = field(default_factory=list)
     damage: Damage | None = None
 
-    def at(self, place: int) -> Record | None:
+    def at(self, place: int) -> StoredRecord | None:
         return next((r for r in self.records if r.at == place), None)
 
 
-def read_log(data: bytes | mmap, file_size: int, end: int | None = None, *, written: int | None = None, hosts_by_flag: bool = True) -> Log:
+def read_log(
+    data: bytes | mmap, file_size: int, end: int | None = None, *, written: int | None = None, hosts_by_flag: bool = True
+) -> LogRecords:
     """Read a log's files, joined, from the first byte to the end, which is where only zeros follow unless it is given, or to the first
     damage. `written`: from where on there are only zeros, if the caller knows it. `hosts_by_flag`: as of `segments.LogFile`."""
     if written is None:
         written = len(data[:].rstrip(b"\0")) if end is None else 0
-    log = Log(file_size, len(data) if end is None else end)
+    log = LogRecords(file_size, len(data) if end is None else end)
     at = 0
     while at < log.end:
         if at + BLANK_SIZE > len(data):
@@ -230,13 +232,13 @@ def read_log(data: bytes | mmap, file_size: int, end: int | None = None, *, writ
     return log
 
 
-def record_at(data: bytes, place: int, *, hosts_by_flag: bool = True) -> Record | None:
+def record_at(data: bytes, place: int, *, hosts_by_flag: bool = True) -> StoredRecord | None:
     """The record whose bytes these are, from that place of a log; None if they are none. `hosts_by_flag`: as of `segments.LogFile`."""
     record = _record(data, 0, hosts_by_flag=hosts_by_flag)
     return None if record is None else replace(record, at=place)
 
 
-def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> Record | None:
+def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> StoredRecord | None:
     """The record that begins there, None if its lengths do not fit."""
     head = head_of(data, at, hosts_by_flag=hosts_by_flag)
     if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
@@ -245,7 +247,7 @@ def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> Record | Non
     if parts.parts != head.size:
         return None
     body_end, topic_end = parts.body_at + parts.body_length, parts.topic_at + parts.topic_length
-    return Record(
+    return StoredRecord(
         at,
         head.size,
         head.body_crc,

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from .chunk import Chunk
 from .facts import Column
-from .kinds import Kind, Reason
+from .kinds import Reason, RowKind
 from .layout import BLANK_MAGIC, FIXED_SIZE, IPV6_MORE, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
-from .names import Names
-from .paths import Source, open_source
-from .plausible import Place
-from .record import Parts
+from .names import NameTable
+from .paths import OpenSource, open_source
+from .plausible import FilePlace
+from .record import RecordPlaces
 from .segments import Range, Walked
 from .table import ROWS, new_table
 from .window import WINDOW_SIZE, Window
@@ -33,7 +33,7 @@ class _Stretch:
     start: int
     end: int
     reason: Reason
-    kind: Kind = Kind.CORRUPT
+    kind: RowKind = RowKind.CORRUPT
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _Crooked:
     """A record at `start` whose lengths do not agree, and where the next one begins."""
 
     start: int
-    parts: Parts
+    parts: RecordPlaces
     next: int
 
 
@@ -63,13 +63,13 @@ class Walk:
     def __init__(
         self,
         range_: Range,
-        names: Names,
+        names: NameTable,
         *,
         crc: bool = True,
         properties: bool = True,
         rows: int = 4096,
         window: int = WINDOW_SIZE,
-        source: Source | None = None,
+        source: OpenSource | None = None,
         table: NDArray[np.int64] | None = None,
     ) -> None:
         from . import kernel
@@ -102,10 +102,10 @@ class Walk:
             if self._given is None:
                 source.close()
 
-    def _chunks(self, source: Source) -> Iterator[Chunk]:
+    def _chunks(self, source: OpenSource) -> Iterator[Chunk]:
         kernel, range_ = self._kernel, self.range
         base = range_.file.base
-        place = Place(source, base, self._header, hosts_by_flag=range_.file.hosts_by_flag)
+        place = FilePlace(source, base, self._header, hosts_by_flag=range_.file.hosts_by_flag)
         begin = self._begin(place)
         if begin is None:
             self._walked = Walked(range_, None, None, 0, 0)
@@ -141,10 +141,10 @@ class Walk:
                 if isinstance(found, _Plain):
                     window.fill(at, self._header + found.size)
                 elif isinstance(found, _Stretch):
-                    if found.kind == Kind.EMPTY and not window.has(at, found.end):
+                    if found.kind == RowKind.EMPTY and not window.has(at, found.end):
                         window.fill(at, found.end - at)
                     at = found.end
-                    if found.reason or found.kind != Kind.CORRUPT:
+                    if found.reason or found.kind != RowKind.CORRUPT:
                         kernel.blank_row(table.ctypes.data, found.kind, found.reason, base + found.start, at - found.start)
                         row = 1
                 else:
@@ -157,17 +157,17 @@ class Walk:
     def _chunk(self, table: Any, rows: int, window: Window) -> Chunk:
         return Chunk(self.range, table[:, :rows], self.names, window)
 
-    def _begin(self, place: Place) -> int | None:
+    def _begin(self, place: FilePlace) -> int | None:
         """Where the walk begins, None if no record begins in the range."""
         if self.range.start >= min(self.range.end, place.length):
             return None
         return self.range.start if self.range.exact else place.next_plausible(self.range.start, self.range.end)
 
-    def _look(self, place: Place, at: int) -> _Plain | _Stretch | _Crooked:
+    def _look(self, place: FilePlace, at: int) -> _Plain | _Stretch | _Crooked:
         """What stands at an irregular place."""
         empty = place.empty(at)
         if empty is not None:
-            return _Stretch(at, empty, Reason.NONE, Kind.EMPTY)
+            return _Stretch(at, empty, Reason.NONE, RowKind.EMPTY)
         head = place.head(at)
         if head is None:
             return self._zeros(place, at) if place.is_zero(at) else _Stretch(at, place.length, Reason.TRUNCATED)
@@ -180,20 +180,20 @@ class Walk:
             return self._zeros(place, at)
         return self._stretch(place, at, Reason.MAGIC)
 
-    def _behind_blank(self, place: Place, begin: int) -> int:
+    def _behind_blank(self, place: FilePlace, begin: int) -> int:
         """Where the data of a file of DLedger begins: a log that was cleaned in the middle of a file has a blank over what is gone."""
         head = place.head(begin) if self._header and begin == 0 else None
         if head is None or head[1] != BLANK_MAGIC:
             return begin
         return head[0] if 0 < head[0] < place.length and place.is_plausible(head[0]) else begin
 
-    def _look_at_blank(self, place: Place, at: int, size: int) -> _Stretch:
+    def _look_at_blank(self, place: FilePlace, at: int, size: int) -> _Stretch:
         """A blank that the kernel does not know, or that is wrong."""
         if self._header and size == place.length - at:
-            return _Stretch(at, place.length, Reason.NONE, Kind.BLANK)
+            return _Stretch(at, place.length, Reason.NONE, RowKind.BLANK)
         return self._stretch(place, at, Reason.BLANK, cut=size > place.length - at)
 
-    def _look_at_record(self, place: Place, at: int, size: int) -> _Plain | _Stretch | _Crooked:
+    def _look_at_record(self, place: FilePlace, at: int, size: int) -> _Plain | _Stretch | _Crooked:
         record = at + self._header
         rest = place.length - record
         parts = place.parts(at)
@@ -209,7 +209,7 @@ class Walk:
         cut = size > rest and parts.stored_offset == place.base + record
         return self._stretch(place, at, Reason.LENGTHS if fits else Reason.SIZE, cut=cut)
 
-    def _zeros(self, place: Place, at: int) -> _Stretch:
+    def _zeros(self, place: FilePlace, at: int) -> _Stretch:
         """The end of the data, or a hole."""
         if place.data_in_rest(at) is not None:
             # Whoever writes the file may have written there just now.
@@ -219,7 +219,7 @@ class Walk:
         self.data_end = place.base + at
         return _Stretch(at, place.length, Reason.NONE)
 
-    def _stretch(self, place: Place, at: int, reason: Reason, *, cut: bool = False) -> _Stretch:
+    def _stretch(self, place: FilePlace, at: int, reason: Reason, *, cut: bool = False) -> _Stretch:
         """A stretch up to the next plausible place, else to the last byte that is not zero. `cut`: a record that the file's end cuts."""
         end = place.next_plausible(at + 1, place.length)
         if end is not None:

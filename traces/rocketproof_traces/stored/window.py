@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .memory import MARGIN
-from .paths import Source, read
+from .paths import OpenSource, read
 
 WINDOW_SIZE = 1 << 20
 
@@ -13,7 +13,7 @@ WINDOW_SIZE = 1 << 20
 class Window:
     """Bytes [start, end) of a file. `base` is the physical offset of the file's first byte."""
 
-    def __init__(self, source: Source, base: int, size: int = WINDOW_SIZE) -> None:
+    def __init__(self, source: OpenSource, base: int, size: int = WINDOW_SIZE) -> None:
         self.source = source
         self._base = base
         self._room = np.zeros(size + 2 * MARGIN, np.uint8)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocketproof_model import Action, EvaluationError, Guard, Instance
-from rocketproof_model.interpreter import Scope, State, effect, evaluate
+from rocketproof_model.interpreter import Environment, State, effect, evaluate
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ActionChoice:
     """One action instance in a state: enabled if `refused` is None.
 
     `after` is the state that it leads to; None if it is refused, or if its effect has no value. `error` says why a guard or the effect
@@ -28,23 +28,23 @@ class Choice:
         return self.action.label(self.args)
 
 
-def choices(instance: Instance, state: State) -> Iterator[Choice]:
+def choices(instance: Instance, state: State) -> Iterator[ActionChoice]:
     """Every action instance, in the order of the model."""
     for action in instance.model.actions:
         for args in action.instances:
             yield choice(instance, state, action, args)
 
 
-def choice(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Choice:
+def choice(instance: Instance, state: State, action: Action, args: Sequence[int]) -> ActionChoice:
     """One action instance: its guards asked in order and, if none refuses, its effect."""
     args = tuple(args)
     refused, error = refusing(instance, state, action, args)
     if refused is not None:
-        return Choice(action, args, refused, None, error)
+        return ActionChoice(action, args, refused, None, error)
     try:
-        return Choice(action, args, None, effect(instance, state, action, args))
+        return ActionChoice(action, args, None, effect(instance, state, action, args))
     except EvaluationError as problem:
-        return Choice(action, args, None, None, str(problem))
+        return ActionChoice(action, args, None, None, str(problem))
 
 
 def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> tuple[Guard | None, str]:
@@ -59,9 +59,9 @@ def refusing(instance: Instance, state: State, action: Action, args: Sequence[in
     return None, ""
 
 
-def scope_of(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Scope:
+def scope_of(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Environment:
     """What the guards of an action instance see."""
-    return Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+    return Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
 
 
-__all__ = ["Choice", "choice", "choices", "refusing", "scope_of"]
+__all__ = ["ActionChoice", "choice", "choices", "refusing", "scope_of"]

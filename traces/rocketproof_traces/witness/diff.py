@@ -21,14 +21,14 @@ from rocketproof_model.result import Move, Witness
 from ..common.errors import TraceError
 from ..common.refusal import refusal_of
 from .choices import scope_of
-from .words import Change, changes, elements, fill
+from .words import ElementChange, changes, elements, fill
 
 SCHEMA = 1
 _MARKS = {"both": "=", "first": "-", "second": "+"}
 
 
 @dataclass(frozen=True)
-class Value:
+class DifferentValue:
     """What two witnesses, or their ends, have different: a name and both values."""
 
     name: str
@@ -37,13 +37,13 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Taken:
+class DivergingStep:
     """A step where the two part: what it changes, and the guard that refuses it in the other one, with its sentence ("" if none does)."""
 
     step: int
     label: str
     sentence: str
-    changes: tuple[Change, ...]
+    changes: tuple[ElementChange, ...]
     guard: str
     refused: str
 
@@ -53,7 +53,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Row:
+class DiffRow:
     """A step of both, or of one only; numbers count from 1, 0 where it has none."""
 
     of: Literal["both", "first", "second"]
@@ -63,7 +63,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class WitnessComparison:
     """`common` is the number of steps that both begin with. `first` and `second` are what each does next, None where one is at its end.
 
     `facts` are what differs besides steps: the property, the start, the loop. `end` are the elements in which the last states differ.
@@ -71,13 +71,13 @@ class Comparison:
 
     model: str
     lengths: tuple[int, int]
-    constants: tuple[Value, ...]
-    facts: tuple[Value, ...]
+    constants: tuple[DifferentValue, ...]
+    facts: tuple[DifferentValue, ...]
     common: int
-    first: Taken | None
-    second: Taken | None
-    rows: tuple[Row, ...]
-    end: tuple[Value, ...]
+    first: DivergingStep | None
+    second: DivergingStep | None
+    rows: tuple[DiffRow, ...]
+    end: tuple[DifferentValue, ...]
 
     @property
     def equal(self) -> bool:
@@ -100,7 +100,7 @@ class Comparison:
         }
 
 
-def compare(first: Witness, second: Witness) -> Comparison:
+def compare(first: Witness, second: Witness) -> WitnessComparison:
     """Compare two witnesses. Raises TraceError if their models differ in variables or actions."""
     one, other = first.instance, second.instance
     _same_model(one.model, other.model)
@@ -112,11 +112,11 @@ def compare(first: Witness, second: Witness) -> Comparison:
         "initial state": tuple("" if first.states[0] == second.states[0] else _start(each, second, first) for each in (first, second)),
     }
     have = {name: (_constant(one, name), _constant(other, name)) for name in one.model.constants}
-    return Comparison(
+    return WitnessComparison(
         one.model.name,
         (len(first), len(second)),
-        tuple(Value(name, a, b) for name, (a, b) in have.items() if a != b),
-        tuple(Value(name, a, b) for name, (a, b) in facts.items() if a != b),
+        tuple(DifferentValue(name, a, b) for name, (a, b) in have.items() if a != b),
+        tuple(DifferentValue(name, a, b) for name, (a, b) in facts.items() if a != b),
         common,
         _next(first, common, other, second.states[common] if common < len(second.states) else None),
         _next(second, common, one, first.states[common] if common < len(first.states) else None),
@@ -147,7 +147,7 @@ def _common(first: Witness, second: Witness) -> int:
     return min(len(first), len(second))
 
 
-def _next(witness: Witness, at: int, other: Instance, there: State | None) -> Taken | None:
+def _next(witness: Witness, at: int, other: Instance, there: State | None) -> DivergingStep | None:
     """What a witness does after its common steps, and what refuses that in the other instance in the state `there`."""
     if at >= len(witness):
         return None
@@ -166,28 +166,28 @@ def _next(witness: Witness, at: int, other: Instance, there: State | None) -> Ta
                 values = ", ".join(f"{name} = {value}" for name, value in why.values.items())
                 guard, refused = found.name, f"{found.sentence}{f' ({values})' if values else ''}"
     moved = changes(witness.instance, witness.states[at], witness.states[at + 1])
-    return Taken(at + 1, action.label(move.args), action.sentence, moved, guard, refused)
+    return DivergingStep(at + 1, action.label(move.args), action.sentence, moved, guard, refused)
 
 
-def _rows(first: Sequence[str], second: Sequence[str], common: int) -> Iterator[Row]:
+def _rows(first: Sequence[str], second: Sequence[str], common: int) -> Iterator[DiffRow]:
     """All steps in one order: those of the common beginning, then the longest runs that both have."""
     for k in range(common):
-        yield Row("both", first[k], k + 1, k + 1)
+        yield DiffRow("both", first[k], k + 1, k + 1)
     left, right = first[common:], second[common:]
     for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if kind == "equal":
             for k in range(b - a):
-                yield Row("both", left[a + k], common + a + k + 1, common + c + k + 1)
+                yield DiffRow("both", left[a + k], common + a + k + 1, common + c + k + 1)
             continue
         for k in range(a, b):
-            yield Row("first", left[k], common + k + 1, 0)
+            yield DiffRow("first", left[k], common + k + 1, 0)
         for k in range(c, d):
-            yield Row("second", right[k], 0, common + k + 1)
+            yield DiffRow("second", right[k], 0, common + k + 1)
 
 
-def _values(instance: Instance, one: State, other: State) -> Iterator[Value]:
+def _values(instance: Instance, one: State, other: State) -> Iterator[DifferentValue]:
     for change in changes(instance, one, other):
-        yield Value(change.name, change.before, change.after)
+        yield DifferentValue(change.name, change.before, change.after)
 
 
 def _constant(instance: Instance, name: str) -> str:
@@ -199,7 +199,7 @@ def _start(each: Witness, second: Witness, first: Witness) -> str:
     return ", ".join(f"{one.name} = {one.second if each is second else one.first}" for one in differ)
 
 
-def render(found: Comparison, first: str, second: str, console: Console) -> None:
+def render(found: WitnessComparison, first: str, second: str, console: Console) -> None:
     """Print a comparison to the console's width; the two are called by their files."""
     for file, length, mark, style in ((first, found.lengths[0], "-", "red"), (second, found.lengths[1], "+", "green")):
         console.print(Text(f"{mark} {file}: {_steps(length)}", style=style), soft_wrap=True)
@@ -210,7 +210,7 @@ def render(found: Comparison, first: str, second: str, console: Console) -> None
             console.print(Text(f"{indent}{'  ' if number else ''}{part}", style=style), soft_wrap=True)
 
 
-def _lines(found: Comparison) -> Iterator[tuple[str, str]]:
+def _lines(found: WitnessComparison) -> Iterator[tuple[str, str]]:
     if found.equal:
         yield "they are the same", "bold"
         return

@@ -22,7 +22,7 @@ from rocketproof_protocol.numbers import whole_number
 from ..common.errors import TraceError
 from ..common.refusal import Refusal, refusal_of
 from .choices import choice, choices, scope_of
-from .words import Change, changes, code_of, value_text
+from .words import ElementChange, changes, code_of, value_text
 
 Codes = tuple[int, ...]
 
@@ -40,7 +40,7 @@ class GuardView:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ActionExplanation:
     """Why one action instance is enabled or not. `would` is what it changes where it is enabled; `error` why that fails."""
 
     label: str
@@ -48,22 +48,22 @@ class Answer:
     enabled: bool
     guards: tuple[GuardView, ...]
     refusal: Refusal | None
-    would: tuple[Change, ...]
+    would: tuple[ElementChange, ...]
     error: str
 
 
 @dataclass(frozen=True)
-class Explanation:
+class StepExplanation:
     """What can happen in the state before a step; `taken` is what the witness does there, "" after its end."""
 
     step: int
     steps: int
     taken: str
     enabled: tuple[str, ...]
-    asked: Answer | None
+    asked: ActionExplanation | None
 
 
-def explain(witness: Witness, step: int, why_not: str | None = None) -> Explanation:
+def explain(witness: Witness, step: int, why_not: str | None = None) -> StepExplanation:
     """Explain the state before `step` (1-based; one more than the last step is the state at the end, and so is 0 the first).
 
     Raises TraceError for a step outside the witness and for a question that does not fit the model.
@@ -79,7 +79,7 @@ def explain(witness: Witness, step: int, why_not: str | None = None) -> Explanat
     if why_not is not None:
         action, args = parse(why_not, instance.model)
         asked = answer(instance, state, action, args)
-    return Explanation(max(step, 1), len(witness.moves), taken, tuple(enabled(instance, state)), asked)
+    return StepExplanation(max(step, 1), len(witness.moves), taken, tuple(enabled(instance, state)), asked)
 
 
 def enabled(instance: Instance, state: State) -> list[str]:
@@ -93,7 +93,7 @@ def enabled(instance: Instance, state: State) -> list[str]:
     return labels
 
 
-def answer(instance: Instance, state: State, action: Action, args: Codes) -> Answer:
+def answer(instance: Instance, state: State, action: Action, args: Codes) -> ActionExplanation:
     """Ask the guards of one action instance in order."""
     asked = choice(instance, state, action, args)
     views, passed = [], True
@@ -106,9 +106,9 @@ def answer(instance: Instance, state: State, action: Action, args: Codes) -> Ans
     label, guards = asked.label, tuple(views)
     if asked.refused is not None:
         why = refusal_of(asked.refused, instance, scope_of(instance, state, action, args), label, error=asked.error)
-        return Answer(label, action.sentence, False, guards, why, (), "")
+        return ActionExplanation(label, action.sentence, False, guards, why, (), "")
     would = changes(instance, state, asked.after) if asked.after is not None else ()
-    return Answer(label, action.sentence, True, guards, None, would, asked.error)
+    return ActionExplanation(label, action.sentence, True, guards, None, would, asked.error)
 
 
 # Questions
@@ -172,7 +172,7 @@ def _value(type_: Type, name: str, word: str) -> object:
 # Text
 
 
-def lines(explanation: Explanation) -> list[str]:
+def lines(explanation: StepExplanation) -> list[str]:
     """The explanation as lines of text, not wrapped."""
     step, end = explanation.step, explanation.step > explanation.steps
     at = f"Before step {step}"
@@ -186,7 +186,7 @@ def lines(explanation: Explanation) -> list[str]:
     return [*text, *(f"  {'*' if label == explanation.taken else ' '} {label}" for label in _grouped(explanation))]
 
 
-def _grouped(explanation: Explanation) -> list[str]:
+def _grouped(explanation: StepExplanation) -> list[str]:
     """The labels; an action with many instances has one line, beside the instance that was taken."""
     by_action: dict[str, list[str]] = {}
     for label in explanation.enabled:
@@ -201,7 +201,7 @@ def _grouped(explanation: Explanation) -> list[str]:
     return shown
 
 
-def render(explanation: Explanation, console: Console, more: str = "") -> None:
+def render(explanation: StepExplanation, console: Console, more: str = "") -> None:
     """Print an explanation; `more` is the command that shows more, the last line."""
     for line in lines(explanation):
         for part in wrap(line, console.width, subsequent_indent=" " * min(15, console.width // 4)) or [""]:
@@ -214,7 +214,7 @@ def _count(n: int) -> str:
     return "nothing" if n == 0 else "1 action" if n == 1 else f"{n} actions"
 
 
-def _asked(asked: Answer, at: str) -> list[str]:
+def _asked(asked: ActionExplanation, at: str) -> list[str]:
     verdict = "is enabled" if asked.enabled else "cannot happen"
     text = [f"{at}, {asked.label} {verdict}.", f"  {asked.sentence}"]
     marks = {True: "yes", False: "NO", None: "-"}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rocketproof_model import Action, EvaluationError, Expr, Instance, Model, Property, Variable
-from rocketproof_model.interpreter import Scope, State, evaluate
+from rocketproof_model.interpreter import Environment, State, evaluate
 from rocketproof_model.language import IndexType, MaybeType, Type, walk
 
 SYSTEM = "system"
@@ -33,7 +33,7 @@ def part_name(of: IndexType, code: int) -> str:
 
 def acting(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Acting:
     """Who is involved in an action instance that is taken in this state."""
-    scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+    scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
     by = _part(action.by, scope) or _by_default(instance.model, action, args)
     if action.by is action.to is action.source is None and not instance.model.parts:
         return Acting(by, _other(instance.model, action, args, by))
@@ -41,7 +41,7 @@ def acting(instance: Instance, state: State, action: Action, args: Sequence[int]
     return Acting(by, to, source)
 
 
-def _part(term: Expr | str | None, scope: Scope) -> str | None:
+def _part(term: Expr | str | None, scope: Environment) -> str | None:
     if not isinstance(term, Expr):
         return term
     try:

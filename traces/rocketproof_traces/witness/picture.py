@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from rocketproof_model.result import Witness
 
-from .show import StepView, Story, story
+from .show import StepView, WitnessStory, story
 from .truth import WAITING, waits
 from .words import change_lines, fill
 
@@ -27,7 +27,7 @@ _STYLE = (
 
 
 @dataclass(frozen=True)
-class Place:
+class PicturePlaces:
     """Horizontal places: room for the bracket, the middle of each lane, the left edge of changes and truth; in pixels."""
 
     gutter: float
@@ -64,7 +64,7 @@ def svg(witness: Witness) -> str:
     ) + "\n"  # fmt: skip
 
 
-def _place(told: Story) -> Place:
+def _place(told: WitnessStory) -> PicturePlaces:
     gutter = 20.0 if told.loop else 0.0
     left = PAD + gutter + 20
     widest = {name: len(name) * CHAR + 20 for name in told.lanes}
@@ -81,7 +81,9 @@ def _place(told: Story) -> Place:
     changes = max([len(line) for view in told.steps for line in _changes(view)] + [len(told.loop), len("what changes")])
     truth = text + changes * CHAR + 24
     width = truth + max([len(v.truth) for v in told.steps] + [8]) * CHAR + PAD
-    return Place(gutter, lanes, round(text, 1), round(truth, 1), round(max(width, 420, PAD * 2 + min(len(told.sentence), 80) * CHAR), 1))
+    return PicturePlaces(
+        gutter, lanes, round(text, 1), round(truth, 1), round(max(width, 420, PAD * 2 + min(len(told.sentence), 80) * CHAR), 1)
+    )
 
 
 def _label(view: StepView) -> list[str]:
@@ -105,7 +107,7 @@ def _changes(view: StepView) -> list[str]:
     return change_lines(view.changes, MAX_CHANGE, "→", flow=False) or ["nothing changes"]
 
 
-def _rows(told: Story, place: Place, top: float, body: list[str]) -> float:
+def _rows(told: WitnessStory, place: PicturePlaces, top: float, body: list[str]) -> float:
     """Draw the diagram from `top`; returns where it ends."""
     heights = [max(_box(v)[1], len(_changes(v)) * LINE) + ROW for v in told.steps]
     opening = [LINE + 6 if v.opens_loop else 0 for v in told.steps]
@@ -135,7 +137,7 @@ def _rows(told: Story, place: Place, top: float, body: list[str]) -> float:
     return y + 10
 
 
-def _row(view: StepView, place: Place, y: float, height: float, body: list[str]) -> None:
+def _row(view: StepView, place: PicturePlaces, y: float, height: float, body: list[str]) -> None:
     middle = y + height / 2
     body.append(_text(PAD + place.gutter + 14, middle + 4, str(view.number), "s", "end"))
     if view.lane in place.lanes:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rocketproof_model import EvaluationError
-from rocketproof_model.interpreter import Scope, State, effect, holds
+from rocketproof_model.interpreter import Environment, State, effect, holds
 from rocketproof_model.result import Move, Witness
 
 from ..common.refusal import false_part
-from .choices import Choice, choices
+from .choices import ActionChoice, choices
 from .parts import acting, owners
 from .show import SHOWN
 from .truth import truths
@@ -65,7 +65,7 @@ def _lacking(witness: Witness) -> set[str]:
     if goal is None:
         return set()
     try:
-        false = false_part(goal, Scope(witness.states[-1], {}, instance.constants))
+        false = false_part(goal, Environment(witness.states[-1], {}, instance.constants))
     except EvaluationError:
         return set()
     return owners(instance.model, false)
@@ -93,11 +93,11 @@ def _closest(witness: Witness, at: int, taken: Move | None) -> str:
     return best[1]
 
 
-def _refused(witness: Witness, state: State) -> Iterator[Choice]:
+def _refused(witness: Witness, state: State) -> Iterator[ActionChoice]:
     return (each for each in choices(witness.instance, state) if each.refused is not None and not each.refused.bound)
 
 
-def _alike(witness: Witness, each: Choice, taken: Move) -> bool:
+def _alike(witness: Witness, each: ActionChoice, taken: Move) -> bool:
     """Whether it is another action of the same actor, and what both have as a parameter is the same."""
     action = witness.instance.model.named(taken.action)
     if each.action is action or each.action.actor != action.actor:
@@ -107,7 +107,7 @@ def _alike(witness: Witness, each: Choice, taken: Move) -> bool:
     return (bool(shared) or not given) and all(one == other for one, other in shared)
 
 
-def _good(witness: Witness, state: State, each: Choice) -> bool:
+def _good(witness: Witness, state: State, each: ActionChoice) -> bool:
     """Whether the property would hold after it, if no guard refused it; it need not for one that is reached."""
     claim = witness.property
     if claim.kind not in ("always", "step"):

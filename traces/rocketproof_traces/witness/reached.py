@@ -24,7 +24,7 @@ class Edge:
 
 
 @dataclass
-class Reached:
+class ReachedStates:
     """States numbered from 0, the initial ones first, by distance and in the order of the actions; `complete` if there are no others.
 
     The steps of all states are there that were looked at; in an incomplete one those to states that were left out are not.
@@ -36,13 +36,13 @@ class Reached:
     complete: bool = True
 
 
-def reached(instance: Instance, limit: int, tick: Callable[[int], None] = lambda _: None) -> Reached:
+def reached(instance: Instance, limit: int, tick: Callable[[int], None] = lambda _: None) -> ReachedStates:
     """All reachable states, or the first `limit` of them. Raises EvaluationError if an action has no meaning in one of them."""
     functions = Functions(instance)
     actions: Sequence[Action] = instance.model.actions
     instances = [(number, functions[action.name], args) for number, action in enumerate(actions) for args in action.instances]
     first = list(itertools.islice(initials(instance), limit + 1))
-    found = Reached(first[:limit], [0] * len(first[:limit]), complete=len(first) <= limit)
+    found = ReachedStates(first[:limit], [0] * len(first[:limit]), complete=len(first) <= limit)
     numbers = {state: number for number, state in enumerate(found.states)}
     at = 0
     while at < len(found.states):
@@ -78,4 +78,4 @@ def truths_of(instance: Instance, claim: Property, states: Sequence[State]) -> l
     return found
 
 
-__all__ = ["Edge", "Reached", "reached", "truths_of"]
+__all__ = ["Edge", "ReachedStates", "reached", "truths_of"]

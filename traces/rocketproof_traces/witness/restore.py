@@ -11,7 +11,7 @@ from typing import Any
 
 from rocketproof_model import Bool, EvaluationError, Instance, Model, Property, Variable
 from rocketproof_model.faults import PREFIX, well_typed
-from rocketproof_model.interpreter import State, Step, effect, refusing, successors
+from rocketproof_model.interpreter import ModelStep, State, effect, refusing, successors
 from rocketproof_model.language import EnumType, MaybeType, SetType, Type, const
 from rocketproof_model.result import Move, Witness
 
@@ -177,7 +177,7 @@ def _allowed(place: str, instance: Instance, k: int, move: Move, before: State, 
         raise TraceError(place, f"step {k}, {label}, makes {odd.name} {odd.before}, not {odd.after}", remedy)
 
 
-def _successors(place: str, instance: Instance, k: int, state: State) -> list[Step]:
+def _successors(place: str, instance: Instance, k: int, state: State) -> list[ModelStep]:
     try:
         return list(successors(instance, state))
     except EvaluationError as error:

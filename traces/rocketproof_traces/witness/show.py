@@ -21,7 +21,7 @@ from rocketproof_protocol.numbers import is_digits
 
 from .parts import Acting, acting, concerned, in_order
 from .truth import NOT_YET, WAITING, Truth, truths, waits
-from .words import Change, change_lines, changes, fill
+from .words import ElementChange, change_lines, changes, fill
 
 SHOWN: Final[Mapping[str, str]] = {
     "always": "fails",
@@ -51,7 +51,7 @@ class StepView:
     label: str
     sentence: str
     acting: Acting | None
-    changes: tuple[Change, ...]
+    changes: tuple[ElementChange, ...]
     said: Truth
     in_loop: bool = False
     opens_loop: bool = False
@@ -67,7 +67,7 @@ class StepView:
 
 
 @dataclass(frozen=True)
-class Story:
+class WitnessStory:
     """The steps with what belongs to all of them. `lanes` are the parts that act, and those that the property speaks of; `names` are the
     actions and variables that occur, each with its sentence."""
 
@@ -118,13 +118,13 @@ def _start(witness: Witness, said: Truth) -> StepView:
     )
 
 
-def story(witness: Witness) -> Story:
+def story(witness: Witness) -> WitnessStory:
     """Everything that `render` and the picture show."""
     views = steps(witness)
     claim = witness.property
     title = f"{claim.id} ({claim.declared.replace('_', ' ')})"
     lanes = tuple(lanes_of(witness, views))
-    return Story(
+    return WitnessStory(
         title, claim.sentence, lanes, tuple(views), _loop(witness), _end(witness, views), witness.note, tuple(_names(witness, views))
     )
 
@@ -213,7 +213,7 @@ def _style(truth: str) -> str:
 _STYLE = {"fails": "bold red", "stuck": "bold red", "waiting": "yellow", "holds": "green", "reached": "bold green", "no value": "bold red"}
 
 
-def render(told: Story, console: Console, more: str = "") -> None:
+def render(told: WitnessStory, console: Console, more: str = "") -> None:
     """Print a story to the console's width; `more` is the command that shows more, the last line."""
     console.print(Text(told.title, style="bold"), soft_wrap=True)
     _wrapped(console, told.sentence)
@@ -254,7 +254,7 @@ class Columns:
     truth: int
 
 
-def _columns(told: Story, width: int) -> Columns:
+def _columns(told: WitnessStory, width: int) -> Columns:
     """The first that leaves the text enough room: lanes by their names, shortened ones, these without the truth's column, none."""
     words = [len(view.truth) for view in told.steps if view.truth]
     truth = max(*words, len("property")) if words else 0
@@ -289,7 +289,7 @@ def _initials(name: str, size: int) -> str:
     return first[:size] + "".join(word if is_digits(word) else word[:1] for word in others)
 
 
-def _body(told: Story, console: Console) -> list[Text]:
+def _body(told: WitnessStory, console: Console) -> list[Text]:
     glyphs = PLAIN if console.options.ascii_only else Glyphs()
     columns = _columns(told, console.width)
     lines = [_line("", "step", _header(columns), "", "property" if columns.truth else "", columns)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rocketproof_model import EvaluationError, Instance, Property
-from rocketproof_model.interpreter import Scope, State, evaluate, holds, successors
+from rocketproof_model.interpreter import Environment, State, evaluate, holds, successors
 from rocketproof_model.language import OBSERVED, Bool, Expr, Int, Observer, const, show
 from rocketproof_model.result import Move, Witness
 from rocketproof_protocol.numbers import whole_number
@@ -76,7 +76,7 @@ def waits(word: str) -> bool:
 
 def _observed(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
     """The word of a property with an observer, by the number that this has in the state."""
-    observer, scope = Observer(claim), Scope(state, {}, instance.constants)
+    observer, scope = Observer(claim), Environment(state, {}, instance.constants)
     if before is None:
         old, number = 0, evaluate(observer.first(), scope)
     else:
@@ -100,7 +100,7 @@ def _counts(instance: Instance, observer: Observer, before: State, state: State,
     else:
         taken = [(step.action, step.args) for step in successors(instance, before) if step.state == state]
     return any(
-        evaluate(observer.counts(action), Scope(before, dict(zip(action.parameters, args, strict=True)), instance.constants))
+        evaluate(observer.counts(action), Environment(before, dict(zip(action.parameters, args, strict=True)), instance.constants))
         for action, args in taken
     )
 
@@ -117,12 +117,12 @@ def truth(instance: Instance, claim: Property, before: State | None, state: Stat
     if not said or said == "goes on":
         return Truth(said)
     after = state if claim.kind == "step" else None
-    scope = Scope(before if after is not None and before is not None else state, {}, instance.constants, after)
+    scope = Environment(before if after is not None and before is not None else state, {}, instance.constants, after)
     false = term if said in ("holds", "reached", "may end", NO_VALUE) else _deciding(term, scope)
     return Truth(said, show(false) if false is not term else "", values_of(false, scope))
 
 
-def _deciding(term: Expr, scope: Scope) -> Expr:
+def _deciding(term: Expr, scope: Environment) -> Expr:
     """What makes a term false: the false conjunct, however deep, and of an implication `~a | b`, whose premise holds, that of `b`."""
     term = false_part(term, scope)
     while term.op == "or" and (term.args[0].op == "not") != (term.args[1].op == "not"):

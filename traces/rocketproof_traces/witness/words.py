@@ -60,7 +60,7 @@ def elements(model: Model) -> Iterator[Element]:
 
 
 @dataclass(frozen=True)
-class Change:
+class ElementChange:
     """One element that a step changes, with its values as a person reads them; `variable` is what it is an element of."""
 
     name: str
@@ -76,15 +76,17 @@ def present_names(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
     return {_NAME.sub(lambda found: model.former.get(found[0], found[0]), name, count=1): value for name, value in values.items()}
 
 
-def changes(instance: Instance, before: State, after: State) -> tuple[Change, ...]:
+def changes(instance: Instance, before: State, after: State) -> tuple[ElementChange, ...]:
     return tuple(
-        Change(one.label, one.text(before), one.text(after), one.variable) for one in instance.model.shown() if one.differs(before, after)
+        ElementChange(one.label, one.text(before), one.text(after), one.variable)
+        for one in instance.model.shown()
+        if one.differs(before, after)
     )
 
 
-def change_lines(moved: Sequence[Change], width: int, arrow: str, *, flow: bool) -> list[str]:
+def change_lines(moved: Sequence[ElementChange], width: int, arrow: str, *, flow: bool) -> list[str]:
     """Changes as lines of text: the fields of one row of a table together, the rest before them (side by side if `flow`)."""
-    rows: dict[str, list[tuple[str, Change]]] = {}
+    rows: dict[str, list[tuple[str, ElementChange]]] = {}
     for change in moved:
         field = change.variable.name.partition(".")[2]
         row = change.name.removesuffix(f".{field}") if field else change.name

@@ -24,7 +24,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.operations import STRAY
 
 from ...catalogue.history import OK
-from ...programs.call import Call, Context, Stored, may_be_held
+from ...programs.call import Context, RecordedCall, StoredPlace, may_be_held
 from ...programs.parts import NAME_SERVER
 from ...programs.requests import stored_bytes
 from ...programs.vocabulary import Step, arguments, is_request, plain, request_of
@@ -32,7 +32,7 @@ from ..comeback import come_back
 from ..connection import Connection
 from ..deployment import Deployment
 from .queries import offset_of
-from .recording import Recording, answer_data, call_data, wall, worded
+from .recording import HistoryRecorder, answer_data, call_data, wall, worded
 from .waiting import until
 
 PATIENCE: Final = 8.0
@@ -65,7 +65,7 @@ MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 """Of a broker: its address, and the place in the log."""
 
 
-def patience(call: Call) -> float:
+def patience(call: RecordedCall) -> float:
     """Seconds to wait for the answer to a request: longer by what a pull may be held."""
     if not may_be_held(call.op, call.fields):
         return PATIENCE
@@ -73,11 +73,11 @@ def patience(call: Call) -> float:
     return PATIENCE + LOOKS + max(0, millis or 0) / 1000
 
 
-class Client:
+class ProgramClient:
     """One client: at most one request under way; `wait` is called before each, to keep within a rate."""
 
     def __init__(
-        self, number: int, deployment: Deployment, context: Context, recording: Recording, wait: Callable[[], None] = lambda: None
+        self, number: int, deployment: Deployment, context: Context, recording: HistoryRecorder, wait: Callable[[], None] = lambda: None
     ) -> None:
         self.process = f"client {number}"
         self._deployment = deployment
@@ -193,7 +193,7 @@ class Client:
         self._deployment.kill(broker)
         come_back(self._deployment, broker)
 
-    def _route(self, call: Call) -> None:
+    def _route(self, call: RecordedCall) -> None:
         """Ask for a route, and again if the name server has none, later each time: a registration may be on its way."""
         for again in range(ASKED_AGAIN):
             if again:
@@ -202,7 +202,7 @@ class Client:
             if answer is None or answer.code != TOPIC_NOT_EXIST:
                 return
 
-    def call(self, call: Call) -> Command | None:
+    def call(self, call: RecordedCall) -> Command | None:
         """Send a request and write down what comes; None where there is no answer."""
         self._wait()
         if call.op in REGISTERED:
@@ -284,7 +284,7 @@ class Client:
     def _note(self, key: str, opaque: int, seq: int) -> None:
         self._asked[key, opaque] = seq
 
-    def _learn(self, call: Call, answer: Command) -> None:
+    def _learn(self, call: RecordedCall, answer: Command) -> None:
         """Keep where acknowledged messages are: later steps act on them."""
         fields = answer.ext_fields or {}
         self._context.sent_back += call.op == "send_back" and answer.code in OK
@@ -297,7 +297,7 @@ class Client:
         topic = call.fields.get("topic", "")
         visible = not half and "DELAY" not in properties
         self._context.end = found[0] + stored_bytes(self._context, call) if found and visible else None
-        self._context.known += [Stored(place, offset, half, visible, topic) for place in found]
+        self._context.known += [StoredPlace(place, offset, half, visible, topic) for place in found]
         queue = java_int(fields.get("queueId", ""))
         if visible and found and queue is not None and _is_placed(call, properties):
             self._context.last = topic, queue, offset + len(found) - 1
@@ -344,14 +344,14 @@ class Client:
         self._lines.clear()
 
 
-def _wait_for_change(line: Connection, change: Call) -> None:
+def _wait_for_change(line: Connection, change: RecordedCall) -> None:
     """Wait until a change of a topic is over that was answered before: a broker makes one at a time, so that it has made this one when it
     answers to another. That names no topic, and is refused."""
     with suppress(RemotingError):
         line.ask(replace(change, fields={}).command(), PATIENCE)
 
 
-def _is_placed(call: Call, properties: Mapping[str, str]) -> bool:
+def _is_placed(call: RecordedCall, properties: Mapping[str, str]) -> bool:
     """Whether the answer to a message that waits for nothing says where it is: what goes to a retry topic may be a dead letter (HAZ-15)."""
     prepared = call.fields.get("sysFlag", "0") not in (str(NOT), str(COMPRESSED))
     return not (prepared or call.fields.get("topic", "").startswith(RETRY_PREFIX) or any(name.startswith("TIMER_") for name in properties))
@@ -423,10 +423,10 @@ def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:
         yield found
 
 
-def perform(steps: Sequence[Step], clients: Mapping[int, Client], enough: Callable[[], bool]) -> None:
+def perform(steps: Sequence[Step], clients: Mapping[int, ProgramClient], enough: Callable[[], bool]) -> None:
     """Do a program: each client its own steps in order, the clients of a round at the same time. `enough` ends it early."""
 
-    def work(client: Client, mine: Sequence[Step]) -> None:
+    def work(client: ProgramClient, mine: Sequence[Step]) -> None:
         for step in mine:
             if enough() or client.lost > 2:
                 return

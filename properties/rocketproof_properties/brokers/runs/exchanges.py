@@ -19,13 +19,13 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
-from rocketproof_traces.stored.record import Log, Record, read_log, record_at
+from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log, record_at
 
-from ...catalogue.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes, Waited
+from ...catalogue.history import OK, BrokerRequest, Exchange, History, QueueEntry, Response, Routes, TopicEvent, WaitedProducer
 from ...catalogue.stored import settings
 from ...programs.requests import batch_items
 from .client import places
-from .parsed import Asked, Other, ParsedHistory
+from .parsed import Other, ParsedHistory, ParsedRequest
 from .recording import body_of
 from .sendbacks import choose, groups_of
 from .transport import is_lost
@@ -73,15 +73,15 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
         found.exchanges[-1].answers.append(_answer(value, _STRANGE))
     for who, value in stores.items():
         found.logs[who] = read_log(value["log"], value["file_size"], value["end"], hosts_by_flag=profile.hosts_by_flag)
-        found.entries[who] = {key: [each and Entry(*each) for each in entries] for key, entries in value["entries"].items()}
+        found.entries[who] = {key: [each and QueueEntry(*each) for each in entries] for key, entries in value["entries"].items()}
         found.next_offsets[who], found.counts[who] = value["next_offsets"], value["counts"]
         found.max_message_size, found.end = value["longest"], value["at"]
     found.waited = list(waited(parsed, profile))
-    found.events = [Event(v["at"], op, v["topic"], v["who"], v["by"]) for _, op, v in parsed.looks if op in TURNS]
+    found.events = [TopicEvent(v["at"], op, v["topic"], v["who"], v["by"]) for _, op, v in parsed.looks if op in TURNS]
     return found
 
 
-def _exchanged(asked: Asked, stored: tuple[int, ...]) -> Exchange:
+def _exchanged(asked: ParsedRequest, stored: tuple[int, ...]) -> Exchange:
     """The request with its answers and records."""
     answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
     timed_out = "TimedOut" in str(asked.answer.get("error", ""))
@@ -152,14 +152,14 @@ class _Rebuilding:
                         self.stored[asked.seq] = self._stored(asked, asked_for) if asked.closed != "fail" else ()
 
     @staticmethod
-    def _log(records: list[Record], size: int) -> Log:
-        return Log(size, records[-1].end if records else 0, records)
+    def _log(records: list[StoredRecord], size: int) -> LogRecords:
+        return LogRecords(size, records[-1].end if records else 0, records)
 
-    def _entries(self, found: list[int], end: int) -> list[Entry | None]:
-        known = [Entry(at, self.by_place[at].total_size) if at in self.by_place else None for at in found]
+    def _entries(self, found: list[int], end: int) -> list[QueueEntry | None]:
+        known = [QueueEntry(at, self.by_place[at].total_size) if at in self.by_place else None for at in found]
         return [*known, *([None] * (end - len(known)))]
 
-    def _exchange(self, asked: Asked) -> Exchange | None:
+    def _exchange(self, asked: ParsedRequest) -> Exchange | None:
         """The request with its answers and records; None for one whose records are too long to be kept."""
         exchange = _exchanged(asked, self.stored[asked.seq])
         exchange.broker = self.parsed.broker
@@ -173,7 +173,7 @@ class _Rebuilding:
         self._note(asked)
         return exchange
 
-    def _note(self, asked: Asked) -> None:
+    def _note(self, asked: ParsedRequest) -> None:
         """What an administrator has changed, or may have."""
         if is_lost(asked) and asked.op in ("update_topic", "delete_topic"):
             self.counts[asked.fields.get("topic", "")] = None
@@ -186,7 +186,7 @@ class _Rebuilding:
         elif asked.op == "delete_topic":
             self.counts[asked.fields["topic"]] = None
 
-    def _stored(self, asked: Asked, asked_for: bool) -> tuple[int, ...]:
+    def _stored(self, asked: ParsedRequest, asked_for: bool) -> tuple[int, ...]:
         """The places of its records; with `asked_for`, of a send-back only of what it asks for."""
         request = self.requests[asked.seq]
         if asked.op in ("send", "batch") and asked.code in OK:
@@ -202,7 +202,7 @@ class _Rebuilding:
         self.taken |= set(found)
         return found
 
-    def _visible(self, request: Request) -> bool:
+    def _visible(self, request: BrokerRequest) -> bool:
         """Whether the record that a send-back makes can be read back: one that is prepared is in no queue."""
         before = self.by_place.get(request.offset)
         return before is not None and before.counted and bool(self.parsed.states.get("queues", {}).get("pulled"))
@@ -221,7 +221,7 @@ class _Rebuilding:
                 yield Routes(queues, brokers)
 
 
-def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[Waited]:
+def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[WaitedProducer]:
     """Who waited to be asked about half messages, as far as nothing before may have settled them: the first time of a program."""
     groups: dict[str, set[str]] = {}
     halves: list[tuple[str, str]] = []
@@ -232,18 +232,18 @@ def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[Waited]:
             client = str(item.value["client"])
             mine = {group for group, clients in groups.items() if clients == {client}}
             if "error" not in item.value:
-                yield Waited(client, tuple(topic for topic, group in halves if group in mine), item.value["code"] is not None)
+                yield WaitedProducer(client, tuple(topic for topic, group in halves if group in mine), item.value["code"] is not None)
             return
-        if isinstance(item, Asked) and item.op == "heartbeat":
+        if isinstance(item, ParsedRequest) and item.op == "heartbeat":
             for group in _producers(item):
                 groups.setdefault(group, set()).add(item.process)
-        if isinstance(item, Asked) and item.op == "send" and item.code in OK:
+        if isinstance(item, ParsedRequest) and item.op == "send" and item.code in OK:
             request = request_of(item)
             if is_checked(request) and request.properties.get(PGROUP, "") in groups:
                 halves.append((request.topic, request.properties[PGROUP]))
 
 
-def is_checked(request: Request) -> bool:
+def is_checked(request: BrokerRequest) -> bool:
     """Whether a send makes a half message that is asked about at once: one with a body, and for no other time, nor to be retried."""
     named = request.properties
     later = any(name in (DELAY, CHECK_IMMUNITY_TIME_IN_SECONDS) or name.startswith("TIMER_") for name in named)
@@ -251,7 +251,7 @@ def is_checked(request: Request) -> bool:
     return request.kind == "send" and named.get(TRAN_MSG, "").lower() == "true" and plain
 
 
-def _producers(heartbeat: Asked) -> list[str]:
+def _producers(heartbeat: ParsedRequest) -> list[str]:
     """The groups of the producers that are there; none for a body that cannot be read."""
     try:
         return [str(one["groupName"]) for one in _json(heartbeat)["producerDataSet"]]
@@ -259,16 +259,16 @@ def _producers(heartbeat: Asked) -> list[str]:
         return []
 
 
-def _json(asked: Asked) -> dict[str, Any]:
+def _json(asked: ParsedRequest) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(body_of(asked.value) or b"{}")
     return found
 
 
-def _answer(value: Mapping[str, Any], opaque: int) -> Answer:
-    return Answer(whole_number(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
+def _answer(value: Mapping[str, Any], opaque: int) -> Response:
+    return Response(whole_number(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
 
 
-def request_of(asked: Asked) -> Request:
+def request_of(asked: ParsedRequest) -> BrokerRequest:
     """The request as the claims read it; what does not fit has its default."""
     fields = asked.fields
     kind = asked.op if asked.op in KINDS else "other"
@@ -276,7 +276,7 @@ def request_of(asked: Asked) -> Request:
     group = topic.removeprefix(RETRY_PREFIX) if topic.startswith(RETRY_PREFIX) else fields.get("group", "")
     most = fields.get("maxReconsumeTimes")
     body = body_of(asked.value)
-    return Request(
+    return BrokerRequest(
         kind,
         asked.seq,
         asked.one_way,

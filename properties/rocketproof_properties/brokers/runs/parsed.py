@@ -13,10 +13,10 @@ from rocketproof_protocol.codes import SYSTEM_BUSY
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
-from rocketproof_traces.history.operations import STRAY, Call, paired
+from rocketproof_traces.history.operations import STRAY, CallEvents, paired
 
 from ...programs.call import may_be_held
-from ...programs.names import Names
+from ...programs.names import ProgramNames
 from ...programs.program import Program
 from .reported import readable, unreadable
 
@@ -24,7 +24,7 @@ _NO_HEADER = Header()
 
 
 @dataclass
-class Asked:
+class ParsedRequest:
     """A request, sent `millis` after the begin. `closed` is ok, fail, info, crash or "" for one that is still open; `answer` the value of
     that event.
 
@@ -92,7 +92,7 @@ class ParsedHistory:
 
     origin: Mapping[str, Any]
     events: list[Event]
-    items: list[Asked | Other] = field(default_factory=list)
+    items: list[ParsedRequest | Other] = field(default_factory=list)
     strays: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
     states: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     looks: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
@@ -106,8 +106,8 @@ class ParsedHistory:
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
     @property
-    def asked(self) -> list[Asked]:
-        return [one for one in self.items if isinstance(one, Asked)]
+    def asked(self) -> list[ParsedRequest]:
+        return [one for one in self.items if isinstance(one, ParsedRequest)]
 
     @property
     def busy(self) -> bool:
@@ -144,10 +144,10 @@ class ParsedHistory:
         return frozenset({*(self.origin.get("unreadable") or ()), *unreadable(self.origin.get("settings") or {})})
 
     @property
-    def names(self) -> Names:
+    def names(self) -> ProgramNames:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", self.broker)
         own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
-        return Names(str(self.origin.get("prefix", "")), whole_number(self.origin.get("number", 0)), cluster, own)
+        return ProgramNames(str(self.origin.get("prefix", "")), whole_number(self.origin.get("number", 0)), cluster, own)
 
     @property
     def program(self) -> Program:
@@ -173,12 +173,12 @@ class ParsedHistory:
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
     """Put requests and answers together."""
     parsed = ParsedHistory(header.origin, list(events), header=header)
-    asked: dict[int, Asked] = {}
+    asked: dict[int, ParsedRequest] = {}
     strays: list[Event] = []
     for found in paired(parsed.events):
-        if isinstance(found, Call):
+        if isinstance(found, CallEvents):
             begun, ended = found
-            one = asked[begun.seq] = Asked(begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000)
+            one = asked[begun.seq] = ParsedRequest(begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000)
             if ended is not None:
                 one.closed, one.answer, one.end = ended.type, ended.value, ended.seq
                 one.ended = (ended.time or 0) // 1_000_000
@@ -189,7 +189,7 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
             strays.append(found)
         elif found.type != "invoke":
             parsed.items.append(Other(found.seq, found.op, found.value))
-    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.served if isinstance(one, Asked) else one.seq)
+    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.served if isinstance(one, ParsedRequest) else one.seq)
     served = [one for one in parsed.asked if one.held is None]
     parsed.concurrent = any(not one.closed or one.end > after.seq for one, after in itertools.pairwise(served))
     for stray in strays:

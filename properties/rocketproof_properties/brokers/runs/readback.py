@@ -23,9 +23,9 @@ from rocketproof_protocol.numbers import java_long, whole_number
 from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_spec.bounds import DELAY_LEVELS
-from rocketproof_traces.stored.record import Record, record_at
+from rocketproof_traces.stored.record import StoredRecord, record_at
 
-from ...programs.names import Names
+from ...programs.names import ProgramNames
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import Step, plain
 from ..connection import Connection
@@ -203,7 +203,7 @@ def _is_noted(place: int, data: bytes) -> bool:
 
 def read_back(
     reader: Reader,
-    names: Names,
+    names: ProgramNames,
     topics: Iterable[str],
     places: Sequence[int],
     before: Ends | None,
@@ -275,7 +275,7 @@ def width(config: Mapping[str, Any]) -> int:
 
 def _looks(
     reader: Reader,
-    names: Names,
+    names: ProgramNames,
     table: Mapping[str, Mapping[str, Any]] | None,
     queues: Sequence[Sequence[Any]],
     records: Mapping[int, bytes],
@@ -312,7 +312,7 @@ def _looks(
         yield "looks", {"looks": first, "twice": twice, "moved": moved, "changed": changed}
 
 
-def keys_of(record: Record) -> list[str]:
+def keys_of(record: StoredRecord) -> list[str]:
     """What a record can be found by."""
     found = [record.properties.get(UNIQ_KEY, ""), *record.properties.get(KEYS, "").split(" ")]
     return [key for key in dict.fromkeys(found) if key]
@@ -378,7 +378,7 @@ def _data(place: int, data: bytes) -> dict[str, Any]:
 
 
 def clean_up(
-    reader: Reader, names: Names, topics: Sequence[str], groups: Iterable[str], queues: Iterable[tuple[str, int]]
+    reader: Reader, names: ProgramNames, topics: Sequence[str], groups: Iterable[str], queues: Iterable[tuple[str, int]]
 ) -> dict[str, Any]:
     """Take away what the program made, as far as the broker lets us; what it answers, and what is left of the topics and their queues, if
     all of that could be asked.

@@ -21,7 +21,7 @@ from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header, Writer
 
-from ...programs.call import Call
+from ...programs.call import RecordedCall
 
 KEPT: Final = 65_536
 """Bytes of a body that are written down."""
@@ -62,7 +62,7 @@ def is_kept(value: Mapping[str, Any]) -> bool:
     return value.get("body") is not None or not value.get("bodySize")
 
 
-def call_data(call: Call, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
+def call_data(call: RecordedCall, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
     """The value of `invoke`, now or `at` a time; `keep` says what is kept of the body."""
     data: dict[str, Any] = {
         "to": call.to,
@@ -98,7 +98,7 @@ def last_number(folder: Path) -> int:
     return max((java_int(name) or 0 for name in names), default=0)
 
 
-class Recording:
+class HistoryRecorder:
     """The history of one program, written by several threads. Its origin has `began`, time 0 on the machine's clock in nanoseconds.
 
     Raises TraceError where the file has a history already: two programs in one file are no history of either.

@@ -24,15 +24,15 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_traces.history.operations import OVER
 
 from ...programs.call import Context
-from ...programs.names import Names
+from ...programs.names import ProgramNames
 from ...programs.program import Program
 from .. import probe
 from ..comeback import NotBack
 from ..deployment import Deployment, TargetError
-from .client import SETTLING, Client, perform
+from .client import SETTLING, ProgramClient, perform
 from .queries import consumption, look_around
 from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
-from .recording import Recording, last_number
+from .recording import HistoryRecorder, last_number
 from .reported import readable, unreadable
 from .waiting import until
 
@@ -78,8 +78,8 @@ class ProgramRun:
 
     program: Program
     context: Context
-    recording: Recording
-    clients: dict[int, Client]
+    recording: HistoryRecorder
+    clients: dict[int, ProgramClient]
     path: Path
     before: Ends | None
 
@@ -141,10 +141,10 @@ class Runner:
         table = self.reader(broker).topics()
         return None if table is None else {name: config for name, config in table.items() if self._names(0, broker).is_shared(name)}
 
-    def _names(self, number: int, broker: str) -> Names:
+    def _names(self, number: int, broker: str) -> ProgramNames:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
         own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
-        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, self._profile.template)
+        return ProgramNames(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, self._profile.template)
 
     def reader(self, broker: str) -> Reader:
         """This thread's connection for looking at a broker."""
@@ -219,8 +219,8 @@ class Runner:
         path = (folder or self.folder) / f"{number:05}.ndjson"
         origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
         origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
-        recording = Recording(path, origin)
-        clients = {n: Client(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
+        recording = HistoryRecorder(path, origin)
+        clients = {n: ProgramClient(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
         reader = self.reader(broker)
         reader.take()
         delays = any(name == "back" or "DELAY" in _text(args) for name, args in program.steps)
@@ -281,7 +281,7 @@ def _text(args: Mapping[str, Any]) -> str:
     return f"{args.get('properties')}{args.get('altered')}"
 
 
-def _named(program: Program, names: Names) -> set[str]:
+def _named(program: Program, names: ProgramNames) -> set[str]:
     """The topics that the steps name, and those that send-backs would make."""
     found = set()
     for _, args in program.steps:
@@ -295,7 +295,7 @@ def _named(program: Program, names: Names) -> set[str]:
     return found or {names.topic("A")}
 
 
-def _groups(program: Program, names: Names) -> set[str]:
+def _groups(program: Program, names: ProgramNames) -> set[str]:
     found = {names.group(args["group"]) for _, args in program.steps if "group" in args}
     retried = [args["topic"] for _, args in program.steps if str(args.get("topic", "")).startswith(RETRY_PREFIX)]
     return found | {names.group(topic.removeprefix(RETRY_PREFIX)) for topic in retried}

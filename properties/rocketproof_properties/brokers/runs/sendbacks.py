@@ -20,8 +20,8 @@ from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up, retry_limit_of
 
-from ...catalogue.history import Request
-from .parsed import Asked
+from ...catalogue.history import BrokerRequest
+from .parsed import ParsedRequest
 from .recording import body_of
 
 
@@ -38,7 +38,7 @@ class Group:
         return self.queues <= 0
 
 
-def made(update: Asked) -> tuple[str, Group]:
+def made(update: ParsedRequest) -> tuple[str, Group]:
     """The group that an administrator changes, by its name; of a body that cannot be read the group "", as a broker makes it."""
     try:
         data = json.loads(body_of(update.value) or b"{}")
@@ -48,7 +48,7 @@ def made(update: Asked) -> tuple[str, Group]:
         return "", Group()
 
 
-def groups_of(asked: Iterable[Asked], named: Iterable[str]) -> Iterator[Group]:
+def groups_of(asked: Iterable[ParsedRequest], named: Iterable[str]) -> Iterator[Group]:
     """The group that each of these requests names, as it is when they are served in this order."""
     known: dict[str, Group] = {}
     for one, name in zip(asked, named, strict=True):
@@ -60,7 +60,7 @@ def groups_of(asked: Iterable[Asked], named: Iterable[str]) -> Iterator[Group]:
             known.pop(one.fields.get("groupName", ""), None)
 
 
-class Stored(Protocol):
+class ReadRecord(Protocol):
     """A record, whoever has read it."""
 
     @property
@@ -73,7 +73,9 @@ class Stored(Protocol):
     def properties(self) -> Mapping[str, str]: ...
 
 
-def choose(request: Request, group: Group, before: Stored, records: Iterable[tuple[int, Stored]], *, asked: bool) -> int | None:
+def choose(
+    request: BrokerRequest, group: Group, before: ReadRecord, records: Iterable[tuple[int, ReadRecord]], *, asked: bool
+) -> int | None:
     """Of these records, by their places, the first that this send-back of the record `before` may have stored; with `asked`, that is what
     it asks for."""
     limit = retry_limit_of(request.max_reconsume_times, request.version, group.retries)

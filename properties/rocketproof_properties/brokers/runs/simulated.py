@@ -19,11 +19,11 @@ from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.operations import STRAY
-from rocketproof_traces.stored.record import Record
+from rocketproof_traces.stored.record import StoredRecord
 
 from ...catalogue.history import History
-from ...programs.call import Call, Context, Stored
-from ...programs.names import Names
+from ...programs.call import Context, RecordedCall, StoredPlace
+from ...programs.names import ProgramNames
 from ...programs.parts import NAME_SERVER
 from ...programs.settings import ClusterSettings
 from ...programs.sizes import left_of_file
@@ -61,10 +61,10 @@ class _StoreContext(Context):
     def part(self, broker: str | int) -> str:
         return self.deployment.node(broker).name
 
-    def stored(self, to: str) -> Sequence[Stored]:
+    def stored(self, to: str) -> Sequence[StoredPlace]:
         half = self.profile.half_messages
         records = self.deployment.records(to).records
-        return [Stored(r.at, r.queue_offset, half and r.topic == HALF_TOPIC, is_visible(r), r.topic) for r in records]
+        return [StoredPlace(r.at, r.queue_offset, half and r.topic == HALF_TOPIC, is_visible(r), r.topic) for r in records]
 
     def free(self, to: str) -> int:
         node = self.deployment.node(to)
@@ -75,7 +75,7 @@ class _StoreContext(Context):
         return self.deployment.node(to).settings.max_message_size
 
 
-def is_visible(record: Record) -> bool:
+def is_visible(record: StoredRecord) -> bool:
     """Whether a consumer can have the record where it is."""
     return record.counted and record.topic not in (SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC)
 
@@ -98,7 +98,7 @@ class SimulatedRun:
         self.deployment = SimulatedDeployment(cluster_of(setting, profile), periodic=setting.periodic, hookless=hookless)
         self.cluster = self.deployment.cluster
         self.events: list[Event] = []
-        self._context = _StoreContext(Names("", 0), "", profile=profile, deployment=self.deployment)
+        self._context = _StoreContext(ProgramNames("", 0), "", profile=profile, deployment=self.deployment)
         self._asked: list[_Asked] = []
         self._lines: dict[str, SimulatedConnection] = {}
         self._failed: set[tuple[str, int]] = set()
@@ -140,7 +140,7 @@ class SimulatedRun:
 
     # Requests
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: RecordedCall) -> None:
         if call.to == NAME_SERVER:
             self._call_name_server(call)
             return
@@ -155,11 +155,11 @@ class SimulatedRun:
         queues = None if topic is None else (topic.read_queue_nums, topic.write_queue_nums)
         self._add("state", call.to, "served", {"of": asked.event.seq, "retries": config and config.retry_max_times, "queues": queues})
 
-    def _call_name_server(self, call: Call) -> None:
+    def _call_name_server(self, call: RecordedCall) -> None:
         self._begin(call)
         self._note_routes()
 
-    def _begin(self, call: Call) -> _Asked:
+    def _begin(self, call: RecordedCall) -> _Asked:
         """Send a request, and let everything happen that needs no time."""
         number = len(self._asked) + 1
         event = self._add("invoke", f"client {number}", call.op, call_data(call, self.cluster.clock.now(), bytes_data))
@@ -238,7 +238,7 @@ class SimulatedRun:
                 return
             current = again[-1]
 
-    def _visible(self, broker: str) -> list[Record]:
+    def _visible(self, broker: str) -> list[StoredRecord]:
         return [r for r in self.deployment.records(broker).records if is_visible(r)]
 
     def _lose(self, address: str, *, overlap: bool) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .parsed import Asked, ParsedHistory
+from .parsed import ParsedHistory, ParsedRequest
 
 REFUSED: Final = "connection refused"
 CLOSED: Final = "connection closed"
@@ -25,7 +25,7 @@ _KINDS: Final = {"TimedOut": SILENT, "FrameError": UNREADABLE, "ConnectFailed": 
 
 
 @dataclass(frozen=True)
-class Fault:
+class TransportFault:
     """A fault: of which `kind`, what was asked, and what was seen. `at` is the same for the same request whenever a program runs; `op` says
     what that was, "" where there is none."""
 
@@ -44,7 +44,7 @@ class Fault:
         return f"{self.at}: {self.text}"
 
 
-def faults(parsed: ParsedHistory) -> tuple[Fault, ...]:
+def faults(parsed: ParsedHistory) -> tuple[TransportFault, ...]:
     """All faults of a run, in order; those of looking come last."""
     return (*_of_requests(parsed), *_of_nobody(parsed), *_of_looking(parsed))
 
@@ -59,42 +59,42 @@ def numbered(parsed: ParsedHistory) -> dict[int, str]:
     return found
 
 
-def _of_requests(parsed: ParsedHistory) -> Iterator[Fault]:
+def _of_requests(parsed: ParsedHistory) -> Iterator[TransportFault]:
     at_of = numbered(parsed)
     for asked in parsed.asked:
         at = at_of[asked.seq]
         if asked.closed == "fail":
-            yield Fault(REFUSED, at, asked.seq, str(asked.answer.get("error", "")), asked.op)
+            yield TransportFault(REFUSED, at, asked.seq, str(asked.answer.get("error", "")), asked.op)
         elif asked.closed == "info" and "error" in asked.answer:
             text = str(asked.answer["error"])
-            yield Fault(_kind(text), at, asked.seq, text, asked.op)
+            yield TransportFault(_kind(text), at, asked.seq, text, asked.op)
         elif is_doubled(asked):
             codes = " and ".join(str(answer.get("code")) for answer in (asked.answer, *asked.strays))
-            yield Fault(TWICE, at, asked.seq, f"{1 + len(asked.strays)} answers, with the codes {codes}", asked.op)
+            yield TransportFault(TWICE, at, asked.seq, f"{1 + len(asked.strays)} answers, with the codes {codes}", asked.op)
 
 
-def _of_nobody(parsed: ParsedHistory) -> Iterator[Fault]:
+def _of_nobody(parsed: ParsedHistory) -> Iterator[TransportFault]:
     for seq, answer in parsed.strays:
-        yield Fault(NOBODY, "no request", seq, f"an answer with code {answer.get('code')} and an opaque that no request has")
+        yield TransportFault(NOBODY, "no request", seq, f"an answer with code {answer.get('code')} and an opaque that no request has")
 
 
-def _of_looking(parsed: ParsedHistory) -> Iterator[Fault]:
+def _of_looking(parsed: ParsedHistory) -> Iterator[TransportFault]:
     seen = parsed.states.get("unread", {})
     for text in seen.get("faults", ()):
-        yield Fault(_kind(text), READING, -1, text)
+        yield TransportFault(_kind(text), READING, -1, text)
     for what in seen.get("missed", ()):
-        yield Fault(UNREAD, READING, -1, what)
+        yield TransportFault(UNREAD, READING, -1, what)
 
 
 def _kind(text: str) -> str:
     return _KINDS.get(text.partition(":")[0], CLOSED)
 
 
-def is_lost(asked: Asked) -> bool:
+def is_lost(asked: ParsedRequest) -> bool:
     """Whether an answer was wanted, and none came that could be read."""
     return asked.closed == "info" and "error" in asked.answer and not asked.one_way
 
 
-def is_doubled(asked: Asked) -> bool:
+def is_doubled(asked: ParsedRequest) -> bool:
     """Whether more than one answer came to a request that wants one."""
     return asked.closed == "ok" and bool(asked.strays) and not asked.one_way

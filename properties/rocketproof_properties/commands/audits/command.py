@@ -12,11 +12,11 @@ from typing import Any
 
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
-from rocketproof_traces.audit.findings import Finding, table
-from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.findings import AuditFinding, table
+from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.rules import Rule
-from rocketproof_traces.audit.run import Kept, Outcome, Report, audit
-from rocketproof_traces.common.pools import Spread
+from rocketproof_traces.audit.run import AuditOutcome, Report, SavedAnswers, audit
+from rocketproof_traces.common.pools import WorkerPool
 
 from ...catalogue.stored import settings, stored_rules
 from ...reports.choices import InputError
@@ -31,11 +31,11 @@ class Audited:
     """What an audit found in all stores; `rules` are those that were asked."""
 
     rules: tuple[Rule, ...]
-    outcome: Outcome
+    outcome: AuditOutcome
     profile: str
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[AuditFinding]:
         return sorted(found for totals in self.outcome.totals for found in totals.findings)
 
     def count(self, id_: str) -> int:
@@ -77,7 +77,7 @@ class Audited:
 
 def plan_of(
     profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({}), *, every: bool = False
-) -> Plan:
+) -> AuditPlan:
     """The plan of these properties, of all where none is asked for, for a broker of that profile and of the settings that are given.
     Raises InputError for an unknown property."""
     ids = [rule.id for rule in stored_rules()]
@@ -88,16 +88,18 @@ def plan_of(
             raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
         only += [id_ for id_ in found if id_ not in only]
     chosen = tuple(sorted((settings(profile) | dict(given)).items()))
-    return Plan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
+    return AuditPlan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
 
 
-def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
+def run(
+    stores: tuple[str, ...], plan: AuditPlan, profile: str, out: Path | None, spread: WorkerPool, report: Report, **more: Any
+) -> Audited:
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
     folders = folders_of(stores)
     with _writing(out):
         if out is not None:
             table(())  # Arrow loads pandas for its first table, which takes a second that there is not after an interrupt
-        kept = Kept(None, plan) if out is None else Kept(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
+        kept = SavedAnswers(None, plan) if out is None else SavedAnswers(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
         outcome = audit(plan, folders, spread, kept, report, **more)
         interrupts.decide()
         audited = Audited(plan.rules, outcome, profile)

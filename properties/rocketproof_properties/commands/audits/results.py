@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rocketproof_traces.audit.findings import COLUMNS, Finding
+from rocketproof_traces.audit.findings import COLUMNS, AuditFinding
 from rocketproof_traces.audit.rules import Rule
 
 from ...catalogue.stored import stored_rules
 from ...reports.exitcode import exit_code
-from ...reports.results import Place, Result, Run, begun, lines, tool
+from ...reports.results import Result, Run, SourcePlace, begun, lines, tool
 from .command import Audited
 
 
@@ -50,7 +50,7 @@ def _results(audited: Audited) -> Iterator[Result]:
             yield Result(id_, rule.claim.sentence, "undecided" if audited.outcome.stopped else "ok", "holds", "holds", audited.profile)
 
 
-def _finding(found: Finding, rules: Mapping[str, Rule], profile: str) -> Result:
+def _finding(found: AuditFinding, rules: Mapping[str, Rule], profile: str) -> Result:
     """A finding; a note is no problem, as the exit code is not of one either."""
     rule = rules.get(found.property)
     file = found.file if found.file.startswith(found.store) else f"{found.store.rstrip('/')}/{found.file}"
@@ -66,7 +66,7 @@ def _finding(found: Finding, rules: Mapping[str, Rule], profile: str) -> Result:
         about=f"{found.store}, {found.file} at {found.offset}",
         message=f"{'a note: ' if found.severity == 'note' else ''}expected {found.expected}, found {found.found}",
         details=lines([f"topic {found.topic}{queue}{offset}" if found.topic else "", f"bytes there: {found.hex}" if found.hex else ""]),
-        place=Place(file, offset=found.offset),
+        place=SourcePlace(file, offset=found.offset),
         properties={"severity": found.severity, "topic": found.topic},
     )
 
@@ -76,7 +76,7 @@ def read(data: Any) -> Run | None:
     if not isinstance(data, list) or not data or not all(isinstance(row, dict) and set(COLUMNS.values()) == row.keys() for row in data):
         return None
     rules = {rule.id: rule for rule in stored_rules()}
-    found = tuple(_finding(Finding.of(row), rules, "") for row in data)
+    found = tuple(_finding(AuditFinding.of(row), rules, "") for row in data)
     stores = ", ".join(dict.fromkeys(row["store"] for row in data))
     code = exit_code(findings=any(one.outcome != "ok" for one in found), undecided=False)
     return Run("audit", stores, found, code, whole=False)

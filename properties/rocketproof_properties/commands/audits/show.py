@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketproof_traces.audit.findings import Finding
+from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.rules import Rule
 
 from ...reports.output import Page, TableRow, counted
@@ -27,7 +27,7 @@ def render(audited: Audited) -> None:
     page.line("\n" + closing(audited), "bold red" if audited.broken("error") or audited.problems else "bold green")
 
 
-def _print_rule(audited: Audited, rule: Rule, found: list[Finding], page: Page) -> None:
+def _print_rule(audited: Audited, rule: Rule, found: list[AuditFinding], page: Page) -> None:
     count = audited.count(rule.id)
     heading = f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {counted(count, 'time')}: {rule.claim.sentence}"
     page.line(heading, _STYLE[rule.severity])
@@ -38,7 +38,7 @@ def _print_rule(audited: Audited, rule: Rule, found: list[Finding], page: Page) 
         page.line(f"    {len(found):,} of them are kept as findings")
 
 
-def _place(found: Finding) -> str:
+def _place(found: AuditFinding) -> str:
     if not found.topic:
         return ""
     queue = f" queue {found.queue_id}" if found.queue_id >= 0 else ""
@@ -46,7 +46,7 @@ def _place(found: Finding) -> str:
     return f", {found.topic}{queue}{offset}"
 
 
-def _print_topics(audited: Audited, found: list[Finding], page: Page) -> None:
+def _print_topics(audited: Audited, found: list[AuditFinding], page: Page) -> None:
     for totals in audited.outcome.totals:
         most = sorted(totals.topics.items(), key=lambda item: (-item[1], item[0]))
         if not most:

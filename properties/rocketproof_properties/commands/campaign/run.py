@@ -14,21 +14,21 @@ from typing import Any
 
 from rocketproof_model import RocketproofError, interrupts
 from rocketproof_protocol.shown import json_text
-from rocketproof_traces.common.pools import Spread
+from rocketproof_traces.common.pools import WorkerPool
 
 from ...reports import files as store
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
-from ..checks.plan import Task
-from .shard import Came, Part, Shard, perform
-from .totals import Found, Totals, conclude
+from ..checks.plan import CheckTask
+from .shard import CampaignPart, Shard, ShardResult, perform
+from .totals import CampaignFinding, CampaignTotals, conclude
 
 MOST = 200  # programs of a shard: some seconds
 _ASKED, _LOG = "campaign.json", "shards.jsonl"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CampaignOptions:
     """What a campaign is to do: `programs` shared evenly by the parts. `seconds`: when to begin no further shard."""
 
     profile: str
@@ -39,17 +39,17 @@ class Wanted:
 
 
 @dataclass
-class Done:
+class CampaignResult:
     """A campaign as far as it went: `of` shards were planned."""
 
-    totals: Totals
-    found: list[Found]
+    totals: CampaignTotals
+    found: list[CampaignFinding]
     of: int
     stopped: str
     seconds: float
 
     @property
-    def unexpected(self) -> list[Found]:
+    def unexpected(self) -> list[CampaignFinding]:
         return [one for one in self.found if not one.is_expected()]
 
     @property
@@ -57,27 +57,27 @@ class Done:
         return exit_code(findings=self.unexpected, undecided=self.stopped)
 
 
-def parts(tasks: Sequence[Task]) -> tuple[Part, ...]:
+def parts(tasks: Sequence[CheckTask]) -> tuple[CampaignPart, ...]:
     """The parts that the tasks are about, each with the expected verdicts."""
     expected: dict[Any, dict[str, str]] = {}
     for task in tasks:
         expected.setdefault(task.source, {}).setdefault(task.claim, task.expected)
-    return tuple(Part(source, tuple(claims.items())) for source, claims in expected.items())
+    return tuple(CampaignPart(source, tuple(claims.items())) for source, claims in expected.items())
 
 
-def shards(made: Sequence[Part], programs: int, seed: int) -> list[Shard]:
+def shards(made: Sequence[CampaignPart], programs: int, seed: int) -> list[Shard]:
     """The shards of all parts, one of each part after another, so that any beginning of the list has seen them all."""
     each = -(-programs // len(made))
     return [Shard(part, seed, first, min(MOST, each - first)) for first in range(0, each, MOST) for part in made]
 
 
-def run(wanted: Wanted, tasks: Sequence[Task], spread: Spread, report: Callable[[str, int, int], None]) -> Done:
+def run(wanted: CampaignOptions, tasks: Sequence[CheckTask], spread: WorkerPool, report: Callable[[str, int, int], None]) -> CampaignResult:
     """Run what the folder does not have yet, and put all together. Raises InputError if the folder holds another campaign."""
     begun = time.monotonic()
     made = parts(tasks)
     all_ = shards(made, wanted.programs, wanted.seed)
     kept = _take_up(wanted, all_)
-    totals = Totals()
+    totals = CampaignTotals()
     for came in kept.values():
         totals.add(came)
     left = [shard for shard in all_ if shard.key not in kept]
@@ -100,20 +100,20 @@ def run(wanted: Wanted, tasks: Sequence[Task], spread: Spread, report: Callable[
     report("making findings small", totals.shards, len(all_))
     found = conclude(totals, made, tasks, wanted.seed, wanted.folder / "findings")
     store.write_json(wanted.folder / "findings.json", (one.data() for one in found), "--out")
-    return Done(totals, found, len(all_), stopped, time.monotonic() - begun)
+    return CampaignResult(totals, found, len(all_), stopped, time.monotonic() - begun)
 
 
-def _kept(answer: str, log: Any) -> Came:
+def _kept(answer: str, log: Any) -> ShardResult:
     """A shard's outcome, written down before it counts. Raises RocketproofError for a shard that failed."""
     data = json.loads(answer)
     if "error" in data:
         raise RocketproofError(data["error"])
     log.write(answer + "\n")
     log.flush()
-    return Came.read(data)
+    return ShardResult.read(data)
 
 
-def _take_up(wanted: Wanted, all_: Sequence[Shard]) -> dict[str, Came]:
+def _take_up(wanted: CampaignOptions, all_: Sequence[Shard]) -> dict[str, ShardResult]:
     """What the folder has already; it is made if it is not there. Raises InputError."""
     asked = {"schema": 1, "profile": wanted.profile, "programs": wanted.programs, "seed": wanted.seed}
     path, log = wanted.folder / _ASKED, wanted.folder / _LOG
@@ -133,11 +133,11 @@ def _take_up(wanted: Wanted, all_: Sequence[Shard]) -> dict[str, Came]:
         was = ", ".join(f"--{key} {before.get(key)}" for key in ("profile", "programs", "seed"))
         raise InputError(f"{wanted.folder} holds a campaign with {was}; ask for the same to go on with it, or give --out a new folder")
     known = {shard.key for shard in all_}
-    kept: dict[str, Came] = {}
+    kept: dict[str, ShardResult] = {}
     good = 0
     for line in lines[:-1]:
         try:
-            came = Came.read(json.loads(line))
+            came = ShardResult.read(json.loads(line))
         except (ValueError, TypeError, KeyError, SyntaxError):
             break
         good += len(line) + 1

@@ -12,19 +12,19 @@ from typing import Any
 from rocketproof_model import Property
 from rocketproof_model.result import Move
 
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...conformance.stateful import engine, history
-from ...conformance.stateful.follow import Finding
+from ...conformance.stateful.follow import ConformanceError
 from ...conformance.stateful.machine import STEPS, VOICES, Campaign, heard, shorter
 
 KEPT = 5  # findings of a shard, the shortest ones
 
 
 @dataclass(frozen=True)
-class Part:
+class CampaignPart:
     """What programs are of, and the verdict expected for each claim that is looked at along the way (ids of claims)."""
 
-    source: Source
+    source: ModelSource
     expected: tuple[tuple[str, str], ...]
 
     @property
@@ -38,7 +38,7 @@ class Part:
 class Shard:
     """Programs `first`, `first + 1`, … of a part."""
 
-    part: Part
+    part: CampaignPart
     seed: int
     first: int
     programs: int
@@ -55,12 +55,12 @@ class Shard:
     @staticmethod
     def read(data: Mapping[str, Any]) -> Shard:
         """The shard that `data` wrote."""
-        part = Part(Source.read(data["source"]), tuple(data["expected"].items()))
+        part = CampaignPart(ModelSource.read(data["source"]), tuple(data["expected"].items()))
         return Shard(part, data["seed"], data["first"], data["programs"])
 
 
 @dataclass
-class Shown:
+class CampaignEvidence:
     """A claim that a program broke, or a state that it should be possible to reach: the shortest program of the shard that shows it.
 
     `steps` are pairs of an action's name and its arguments. `text` says what was wrong where the claim says so.
@@ -73,7 +73,7 @@ class Shown:
 
 
 @dataclass
-class Departed:
+class Divergence:
     """A step that the specification does not allow: the smallest program that shows it, as labels and as moves."""
 
     number: int
@@ -83,7 +83,7 @@ class Departed:
 
 
 @dataclass
-class Came:
+class ShardResult:
     """What came of a shard. `taken` counts each action's steps; `guards` says of `action: guard` whether it was ever true, ever false;
     `pairs` counts which action came right after which, by `action: action`."""
 
@@ -94,8 +94,8 @@ class Came:
     taken: dict[str, int] = field(default_factory=dict)
     guards: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     pairs: dict[str, int] = field(default_factory=dict)
-    shown: list[Shown] = field(default_factory=list)
-    departed: list[Departed] = field(default_factory=list)
+    shown: list[CampaignEvidence] = field(default_factory=list)
+    departed: list[Divergence] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
         """JSON values, which `read` understands. Steps of messages hold what only Python can write, so all steps are text."""
@@ -105,21 +105,21 @@ class Came:
         return made
 
     @staticmethod
-    def read(data: Mapping[str, Any]) -> Came:
+    def read(data: Mapping[str, Any]) -> ShardResult:
         """What `data` wrote."""
-        made = Came(**data)
+        made = ShardResult(**data)
         made.guards = {key: (bool(true), bool(false)) for key, (true, false) in made.guards.items()}
-        made.shown = [Shown(**{**one, "steps": ast.literal_eval(one["steps"])}) for one in data["shown"]]
-        made.departed = [Departed(**{**one, "steps": ast.literal_eval(one["steps"])}) for one in data["departed"]]
+        made.shown = [CampaignEvidence(**{**one, "steps": ast.literal_eval(one["steps"])}) for one in data["shown"]]
+        made.departed = [Divergence(**{**one, "steps": ast.literal_eval(one["steps"])}) for one in data["departed"]]
         return made
 
 
-def perform(shard: Shard) -> Came:
+def perform(shard: Shard) -> ShardResult:
     """Run the programs. Raises InputError for a part that does not exist."""
     return _messages(shard) if shard.part.source.is_messages else _walks(shard)
 
 
-def campaign_of(part: Part) -> Campaign:
+def campaign_of(part: CampaignPart) -> Campaign:
     """The machine's campaign of a part of the specification: targets, and the claims that are looked at."""
     instance, properties, target = _built(part.source)
     made = Campaign(instance, target)
@@ -129,21 +129,21 @@ def campaign_of(part: Part) -> Campaign:
 
 
 @lru_cache(maxsize=4)
-def _built(source: Source) -> tuple[Any, Sequence[Property], Any]:
+def _built(source: ModelSource) -> tuple[Any, Sequence[Property], Any]:
     subject = source.subject()
     return subject.instance, subject.properties, engine.target_of(source, subject)
 
 
-def _walks(shard: Shard) -> Came:
-    came = Came(shard.key, shard.part.name)
+def _walks(shard: Shard) -> ShardResult:
+    came = ShardResult(shard.key, shard.part.name)
     campaign = campaign_of(shard.part)
     first: dict[str, tuple[int, int]] = {}  # claim to the length of its shortest program and its number
-    findings: dict[str, tuple[int, Finding]] = {}
+    findings: dict[str, tuple[int, ConformanceError]] = {}
     for number in range(shard.first, shard.first + shard.programs):
         came.programs += 1
         try:
             walk(campaign, shard.seed, shard.part.name, number)
-        except Finding as finding:
+        except ConformanceError as finding:
             kind = finding.text.split("(")[0]
             if kind not in findings or len(finding.moves) < len(findings[kind][1].moves):
                 findings[kind] = number, finding
@@ -151,11 +151,11 @@ def _walks(shard: Shard) -> Came:
             if id_ not in first or first[id_][0] > len(witness.moves):
                 first[id_] = len(witness.moves), number
     for id_, witness in campaign.seen.runs.items():
-        came.shown.append(Shown(id_, first[id_][1], [(move.action, list(move.args)) for move in witness.moves]))
+        came.shown.append(CampaignEvidence(id_, first[id_][1], [(move.action, list(move.args)) for move in witness.moves]))
     for number, met in sorted(findings.values(), key=lambda one: len(one[1].moves))[:KEPT]:
         small = shorter(campaign, met)
         steps = [(move.action, list(move.args)) for move in small.moves]
-        came.departed.append(Departed(number, small.text, list(small.steps), steps))
+        came.departed.append(Divergence(number, small.text, list(small.steps), steps))
     coverage = campaign.offers.coverage()
     came.steps, came.taken = campaign.seen.steps, dict(coverage.taken)
     came.guards = {f"{action}: {guard}": (true, false) for (action, guard), (true, false) in coverage.guards.items()}
@@ -189,15 +189,15 @@ def moves(steps: Sequence[tuple[str, Any]]) -> list[Move]:
     return [Move(name, tuple(args)) for name, args in steps]
 
 
-def _messages(shard: Shard) -> Came:
+def _messages(shard: Shard) -> ShardResult:
     """Programs of messages: the seed is the number of the shard's first one, as they are drawn together.
 
     They stop where each claim is broken, and then the rest is drawn anew.
     """
     source = shard.part.source
     condition, expected = str(dict(source.given)["programs"]), dict(shard.part.expected)
-    came = Came(shard.key, shard.part.name)
-    breaches: dict[str, history.Breach] = {}
+    came = ShardResult(shard.key, shard.part.name)
+    breaches: dict[str, history.BrokenClaim] = {}
     while came.programs < shard.programs:
         seed = random.Random(f"{shard.seed} {shard.part.name} {shard.first + came.programs}").getrandbits(48)
         left = shard.programs - came.programs
@@ -209,5 +209,5 @@ def _messages(shard: Shard) -> Came:
         for id_, breach in found.breaches.items():
             if id_ not in breaches or len(breach.steps) < len(breaches[id_].steps):
                 breaches[id_] = breach
-    came.shown = [Shown(id_, shard.first, list(breach.steps), breach.text) for id_, breach in breaches.items()]
+    came.shown = [CampaignEvidence(id_, shard.first, list(breach.steps), breach.text) for id_, breach in breaches.items()]
     return came

@@ -6,14 +6,14 @@ import shlex
 
 from ...reports.output import Page, TableRow, counted
 from ..checks.show import print_unseen
-from .run import Done
-from .totals import Found
+from .run import CampaignResult
+from .totals import CampaignFinding
 
 SHOWN = 20  # steps of a program that are printed
 NAMED = 4  # actions that never happened in a part
 
 
-def render(done: Done) -> None:
+def render(done: CampaignResult) -> None:
     """Print what was not expected with its program, what was expected in a line each, and the coverage."""
     page = Page()
     for found in done.unexpected:
@@ -27,12 +27,12 @@ def render(done: Done) -> None:
     page.line(f"\n{ran}: {came}{stopped}", "bold red" if number else "bold yellow" if stopped else "bold green")
 
 
-def _print_expected(found: list[Found], page: Page) -> None:
+def _print_expected(found: list[CampaignFinding], page: Page) -> None:
     """A line for each property: its smallest program, and in how many parts it was shown."""
     if not found:
         return
     page.line("As expected, each with the smallest program that shows it (findings.json has the others):")
-    by_property: dict[str, list[Found]] = {}
+    by_property: dict[str, list[CampaignFinding]] = {}
     for one in found:
         by_property.setdefault(one.property, []).append(one)
     rows = []
@@ -43,7 +43,7 @@ def _print_expected(found: list[Found], page: Page) -> None:
     page.table(rows, right=(2, 3))
 
 
-def _print_finding(found: Found, page: Page) -> None:
+def _print_finding(found: CampaignFinding, page: Page) -> None:
     name = f"{found.property} is {'violated' if found.expected else 'stated'}" if found.property else "a step that is not allowed"
     page.line(f"! {name}: {found.sentence}", "bold red")
     where = found.condition or found.part
@@ -58,7 +58,7 @@ def _print_finding(found: Found, page: Page) -> None:
     page.line(f"  again: {command} {shlex.quote(found.file)}\n")
 
 
-def _print_coverage(done: Done, page: Page) -> None:
+def _print_coverage(done: CampaignResult, page: Page) -> None:
     rows = []
     for scope, coverage in sorted(done.totals.coverage.items()):
         if not coverage.taken:

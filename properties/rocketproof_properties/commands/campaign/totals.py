@@ -11,28 +11,28 @@ from typing import Any
 from rocketproof_model.result import Coverage, Move, Witness
 
 from ...conformance.stateful import history, report
-from ...conformance.stateful.follow import ALLOWED, Finding
+from ...conformance.stateful.follow import ALLOWED, ConformanceError
 from ...conformance.stateful.machine import Campaign, perform
 from ...programs.shrink import shrink
 from ...reports.choices import InputError
 from ...reports.files import keep_witness, opened
 from ..checks import witnessfiles
-from ..checks.plan import Task
-from .shard import Came, Departed, Part, Shown, campaign_of, moves
+from ..checks.plan import CheckTask
+from .shard import CampaignEvidence, CampaignPart, Divergence, ShardResult, campaign_of, moves
 
 
 @dataclass
-class Totals:
+class CampaignTotals:
     """Sums over shards. `shown` and `departed` keep the smallest program of each part, and how many shards had one."""
 
     shards: int = 0
     programs: int = 0
     steps: int = 0
     coverage: dict[str, Coverage] = field(default_factory=dict)  # by scope
-    shown: dict[tuple[str, str], tuple[Shown, int]] = field(default_factory=dict)  # part, claim
-    departed: dict[tuple[str, str], tuple[Departed, int]] = field(default_factory=dict)  # part, program
+    shown: dict[tuple[str, str], tuple[CampaignEvidence, int]] = field(default_factory=dict)  # part, claim
+    departed: dict[tuple[str, str], tuple[Divergence, int]] = field(default_factory=dict)  # part, program
 
-    def add(self, came: Came) -> None:
+    def add(self, came: ShardResult) -> None:
         """Add a shard. The order of shards makes no difference."""
         self.shards += 1
         self.programs += came.programs
@@ -56,12 +56,12 @@ def _of_action(key: str) -> tuple[str, str]:
     return action, other
 
 
-def _size(one: Shown | Departed) -> tuple[int, int]:
+def _size(one: CampaignEvidence | Divergence) -> tuple[int, int]:
     return len(one.steps), one.number
 
 
 @dataclass(frozen=True)
-class Found:
+class CampaignFinding:
     """A finding, or an expected violation: `property` is empty for a step that the specification does not allow.
 
     `number` and `seed` name the program it was first seen in, `steps` its smallest form, `file` what `rocketproof replay`, `show` or
@@ -91,7 +91,9 @@ class Found:
         return {**vars(self), "steps": list(self.steps)}
 
 
-def conclude(totals: Totals, parts: Sequence[Part], tasks: Sequence[Task], seed: int, folder: Path) -> list[Found]:
+def conclude(
+    totals: CampaignTotals, parts: Sequence[CampaignPart], tasks: Sequence[CheckTask], seed: int, folder: Path
+) -> list[CampaignFinding]:
     """The findings with their smallest programs written to files: what was not expected comes first.
 
     Raises InputError if a file cannot be written.
@@ -103,29 +105,29 @@ def conclude(totals: Totals, parts: Sequence[Part], tasks: Sequence[Task], seed:
     for (part, id_), (one, times) in totals.shown.items():
         task = of[named[part].source, id_]
         found.append(_showing(named[part], task, one, times, seed, paths[task]))
-    once: dict[tuple[str, tuple[str, ...]], Found] = {}
+    once: dict[tuple[str, tuple[str, ...]], CampaignFinding] = {}
     for each in sorted(found, key=lambda f: (f.is_expected(), f.property, len(f.steps), f.part)):
         once.setdefault((each.property, each.steps), each)
     return list(once.values())
 
 
-def _departure(part: Part, one: Departed, times: int, seed: int, folder: Path) -> Found:
+def _departure(part: CampaignPart, one: Divergence, times: int, seed: int, folder: Path) -> CampaignFinding:
     source = part.source
     try:
         perform(campaign_of(part), moves(one.steps))
-    except Finding as finding:
+    except ConformanceError as finding:
         file = report.save(source, finding, folder)
     else:
         raise _other_release(f"a step of {part.name}")
     steps = tuple(one.labels)
     trace = str(report.course_of(file))
-    return Found("", ALLOWED, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file), trace)
+    return CampaignFinding("", ALLOWED, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file), trace)
 
 
-def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: str) -> Found:
+def _showing(part: CampaignPart, task: CheckTask, one: CampaignEvidence, times: int, seed: int, path: str) -> CampaignFinding:
     source = part.source
     if source.is_messages:
-        breach = history.Breach(history.CLAIMS[one.claim], one.text, tuple((name, args) for name, args in one.steps))
+        breach = history.BrokenClaim(history.CLAIMS[one.claim], one.text, tuple((name, args) for name, args in one.steps))
         breach = history.smallest(source.profile, task.condition, breach)
         history.save(path, source.profile, task.condition, breach, task.expected)
         steps, text = tuple(f"{name} {args}" if args else name for name, args in breach.steps), breach.text
@@ -134,7 +136,7 @@ def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: st
         keep_witness(path, witnessfiles.text(task, witness))
         steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
     expected = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
-    return Found(
+    return CampaignFinding(
         task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path,
         opened(path),
     )  # fmt: skip
@@ -157,7 +159,7 @@ def _shows(campaign: Campaign, claim: str, program: Sequence[Move]) -> Witness |
         while run.satisfied(watched) != (watched.kind == "reachable"):
             if not left or not run.attempt(left.popleft()):
                 return None
-    except Finding:
+    except ConformanceError:
         return None
     return run.witness(watched)
 

@@ -16,10 +16,10 @@ from rocketproof_model import Instance, Int, Property, RocketproofError
 from rocketproof_model.language import Expr, show
 from rocketproof_model.language.reading import ReadingError, read
 
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...reports.choices import InputError
 from ...reports.files import keep_witness
-from .plan import Task
+from .plan import CheckTask
 
 FORMAT, SCHEMA = "rocketproof certificate", 1
 SUFFIX = ".certificate.json"
@@ -40,13 +40,13 @@ _KINDS: dict[str, tuple[type, str]] = {
 class Certificate:
     """What a file says, in the model that it belongs to."""
 
-    source: Source
+    source: ModelSource
     instance: Instance
     claim: Property
     invariants: tuple[Expr, ...]
 
 
-def save(folder: Path | None, witness: str, task: Task, invariants: Sequence[str] | None) -> str | None:
+def save(folder: Path | None, witness: str, task: CheckTask, invariants: Sequence[str] | None) -> str | None:
     """Write the certificate of a proof below the folder, and return its path, named as the task's witness; None where there is no proof.
 
     `invariants` are the terms that the proof takes beside its claim. Raises InputError if the file cannot be written.
@@ -57,7 +57,7 @@ def save(folder: Path | None, witness: str, task: Task, invariants: Sequence[str
     return keep_witness(path, None if invariants is None else _text(task, invariants), "--certificates")
 
 
-def _text(task: Task, invariants: Sequence[str]) -> str:
+def _text(task: CheckTask, invariants: Sequence[str]) -> str:
     instance, claim = _stated(task.source, task.claim, task.kind, task.widen)
     data = {
         "format": FORMAT,
@@ -79,7 +79,7 @@ def _text(task: Task, invariants: Sequence[str]) -> str:
 def load(path: str) -> Certificate:
     """The certificate in a file. Raises InputError, in one line, for a file that is none, or that is not about the model as it is."""
     data = _parsed(path)
-    source = Source.read(data["origin"])
+    source = ModelSource.read(data["origin"])
     try:
         instance, claim = _stated(source, data["property"], data["kind"], tuple(data["widen"].items()))
     except (RocketproofError, TypeError, AttributeError) as error:
@@ -125,7 +125,7 @@ def _parsed(path: str) -> dict[str, Any]:
     return data
 
 
-def _stated(source: Source, id_: str, kind: str, widen: Sequence[tuple[str, int]]) -> tuple[Instance, Property]:
+def _stated(source: ModelSource, id_: str, kind: str, widen: Sequence[tuple[str, int]]) -> tuple[Instance, Property]:
     subject = source.subject()
     instance, (claim,) = widened(subject.instance, [subject.property(id_, kind)], widen)
     return instance, claim

@@ -32,15 +32,15 @@ from rocketproof_model.result import (
 )
 from rocketproof_protocol.numbers import whole_number
 
-from ...catalogue.source import Subject
+from ...catalogue.source import CheckSubject
 from ...reports.choices import InputError
 from ...reports.output import counted
 from . import vacuity, witnessfiles
 from .certificates import widened
-from .evidence import Evidence
-from .plan import DEPTH, INVARIANTS, PROVABLE, SPACER, Task
+from .evidence import VerdictEvidence
+from .plan import DEPTH, INVARIANTS, PROVABLE, SPACER, CheckTask
 from .rows import decided, undecided
-from .units import Answer, Budget, Unit
+from .units import Budget, Unit, UnitResult
 
 if TYPE_CHECKING:
     from rocketproof_model import Instance
@@ -53,7 +53,7 @@ RUNS, STEPS = 10_000, 100  # of a simulation
 LOCAL = "liveness is decided in one machine's memory: --engine explicit"
 
 
-def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
+def decide(unit: Unit, budget: Budget, report: Report) -> UnitResult:
     """Answer a unit's tasks. Raises RocketproofError if a model file is wrong or a witness cannot be written.
 
     Limits and Ctrl-C are answers, not errors; so are mistakes of an engine, which must not cost what was established.
@@ -97,7 +97,7 @@ class Work:
     def __init__(self, unit: Unit, budget: Budget, report: Report) -> None:
         self.unit, self.budget, self.report = unit, budget, report
         self.watch = Watch(budget.limits)
-        self.answer = Answer()
+        self.answer = UnitResult()
         self.wide: dict[Widen, Widened] = {}
         self.paths = dict(zip(unit.tasks, unit.paths, strict=True))
 
@@ -107,11 +107,11 @@ class Work:
         return replace(self.budget.limits, seconds=self.watch.left)
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> CheckSubject:
         """The instance. The reference implementation performs steps of the specification, and needs that itself."""
         return self.unit.source.subject() if self.unit.engine == "stateful" else self.unit.source.kept()
 
-    def on(self, subject: Subject) -> None:
+    def on(self, subject: CheckSubject) -> None:
         """Let the unit's engine answer its tasks."""
         engines = {
             "explicit": self.explicit,
@@ -122,10 +122,10 @@ class Work:
         }
         engines[self.unit.engine](subject)
 
-    def enter(self, tasks: Iterable[Task], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
+    def enter(self, tasks: Iterable[CheckTask], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
         """Keep an answer as the rows of its tasks, and its evidence as files."""
         for task in tasks:
-            evidence = self.answer.evidence[task] = Evidence.of(task, outcome)
+            evidence = self.answer.evidence[task] = VerdictEvidence.of(task, outcome)
             row = decided(task, outcome, proof=proof, vacuous=vacuous)
             self.answer.rows[task] = evidence.written(row, task, self.paths[task], self.budget.certificates)
 
@@ -145,7 +145,7 @@ class Work:
         if any(row.reason == INTERRUPTED for row in self.answer.rows.values()):
             raise KeyboardInterrupt
 
-    def explicit(self, subject: Subject) -> None:
+    def explicit(self, subject: CheckSubject) -> None:
         from rocketproof_model import observing, search
 
         claims, extra = _searched(subject)
@@ -153,9 +153,9 @@ class Work:
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind in LIVE]
         symmetry, kept = budget.symmetry and not live, None
         if budget.checkpoint is not None:
-            from rocketproof_model.explicit.checkpoint import Checkpoint
+            from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 
-            kept = Checkpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
+            kept = SearchCheckpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
         limits = replace(self.limits, disk=budget.disk)
         found = search.explore(
             instance, asked, workers=budget.workers, limits=limits, report=self.report, symmetry=symmetry, checkpoint=kept
@@ -180,7 +180,7 @@ class Work:
                 )
                 self.observed(tasks, outcome, never)
 
-    def spark(self, subject: Subject) -> None:
+    def spark(self, subject: CheckSubject) -> None:
         """The same search on Spark's workers, for what is not about cycles."""
         from rocketproof_model import observing
         from rocketproof_traces.common.errors import TraceError
@@ -211,13 +211,13 @@ class Work:
         except TraceError as error:
             raise InputError(str(error)) from None
 
-    def observed(self, tasks: list[Task], outcome: Outcome, never: set[str]) -> None:
+    def observed(self, tasks: list[CheckTask], outcome: Outcome, never: set[str]) -> None:
         """Enter what a search of the observed model decided."""
         vacuous = vacuity.PREFIX + outcome.property.id in never
         self.enter(tasks, outcome, f"{outcome.states or 0:,} states with its observer", vacuous)
         self.stop_if_interrupted()
 
-    def searched(self, subject: Subject, found: Explored, extra: Sequence[Property], proof: str) -> set[str]:
+    def searched(self, subject: CheckSubject, found: Explored, extra: Sequence[Property], proof: str) -> set[str]:
         """Enter what a search decided; the ids of premises that never held."""
         self.answer.coverage, self.answer.complete = found.coverage, found.finished
         outcomes = {o.property: o for o in found.outcomes}
@@ -228,7 +228,7 @@ class Work:
         self.stop_if_interrupted()
         return never
 
-    def symbolic(self, subject: Subject) -> None:
+    def symbolic(self, subject: CheckSubject) -> None:
         from rocketproof_model import lemmas, observing, symbolic
 
         questions = list(self.questions(subject))
@@ -254,7 +254,7 @@ class Work:
         self.invariants(subject, [(tasks, claim) for tasks, claim in questions if tasks[0].method == INVARIANTS])
         self.stop_if_interrupted()
 
-    def induction(self, subject: Subject, tasks: list[Task], claim: Property) -> None:
+    def induction(self, subject: CheckSubject, tasks: list[CheckTask], claim: Property) -> None:
         """Prove by induction. A task without a method was bounded before; what that found stands."""
         from rocketproof_model import observing, symbolic
 
@@ -272,11 +272,11 @@ class Work:
         if before is None or outcome.verdict != "unknown":
             self.enter(tasks, outcome, f"induction, k = {k}")
 
-    def invariants(self, subject: Subject, questions: Sequence[tuple[list[Task], Property]]) -> None:
+    def invariants(self, subject: CheckSubject, questions: Sequence[tuple[list[CheckTask], Property]]) -> None:
         """Prove by induction with invariants that reached states suggest; claims about one model are proved together."""
         from rocketproof_model.proofs import invariants
 
-        together: dict[Widen, list[list[Task]]] = {}
+        together: dict[Widen, list[list[CheckTask]]] = {}
         for tasks, _ in questions:
             together.setdefault(tasks[0].widen, []).append(tasks)
         for widen, asked in together.items():
@@ -286,7 +286,7 @@ class Work:
                 found = len(outcome.details.get("invariants", ()))
                 self.enter(tasks, _described(outcome, tasks[0]), f"induction, {counted(found, 'invariant')} found")
 
-    def spacer(self, subject: Subject, tasks: list[Task]) -> None:
+    def spacer(self, subject: CheckSubject, tasks: list[CheckTask]) -> None:
         """Let z3's Spacer decide."""
         from rocketproof_model.proofs import spacer
 
@@ -296,7 +296,7 @@ class Work:
         found = outcome.details.get("invariants")
         self.enter(tasks, outcome, "spacer" if found is None else f"spacer, {counted(len(found), 'invariant')} found")
 
-    def widened(self, subject: Subject, widen: Widen) -> Widened:
+    def widened(self, subject: CheckSubject, widen: Widen) -> Widened:
         """The instance with wider variables, and the claims and lemmas of all tasks about it. It is made once, so that an engine can use
         what it knows of it again."""
         if widen not in self.wide:
@@ -306,7 +306,7 @@ class Work:
             self.wide[widen] = instance, dict(zip(named, claims, strict=True))
         return self.wide[widen]
 
-    def simulate(self, subject: Subject) -> None:
+    def simulate(self, subject: CheckSubject) -> None:
         from rocketproof_model import observing, simulate
 
         questions = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind not in OBSERVED]
@@ -324,7 +324,7 @@ class Work:
                 self.enter(tasks, outcome, f"{RUNS:,} runs")
         self.stop_if_interrupted()
 
-    def stateful(self, subject: Subject) -> None:
+    def stateful(self, subject: CheckSubject) -> None:
         from ...conformance.stateful import engine, report
 
         questions = list(self.questions(subject))
@@ -371,16 +371,16 @@ class Work:
                 note=breach.text if breach else "",
             )
 
-    def questions(self, subject: Subject) -> Iterator[tuple[list[Task], Property]]:
+    def questions(self, subject: CheckSubject) -> Iterator[tuple[list[CheckTask], Property]]:
         """Tasks that one answer serves, with their claim."""
-        same: dict[tuple[Any, ...], list[Task]] = {}
+        same: dict[tuple[Any, ...], list[CheckTask]] = {}
         for task in self.unit.tasks:
             same.setdefault((task.claim, task.kind, task.method, task.widen, task.lemmas), []).append(task)
         for (id_, kind, *_), tasks in same.items():
             yield tasks, subject.property(id_, kind)
 
 
-def _searched(subject: Subject) -> tuple[list[Property], list[Property]]:
+def _searched(subject: CheckSubject) -> tuple[list[Property], list[Property]]:
     """The claims that a search asks, and the premises of all claims."""
     return [p for p in subject.properties if p.kind in SEARCHED], vacuity.premises(subject.properties)
 
@@ -400,12 +400,12 @@ def _reduction(found: Exploration, *, live: bool, wanted: bool) -> str:
     return f" without the symmetry of {', '.join(declared)}: {reason}" if reason else ""
 
 
-def _bound(task: Task) -> int | None:
+def _bound(task: CheckTask) -> int | None:
     """The depth to which a task is looked at first; a task without a method of its own is bounded, then proved."""
     method, _, number = task.method.partition(":")
     return whole_number(number) if method == "bounded" else DEPTH if method == "" else None
 
 
-def _described(outcome: Outcome, task: Task) -> Outcome:
+def _described(outcome: Outcome, task: CheckTask) -> Outcome:
     """The outcome without its witness where that is one of a wider model, which no file of a witness describes."""
     return replace(outcome, witness=None) if task.widen else outcome

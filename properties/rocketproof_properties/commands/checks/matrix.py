@@ -18,9 +18,9 @@ from rocketproof_protocol.numbers import whole_number
 from ...reports.exitcode import exit_code
 from . import memory, processes, witnessfiles
 from .decide import decide
-from .plan import ENGINES, Task
-from .rows import Row, contradictions, settle, undecided
-from .units import PROGRAMS, Answer, Budget, Cluster, Unit
+from .plan import ENGINES, CheckTask
+from .rows import VerdictRow, contradictions, settle, undecided
+from .units import PROGRAMS, Budget, SparkCluster, Unit, UnitResult
 from .verdictcache import VerdictCache
 
 
@@ -36,7 +36,7 @@ class Gap:
 
 
 @dataclass
-class Report:
+class CheckReport:
     """All rows of a run in the order of the plan, and what else a reader has to know.
 
     `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, with `guards` by action and
@@ -44,14 +44,14 @@ class Report:
     model, each in one line.
     """
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[VerdictRow] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     covered: dict[str, tuple[int, int]] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     guards: dict[tuple[str, str], Guard] = field(default_factory=dict)
     actions: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    broken: set[Task] = field(default_factory=set)
+    broken: set[CheckTask] = field(default_factory=set)
     seconds: float = 0.0
     interrupted: bool = False
     faults: list[str] = field(default_factory=list)
@@ -63,14 +63,14 @@ class Report:
         return exit_code(findings=self.problems or differing, undecided=undecided, unreadable=self.faults)
 
 
-class Listener(Protocol):
+class RunListener(Protocol):
     """Hears about a run as it goes; `number` of `of` units have been begun. `decided` hears the verdicts of a unit."""
 
     def begin(self, number: int, of: int, unit: Unit) -> None: ...
 
     def progress(self, unit: Unit, at: Progress) -> None: ...
 
-    def decided(self, rows: Sequence[Row]) -> None: ...
+    def decided(self, rows: Sequence[VerdictRow]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Settings:
     seed: int = 0
     programs: int = PROGRAMS
     fair: bool = False
-    cluster: Cluster = Cluster()
+    cluster: SparkCluster = SparkCluster()
     symmetry: bool = True
     witnesses: Path = witnessfiles.DEFAULT_FOLDER
     first: frozenset[tuple[str, ...]] = frozenset()
@@ -99,17 +99,17 @@ class Settings:
     cache: VerdictCache | None = None
 
 
-def units(tasks: Sequence[Task], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
+def units(tasks: Sequence[CheckTask], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
     """The tasks grouped by instance and engine, in the order of their first tasks; those with a task of `first` come first."""
     paths = witnessfiles.paths(witnesses, tasks)
-    groups: dict[tuple[Any, ...], list[Task]] = {}
+    groups: dict[tuple[Any, ...], list[CheckTask]] = {}
     for task in tasks:
         groups.setdefault((task.engine, task.source.key), []).append(task)
     made = [Unit(g[0].source, g[0].engine, tuple(g), tuple(paths[t] for t in g)) for g in groups.values()]
     return sorted(made, key=lambda unit: (not any(memory.key(task) in first for task in unit.tasks), ENGINES.index(unit.engine)))
 
 
-def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings()) -> Report:
+def run(tasks: Sequence[CheckTask], listener: RunListener, settings: Settings = Settings()) -> CheckReport:
     """Decide the tasks and judge the rows. Raises RocketproofError if a model file is wrong or a file cannot be written."""
     work = _Run(units(tasks, settings.witnesses, settings.first), listener, settings)
     try:
@@ -119,7 +119,7 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
         work.interrupted = True
     reason = INTERRUPTED if work.interrupted else TIME
     rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])
-    report = Report(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
+    report = CheckReport(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
     report.problems, report.broken = [*work.problems, *contradictions(rows)], work.broken
     report.faults = list(dict.fromkeys(work.faults))
     report.coverage, report.guards, report.actions = work.coverage, work.guards, work.actions
@@ -132,17 +132,17 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
 class _Run:
     """The state of one run: rows by task, coverage by profile."""
 
-    def __init__(self, made: list[Unit], listener: Listener, settings: Settings) -> None:
+    def __init__(self, made: list[Unit], listener: RunListener, settings: Settings) -> None:
         self.units, self.listener, self.settings = made, listener, settings
         self.watch = Watch(Limits(seconds=settings.seconds))
         self.processes = 1
         self.begun = 0
-        self.rows: dict[Task, Row] = {}
+        self.rows: dict[CheckTask, VerdictRow] = {}
         self.coverage: dict[str, Coverage] = {}
         self.guards: dict[tuple[str, str], Guard] = {}
         self.actions: dict[str, str] = {}
         self.problems: list[str] = []
-        self.broken: set[Task] = set()
+        self.broken: set[CheckTask] = set()
         self.faults: list[str] = []
         self.interrupted = False
 
@@ -194,7 +194,7 @@ class _Run:
         self.begun += 1
         self.listener.begin(self.begun, len(self.units), unit)
 
-    def done(self, unit: Unit, answer: Answer) -> None:
+    def done(self, unit: Unit, answer: UnitResult) -> None:
         self.rows.update(answer.rows)
         self.listener.decided(list(answer.rows.values()))
         self.problems += answer.problems

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from ...reports import failures
-from .plan import Task
-from .rows import Row
+from .plan import CheckTask
+from .rows import VerdictRow
 
 _FIELDS: Final = ("subject", "property", "sentence", "profile", "condition", "engine", "scope")
 
 
-def key(task: Task) -> tuple[str, ...]:
+def key(task: CheckTask) -> tuple[str, ...]:
     """What a task is about, and the file that it is in."""
     source = task.source
     return (source.file or "", task.property, task.sentence, source.profile, task.condition, task.engine, source.scope)
@@ -23,7 +23,9 @@ def read(command: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(str(row.get(name, "")) for name in _FIELDS) for row in failures.read(failures.file_of(command)))
 
 
-def keep(command: str, tasks: Iterable[Task], rows: Iterable[Row], before: frozenset[tuple[str, ...]], broken: Collection[Task]) -> str:
+def keep(
+    command: str, tasks: Iterable[CheckTask], rows: Iterable[VerdictRow], before: frozenset[tuple[str, ...]], broken: Collection[CheckTask]
+) -> str:
     """Remember the rows that differ and those of tasks that are `broken` otherwise, besides what differed before and was not decided now;
     why that was not possible, or ""."""
     known = dict.fromkeys(sorted(before))

@@ -14,7 +14,7 @@ from typing import Any
 from rocketproof_model.result import LIVE
 
 from ...catalogue.modelfile import DEFAULT, load, settings
-from ...catalogue.source import UNPERFORMED, Source, specified
+from ...catalogue.source import UNPERFORMED, ModelSource, specified
 from ...reports.choices import InputError, known, offer
 
 DEPTH = 8
@@ -40,7 +40,7 @@ _DECIDES = {"lemma": "symbolic", "history": "stateful"}
 
 
 @dataclass(frozen=True)
-class Request:
+class CheckRequest:
     """What the user asked for; empty and None mean no wish."""
 
     file: str | None = None
@@ -59,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Task:
+class CheckTask:
     """`property` is the printed id, `claim` the id of the formula (a property may have several).
 
     `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `invariants`, `spacer`,
@@ -68,7 +68,7 @@ class Task:
     `chosen`: the scope and the sizes that the user gave instead of the usual ones.
     """
 
-    source: Source
+    source: ModelSource
     property: str
     claim: str
     kind: str
@@ -84,10 +84,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CheckPlan:
     """Tasks in the order of printing, and in words what was left out though it was asked for."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[CheckTask, ...]
     left_out: tuple[str, ...] = ()
 
 
@@ -100,7 +100,7 @@ def expectation(kind: str, engine: str, method: str, expected: str) -> str:
     return "unknown" if refutes_only and expected == unreachable_by_refuting else expected
 
 
-def plan(request: Request) -> Plan:
+def plan(request: CheckRequest) -> CheckPlan:
     """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
     given = settings(request.given, request.file)
     if request.engine is not None:
@@ -115,17 +115,17 @@ def plan(request: Request) -> Plan:
     return _from_catalogue(request) if request.file is None else _from_file(request, given)
 
 
-def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
+def _from_file(request: CheckRequest, given: Mapping[str, Any]) -> CheckPlan:
     assert request.file is not None
     if request.profiles:
         raise InputError(f"--profile {request.profiles[0]} with a model file; a file has scopes, not profiles: leave out --profile")
     if request.condition is not None:
         raise InputError("--condition with a model file; conditions belong to the specification: leave out --condition")
     loaded = load(request.file, request.scope, given)
-    source = Source(loaded.scope or DEFAULT, given=tuple(sorted(given.items())), file=request.file)
+    source = ModelSource(loaded.scope or DEFAULT, given=tuple(sorted(given.items())), file=request.file)
     subject = source.subject()
     ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
-    tasks: list[Task] = []
+    tasks: list[CheckTask] = []
     questions: list[tuple[str, str, str]] = []
     for claim in subject.properties:
         if ids and claim.id not in ids:
@@ -137,12 +137,12 @@ def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
         for engine in engines:
             method = method_of(claim.kind, engine, "", request.proof)
             verdict = expectation(claim.kind, engine, method, expected)
-            task = Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict)
+            task = CheckTask(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict)
             tasks.append(replace(task, chosen=request.chosen))
     return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
 
 
-def _from_catalogue(request: Request) -> Plan:
+def _from_catalogue(request: CheckRequest) -> CheckPlan:
     from rocketproof_profiles import PROFILES
     from rocketproof_spec import NAMES, SCOPES
 
@@ -170,7 +170,7 @@ def _from_catalogue(request: Request) -> Plan:
     alike = SCOPES[scope].like if scope in SCOPES and SCOPES[scope].like else scope
     if scope is not None and any(c.scope == alike for c in chosen):
         chosen = [c for c in chosen if c.scope == alike]
-    tasks: list[Task] = []
+    tasks: list[CheckTask] = []
     questions: list[tuple[str, str, str]] = []
     unstated: dict[str, None] = {}
     unperformed: dict[str, None] = {}
@@ -179,7 +179,7 @@ def _from_catalogue(request: Request) -> Plan:
         if stated is not None and case.claim not in stated:
             unstated[case.property] = None
             continue
-        source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
+        source = ModelSource(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
         if scope is not None and not source.exists:
             unstated[f"{case.property} ({case.condition})"] = None
             continue
@@ -198,20 +198,20 @@ def _from_catalogue(request: Request) -> Plan:
         for engine in engines:
             method = method_of(case.kind, engine, case.method, request.proof)
             expected = expectation(case.kind, engine, method, case.expected)
-            task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
+            task = CheckTask(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas), chosen=request.chosen))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
     nobody = [f"nothing performs scope {name} on the implementation; use --engine explicit" for name in unperformed if scope is not None]
     return _plan(tasks, [*_not_by(request.engine, questions), *missing, *nobody])
 
 
-def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
+def _plan(tasks: list[CheckTask], left_out: list[str]) -> CheckPlan:
     if not tasks:
         raise InputError(f"nothing to check: {left_out[0]}" if left_out else "nothing to check; leave out an option")
-    same: dict[tuple[object, ...], Task] = {}
+    same: dict[tuple[object, ...], CheckTask] = {}
     for task in tasks:  # two cases of the catalogue may differ in nothing but the engine that it names
         same.setdefault((task.source, task.claim, task.kind, task.condition, task.engine, task.method), task)
-    return Plan(tuple(same.values()), tuple(left_out))
+    return CheckPlan(tuple(same.values()), tuple(left_out))
 
 
 def _engines(kind: str, asked: str | None) -> tuple[str, ...]:

@@ -23,16 +23,16 @@ from rocketproof_traces.common import pools
 
 from ...reports import interruption
 from .rows import undecided
-from .units import Answer, Budget, Unit
+from .units import Budget, Unit, UnitResult
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
-Decide = Callable[[Unit, Budget, Report], Answer]
+Decide = Callable[[Unit, Budget, Report], UnitResult]
 """Answers a unit within a budget, and reports its progress."""
 PATIENCE = 0.6  # seconds that a process has to put its results together after Ctrl-C
 
 
 @dataclass
-class _Hand:
+class _Worker:
     """One process, what it works on and the kinds of unit it has had."""
 
     process: BaseProcess
@@ -53,7 +53,7 @@ def run(
     budget: Callable[[], Budget | None],
     begin: Callable[[Unit], None],
     progress: Callable[[Unit, Progress], None],
-    done: Callable[[Unit, Answer], None],
+    done: Callable[[Unit, UnitResult], None],
 ) -> None:
     """Answer all units by `decide`, which each process gets a copy of; `done` hears each answer. `budget()` is asked before each unit, None
     means that the time is over.
@@ -62,7 +62,7 @@ def run(
     RocketproofError of a unit that met one.
     """
     waiting = list(units)
-    hands: list[_Hand] = []
+    hands: list[_Worker] = []
     try:
         hands += [_start(decide) for _ in range(min(workers, len(units)))]
         try:
@@ -77,24 +77,24 @@ def run(
             hand.process.join()
 
 
-def _start(decide: Decide) -> _Hand:
+def _start(decide: Decide) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, decide), daemon=True)
     with pools.unheard(signal.SIGINT):
         process.start()
     theirs.close()
-    return _Hand(process, ours)
+    return _Worker(process, ours)
 
 
 def _loop(
-    hands: list[_Hand],
+    hands: list[_Worker],
     waiting: list[Unit],
     decide: Decide,
     budget: Callable[[], Budget | None],
     begin: Callable[[Unit], None],
     progress: Callable[[Unit, Progress], None],
-    done: Callable[[Unit, Answer], None],
+    done: Callable[[Unit, UnitResult], None],
 ) -> None:
     while True:
         for hand in hands:
@@ -119,10 +119,10 @@ def _loop(
 
 
 def _hear(
-    hand: _Hand,
+    hand: _Worker,
     progress: Callable[[Unit, Progress], None],
-    done: Callable[[Unit, Answer], None],
-    lost: Callable[[Unit, int | None], Answer],
+    done: Callable[[Unit, UnitResult], None],
+    lost: Callable[[Unit, int | None], UnitResult],
 ) -> None:
     unit = hand.unit
     assert unit is not None
@@ -135,25 +135,25 @@ def _hear(
         progress(unit, said)
         return
     hand.unit = None
-    if not isinstance(said, Answer):
+    if not isinstance(said, UnitResult):
         raise RocketproofError(said)
     done(unit, said)
 
 
-def _lost(unit: Unit, code: int | None) -> Answer:
+def _lost(unit: Unit, code: int | None) -> UnitResult:
     """The answer of a process that ended without one; the system kills those that take too much memory."""
     if code == -signal.SIGKILL:
-        return Answer({task: undecided(task, MEMORY) for task in unit.tasks})
+        return UnitResult({task: undecided(task, MEMORY) for task in unit.tasks})
     problem = f"{unit}: its process ended with exit code {code}"
-    return Answer({task: undecided(task, GAVE_UP) for task in unit.tasks}, problems=[problem])
+    return UnitResult({task: undecided(task, GAVE_UP) for task in unit.tasks}, problems=[problem])
 
 
-def _cut_off(unit: Unit, code: int | None) -> Answer:
+def _cut_off(unit: Unit, code: int | None) -> UnitResult:
     """The answer of a process that Ctrl-C has ended before it had begun."""
-    return Answer({task: undecided(task, INTERRUPTED) for task in unit.tasks})
+    return UnitResult({task: undecided(task, INTERRUPTED) for task in unit.tasks})
 
 
-def _choose(hand: _Hand, hands: Sequence[_Hand], waiting: list[Unit]) -> Unit:
+def _choose(hand: _Worker, hands: Sequence[_Worker], waiting: list[Unit]) -> Unit:
     had = {kind for other in hands for kind in other.kinds}
     best = min(range(len(waiting)), key=lambda n: (_kind(waiting[n]) not in hand.kinds, _kind(waiting[n]) in had, n))
     return waiting.pop(best)
@@ -163,10 +163,10 @@ def _kind(unit: Unit) -> tuple[str, str | None, str]:
     return (unit.engine, unit.source.file, unit.source.scope)
 
 
-def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
+def _stop(hands: list[_Worker], done: Callable[[Unit, UnitResult], None]) -> None:
     """Pass Ctrl-C on and gather what the processes still answer."""
 
-    def gather(unit: Unit, answer: Answer) -> None:
+    def gather(unit: Unit, answer: UnitResult) -> None:
         done(unit, replace(answer, interrupted=False))  # it is known by now, and the others are to be heard too
 
     for hand in hands:
@@ -191,7 +191,7 @@ def _work(pipe: Connection, decide: Decide) -> None:
         while True:
             unit, budget = pipe.recv()
             try:
-                said: Answer | str = decide(unit, budget, pipe.send)
+                said: UnitResult | str = decide(unit, budget, pipe.send)
             except RocketproofError as error:
                 said = str(error)
             pipe.send(said)

@@ -13,12 +13,12 @@ from rocketproof_model.result import Limits
 from rocketproof_profiles import PROFILES
 
 from ...catalogue.claim import SEEDS
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...conformance.stateful import engine
-from ...conformance.stateful.follow import Finding
+from ...conformance.stateful.follow import ConformanceError
 from ...reports.choices import known
 from . import matrix, memory, programs_summary, witnessfiles
-from .plan import Request, Task, plan
+from .plan import CheckRequest, CheckTask, plan
 from .show import RunLine
 
 BASE = "P49"
@@ -26,15 +26,15 @@ COMMAND = "test"
 """Under which its failures are remembered."""
 
 
-def tasks(profile: str) -> tuple[Task, ...]:
+def tasks(profile: str) -> tuple[CheckTask, ...]:
     """Every property of the states and of histories in every case of the profile, for the stateful engine."""
     from ...catalogue.table import CASES
 
     named = any(case.profile == profile for case in CASES)
-    own = plan(Request(profiles=(profile,), engine="stateful")).tasks if named else ()
+    own = plan(CheckRequest(profiles=(profile,), engine="stateful")).tasks if named else ()
     if profile in SEEDS:
         return own
-    derived = plan(Request(profiles=(BASE,), engine="stateful")).tasks
+    derived = plan(CheckRequest(profiles=(BASE,), engine="stateful")).tasks
     known_better = {(task.claim, task.condition) for task in own}
     taken = [replace(t, source=replace(t.source, profile=profile)) for t in derived if (t.claim, t.condition) not in known_better]
     return (*taken, *own)
@@ -42,7 +42,7 @@ def tasks(profile: str) -> tuple[Task, ...]:
 
 def run(
     *, profile: str, programs: int, seed: int, workers: int, seconds: float | None = None
-) -> tuple[matrix.Report, programs_summary.Ran]:
+) -> tuple[matrix.CheckReport, programs_summary.TestRun]:
     """Run about `programs` programs, shared by the specification's instances; the verdicts, and what was run.
 
     Each condition of programs of messages gets as many as an instance gets, on top of them.
@@ -71,10 +71,10 @@ def run(
     report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
     memory.keep(COMMAND, chosen, report.rows, settings.first, report.broken)
-    return report, programs_summary.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
+    return report, programs_summary.TestRun(profile, settings.programs, instances, len(units) - instances, seed, stopped)
 
 
-def _reach(actions: list[str], chosen: Sequence[Task]) -> tuple[set[str], list[str]]:
+def _reach(actions: list[str], chosen: Sequence[CheckTask]) -> tuple[set[str], list[str]]:
     """Perform the actions that no program happened to reach, by the shortest way that the search knows, in the first case that has
     one; those done, and the problems with the others."""
     sources = list(dict.fromkeys(task.source for task in chosen if not task.source.is_messages))
@@ -86,12 +86,12 @@ def _reach(actions: list[str], chosen: Sequence[Task]) -> tuple[set[str], list[s
                 done.add(name)
             else:
                 problems.append(f"{name} never ran, though the profile's switches allow it; give more --programs")
-        except Finding as finding:
+        except ConformanceError as finding:
             problems.append(finding.text)
     return done, problems
 
 
-def _covers(source: Source, name: str) -> bool:
+def _covers(source: ModelSource, name: str) -> bool:
     subject = source.subject()
     known = any(action.name == name for action in subject.instance.model.actions)
     return known and engine.cover(source, subject, name, Limits(states=engine.LONGER)) is not None

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from ...reports.output import Page
 from . import show
-from .matrix import Report
-from .rows import Row
+from .matrix import CheckReport
+from .rows import VerdictRow
 
 _EXPECTED = {
     "violated": "known violations, each shown by a program",
@@ -21,7 +21,7 @@ _EXPECTED = {
 
 
 @dataclass(frozen=True)
-class Ran:
+class TestRun:
     """A run: `each` programs in each of so many instances of the specification and conditions of messages."""
 
     profile: str
@@ -32,7 +32,7 @@ class Ran:
     stopped: bool
 
 
-def render(report: Report, ran: Ran, *, every: bool) -> None:
+def render(report: CheckReport, ran: TestRun, *, every: bool) -> None:
     """Print what came out: with `every` the whole matrix, else what differs, and how much is as expected."""
     page = Page()
     if every:
@@ -48,7 +48,7 @@ def render(report: Report, ran: Ran, *, every: bool) -> None:
     page.line(f"{where}: {steps}")
 
 
-def print_summary(report: Report, profile: str, page: Page) -> None:
+def print_summary(report: CheckReport, profile: str, page: Page) -> None:
     """The rows that differ, counts of the others, what was not decided, what no program did, and problems."""
     differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:
@@ -66,12 +66,12 @@ def print_summary(report: Report, profile: str, page: Page) -> None:
     show.print_problems(report, (), page)
 
 
-def _longest(rows: Sequence[Row]) -> str:
+def _longest(rows: Sequence[VerdictRow]) -> str:
     lengths = [row.length for row in rows if row.length is not None]
     return f" ({min(lengths)} to {max(lengths)} steps)" if lengths else ""
 
 
-def _print_undecided(rows: Sequence[Row], page: Page) -> None:
+def _print_undecided(rows: Sequence[VerdictRow], page: Page) -> None:
     """For each reason how many properties were not broken so far, and the ids of what was not shown so far (and in how many cases)."""
     for reason in dict.fromkeys(row.reason for row in rows):
         stopped = show.STOPPED.get(reason, reason)

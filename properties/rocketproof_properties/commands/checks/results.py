@@ -8,12 +8,12 @@ from typing import Any
 
 from rocketproof_protocol.numbers import is_digits, whole_number
 
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...reports.choices import MESSAGES
-from ...reports.results import ActionCovered, Covered, GuardSides, Outcome, Place, Result, Run, begun, first_line, lines, tool
+from ...reports.results import ActionCovered, Covered, GuardSides, Outcome, Result, Run, SourcePlace, begun, first_line, lines, tool
 from . import show, witnessfiles
-from .matrix import Report
-from .rows import FIELDS, LATER, Row, settle
+from .matrix import CheckReport
+from .rows import FIELDS, LATER, VerdictRow, settle
 
 SUBJECT = "the specification"
 IMPLEMENTATION = "the reference implementation"
@@ -22,12 +22,12 @@ _ERROR = "the run goes to its end without an error of its own"
 
 
 def run(
-    report: Report,
+    report: CheckReport,
     command: str,
     subject: str = SUBJECT,
     profile: str = "",
     left_out: Sequence[str] = (),
-    places: Mapping[str, Place] = MappingProxyType({}),
+    places: Mapping[str, SourcePlace] = MappingProxyType({}),
 ) -> Run:
     """The rows as results, with the coverage; an error of an engine is a result too. `places` says by id where properties are stated."""
     results = [result(row, places.get(row.id)) for row in report.rows]
@@ -50,17 +50,17 @@ def run(
     )
 
 
-def stated(sources: Mapping[str, Source]) -> dict[str, Place]:
+def stated(sources: Mapping[str, ModelSource]) -> dict[str, SourcePlace]:
     """Where the properties of model files are stated: file and line by id."""
     found = {}
     for id_, source in sources.items():
         file, _, line = source.subject().property(id_).place.rpartition(":")
         if is_digits(line):
-            found[id_] = Place(file, whole_number(line))
+            found[id_] = SourcePlace(file, whole_number(line))
     return found
 
 
-def result(row: Row, place: Place | None = None) -> Result:
+def result(row: VerdictRow, place: SourcePlace | None = None) -> Result:
     """A verdict of the matrix."""
     outcome: Outcome = "differs" if row.vacuous or row.agrees is False else "undecided" if row.agrees is None else "ok"
     said = show.remark(row) or (f"expected because {row.why}" if row.why and row.verdict == row.expected else "")
@@ -92,11 +92,11 @@ def result(row: Row, place: Place | None = None) -> Result:
     )
 
 
-def _stands_on(row: Row) -> list[str]:
+def _stands_on(row: VerdictRow) -> list[str]:
     return [f"it stands on: {one}" for one in row.invariants]
 
 
-def _covered(report: Report, label: str) -> Covered:
+def _covered(report: CheckReport, label: str) -> Covered:
     coverage = report.coverage[label]
     never = {gap.action for gap in report.gaps if gap.profile == label and gap.missing == "action"}
     guards: dict[str, list[GuardSides]] = {}
@@ -116,9 +116,9 @@ def read(data: Any) -> Run | None:
     if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) - LATER <= row.keys() for row in data):
         return None
     rows = settle([_row(row) for row in data])
-    return Run("check", SUBJECT, tuple(map(result, rows)), Report(rows).exit_code)
+    return Run("check", SUBJECT, tuple(map(result, rows)), CheckReport(rows).exit_code)
 
 
-def _row(record: Mapping[str, Any]) -> Row:
+def _row(record: Mapping[str, Any]) -> VerdictRow:
     given = {name: record[name] for name in FIELDS if name != "property" and name not in LATER}
-    return Row(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)
+    return VerdictRow(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)

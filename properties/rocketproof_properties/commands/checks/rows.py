@@ -10,7 +10,7 @@ from rocketproof_model.language import show
 from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, STATES, TIME, Outcome
 
 from ...reports.files import opened
-from .plan import Task
+from .plan import CheckTask
 
 FIELDS = (
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
@@ -60,7 +60,7 @@ class Fairness:
 
 
 @dataclass(frozen=True)
-class Row:
+class VerdictRow:
     """One verdict; `id` is the property's. `witness` is the file's path, `length` its steps, `proof` what was explored or
     proved, in words, `why` the reason of the expected verdict. `invariants` are formulas that a proof takes beside the claim, and
     `certificate` is the file that holds it. `fairness` is what a claim about fair loops depends on.
@@ -122,15 +122,15 @@ class Row:
         return {name: own[name] if name in own else getattr(self, name) for name in FIELDS}
 
 
-def undecided(task: Task, reason: str) -> Row:
+def undecided(task: CheckTask, reason: str) -> VerdictRow:
     """The row of a task that nobody decided."""
-    return Row(
+    return VerdictRow(
         task.property, task.sentence, task.kind, task.source.profile, task.condition, task.engine, task.source.scope, "unknown", reason,
         task.expected, why=task.why,
     )  # fmt: skip
 
 
-def decided(task: Task, outcome: Outcome, *, proof: str, vacuous: bool) -> Row:
+def decided(task: CheckTask, outcome: Outcome, *, proof: str, vacuous: bool) -> VerdictRow:
     """The row of an engine's answer, without its files."""
     return replace(
         undecided(task, outcome.reason), verdict=outcome.verdict, states=outcome.states, transitions=outcome.transitions,
@@ -153,13 +153,13 @@ def _note(outcome: Outcome) -> str:
     return "" if fairness is None else fairness.note
 
 
-def settle(rows: list[Row]) -> list[Row]:
+def settle(rows: list[VerdictRow]) -> list[VerdictRow]:
     """Mark the failed inductions on cases that another engine decided as expected in the same run."""
     done = {r.case for r in rows if r.agrees and r.verdict in ("holds", "violated")}
     return [replace(r, settled=True) if r.verdict == "not inductive" and r.case in done else r for r in rows]
 
 
-def contradictions(rows: Iterable[Row]) -> list[str]:
+def contradictions(rows: Iterable[VerdictRow]) -> list[str]:
     """Cases on which one engine says `holds` and another `violated`: one of the engines is wrong."""
     said: dict[tuple[str, str, str, str, str], dict[str, str]] = {}
     for row in rows:

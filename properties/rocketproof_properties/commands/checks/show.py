@@ -19,8 +19,8 @@ from rocketproof_traces.witness.question import question
 
 from ...reports.estimates import unseen_text
 from ...reports.output import Heading, Page, ProgressLine, TableRow, counted
-from .matrix import Report
-from .rows import LIMITS, Row
+from .matrix import CheckReport
+from .rows import LIMITS, VerdictRow
 from .units import Unit
 from .witnessfiles import show_command
 
@@ -51,7 +51,7 @@ class RunLine(ProgressLine):
         self._count = f"[{number}/{of}]"
         self._say(str(unit))
 
-    def decided(self, rows: Sequence[Row]) -> None:
+    def decided(self, rows: Sequence[VerdictRow]) -> None:
         first = bool(rows) and not self._decided
         self._decided += len(rows)
         differ = [row for row in rows if mark(row) == "!"]
@@ -74,7 +74,7 @@ class RunLine(ProgressLine):
         self.show(f"{self._count}{so_far} {text}, {time.monotonic() - self._start:.0f} s".lstrip(), kind)
 
 
-def print_report(report: Report, left_out: Sequence[str] = (), page: Page | None = None) -> None:
+def print_report(report: CheckReport, left_out: Sequence[str] = (), page: Page | None = None) -> None:
     """Print the matrix, the witnesses, the gaps in coverage and the closing line."""
     page = page or Page()
     print_matrix(report.rows, page)
@@ -85,7 +85,7 @@ def print_report(report: Report, left_out: Sequence[str] = (), page: Page | None
     page.line(closing(report), "bold")
 
 
-def print_matrix(rows: Sequence[Row], page: Page) -> None:
+def print_matrix(rows: Sequence[VerdictRow], page: Page) -> None:
     claims: dict[tuple[str, str], list[TableRow]] = {}
     for row, cells in _fold(rows):
         words = "; ".join(part for part in (row.condition, remark(row)) if part)
@@ -96,15 +96,15 @@ def print_matrix(rows: Sequence[Row], page: Page) -> None:
     page.table(lines, _HEADS)
 
 
-def _fold(rows: Sequence[Row]) -> list[tuple[Row, tuple[str, ...]]]:
+def _fold(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, tuple[str, ...]]]:
     """Rows of one verdict under one condition become one, with its cells: the profiles, what was explored in all of them, and so on."""
-    found: dict[Row, list[Row]] = {}
+    found: dict[VerdictRow, list[VerdictRow]] = {}
     for row in rows:
         plain = replace(
             row, profile="", scope="", witness=None, certificate=None, seconds=0.0, states=None, transitions=None, depth=None, cached=False
         )
         found.setdefault(plain if row.engine == "symbolic" else replace(plain, proof=""), []).append(row)
-    folded: list[tuple[Row, tuple[str, ...]]] = []
+    folded: list[tuple[VerdictRow, tuple[str, ...]]] = []
     for row, same in found.items():
         profiles = " ".join(dict.fromkeys(r.profile for r in same))
         length = "" if row.length is None else counted(row.length, "step")
@@ -112,25 +112,25 @@ def _fold(rows: Sequence[Row]) -> list[tuple[Row, tuple[str, ...]]]:
     return folded
 
 
-def _explored(rows: Sequence[Row]) -> str:
+def _explored(rows: Sequence[VerdictRow]) -> str:
     cached = sum(row.cached for row in rows)
     said = f"{cached} of {len(rows)} cached" if 0 < cached < len(rows) else "cached" if cached else ""
     return ", ".join(part for part in (_counted(rows), said) if part)
 
 
-def _counted(rows: Sequence[Row]) -> str:
+def _counted(rows: Sequence[VerdictRow]) -> str:
     counts = sorted({r.states for r in rows if r.states is not None})
     if len(counts) < 2 or any(r.engine != "explicit" for r in rows):
         return rows[0].proof
     return f"{counts[0]:,}-{counts[-1]:,} states"
 
 
-def mark(row: Row) -> str:
+def mark(row: VerdictRow) -> str:
     """`!` for a row that makes the check fail, `?` for one that was not decided, else a blank."""
     return "!" if row.vacuous or row.agrees is False else "?" if row.agrees is None else " "
 
 
-def remark(row: Row) -> str:
+def remark(row: VerdictRow) -> str:
     """Why a verdict is not as expected, or what there is to say of one that is."""
     if row.vacuous:
         return "vacuous: its premise never held in any explored state; widen the scope or fix the premise"
@@ -142,14 +142,14 @@ def remark(row: Row) -> str:
     return said
 
 
-def print_witnesses(rows: Sequence[Row], page: Page) -> None:
+def print_witnesses(rows: Sequence[VerdictRow], page: Page) -> None:
     titles = {
         "violated": "Counterexamples, and the commands that show them:",
         "holds": "Examples of what is reachable:",
         "not inductive": "Counterexamples to induction, whose first state may be unreachable:",
     }
     for verdict, title in titles.items():
-        same: dict[tuple[object, ...], list[Row]] = {}
+        same: dict[tuple[object, ...], list[VerdictRow]] = {}
         for row in rows:
             if row.witness is not None and row.verdict == verdict:
                 same.setdefault((row.id, row.sentence, row.condition, row.engine, row.length), []).append(row)
@@ -161,7 +161,7 @@ def print_witnesses(rows: Sequence[Row], page: Page) -> None:
             page.line(Text(f"  {show_command(shown.witness or '')}").append(f"  # and for {profiles}" if profiles else "", "dim"))
 
 
-def print_invariants(rows: Sequence[Row], page: Page) -> None:
+def print_invariants(rows: Sequence[VerdictRow], page: Page) -> None:
     """What proofs stand on beside the claim itself, and the commands that check them anew."""
     for row in rows:
         if row.invariants:
@@ -184,12 +184,12 @@ def explain_command(path: str, witness: Witness) -> str:
     return f"rocketproof explain {shlex.quote(path)} --step {asked.step}{why_not}"
 
 
-def is_cut(report: Report) -> bool:
+def is_cut(report: CheckReport) -> bool:
     """Whether a limit ended the run early, so that its coverage says nothing."""
     return any(r.engine in ("explicit", "stateful") and r.agrees is None and r.reason in LIMITS for r in report.rows)
 
 
-def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
+def print_coverage(report: CheckReport, page: Page, guards: bool = True) -> None:
     """How many actions happened, those that did not with what they do, and `guards` that gave only one answer."""
     if is_cut(report):
         page.line("\nCoverage is not judged: the run was stopped before its end")
@@ -236,7 +236,7 @@ def _stopped(guard: str, sentence: str, actions: int) -> str:
     return f": no state passed {'its' if actions == 1 else 'their'} guard '{guard}' ({sentence})"
 
 
-def print_problems(report: Report, left_out: Sequence[str], page: Page) -> None:
+def print_problems(report: CheckReport, left_out: Sequence[str], page: Page) -> None:
     page.line()
     for line in left_out:
         page.line(f"not asked: {line}")
@@ -244,7 +244,7 @@ def print_problems(report: Report, left_out: Sequence[str], page: Page) -> None:
         page.line(f"error: {line}", "bold red")
 
 
-def closing(report: Report) -> str:
+def closing(report: CheckReport) -> str:
     """One line: how many verdicts, whether they are the expected ones, how long it took."""
     counts = {
         "not as expected": sum(r.agrees is False for r in report.rows),

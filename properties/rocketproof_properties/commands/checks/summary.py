@@ -9,13 +9,13 @@ from pathlib import Path
 
 from ...reports.output import Page, TableRow, counted
 from . import show, witnessfiles
-from .matrix import Report
-from .rows import Row
+from .matrix import CheckReport
+from .rows import VerdictRow
 
 _UNDECIDED = "undecided"
 
 
-def render(report: Report, left_out: Sequence[str] = ()) -> None:
+def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
     """Print the properties with how often each verdict came out, what is not as expected, and the closing line."""
     page = Page()
     _print_properties(report.rows, page)
@@ -38,9 +38,9 @@ def render(report: Report, left_out: Sequence[str] = ()) -> None:
     page.line(show.closing(report), "bold")
 
 
-def _print_properties(rows: Sequence[Row], page: Page) -> None:
+def _print_properties(rows: Sequence[VerdictRow], page: Page) -> None:
     """A line for each property and sentence: its worst mark, its verdicts counted, and what it says."""
-    claims: dict[tuple[str, str], list[Row]] = {}
+    claims: dict[tuple[str, str], list[VerdictRow]] = {}
     for row in rows:
         claims.setdefault((row.id, row.sentence), []).append(row)
     words = sorted({_word(row) for row in rows}, key=_order)
@@ -52,7 +52,7 @@ def _print_properties(rows: Sequence[Row], page: Page) -> None:
     page.table(lines, ("", *words), right=range(1, 1 + len(words)))
 
 
-def _word(row: Row) -> str:
+def _word(row: VerdictRow) -> str:
     return _UNDECIDED if row.agrees is None else row.verdict
 
 
@@ -62,7 +62,7 @@ def _order(word: str) -> tuple[int, str]:
     return known.index(word) if word in known else len(known), word
 
 
-def _print_files(rows: Sequence[Row], page: Page) -> None:
+def _print_files(rows: Sequence[VerdictRow], page: Page) -> None:
     """How many witnesses were written, where, and how one is looked at."""
     found = [row for row in rows if row.witness is not None]
     if found:

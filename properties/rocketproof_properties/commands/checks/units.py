@@ -8,10 +8,10 @@ from typing import Any
 
 from rocketproof_model.result import Coverage, Limits
 
-from ...catalogue.source import Source
-from .evidence import Evidence
-from .plan import Task
-from .rows import Row
+from ...catalogue.source import ModelSource
+from .evidence import VerdictEvidence
+from .plan import CheckTask
+from .rows import VerdictRow
 
 PROGRAMS = 100  # of the stateful engine, for each instance
 
@@ -20,9 +20,9 @@ PROGRAMS = 100  # of the stateful engine, for each instance
 class Unit:
     """Tasks of one engine whose sources give the same instance; `paths` says where each one's witness goes."""
 
-    source: Source
+    source: ModelSource
     engine: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[CheckTask, ...]
     paths: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class SparkCluster:
     """Where Spark runs: the URL of a master or of a Spark Connect server (default: this machine), how many cores, and the folder that
     driver and workers share (default: that for temporary files)."""
 
@@ -59,7 +59,7 @@ class Budget:
     workers: int = 1
     seed: int = 0
     programs: int = PROGRAMS
-    cluster: Cluster = Cluster()
+    cluster: SparkCluster = SparkCluster()
     symmetry: bool = True
     checkpoint: Path | None = None
     disk: int | None = None
@@ -67,12 +67,12 @@ class Budget:
 
 
 @dataclass
-class Answer:
+class UnitResult:
     """What came out: rows by task (those missing were not decided) with their evidence, coverage, what went wrong, and the errors of a
     user's model. `complete` is False where a limit ended a search, so that its counts are of a part of the states."""
 
-    rows: dict[Task, Row] = field(default_factory=dict)
-    evidence: dict[Task, Evidence] = field(default_factory=dict)
+    rows: dict[CheckTask, VerdictRow] = field(default_factory=dict)
+    evidence: dict[CheckTask, VerdictEvidence] = field(default_factory=dict)
     complete: bool = True
     coverage: Coverage | None = None
     problems: list[str] = field(default_factory=list)

@@ -27,12 +27,12 @@ from rocketproof_model.result import BOUND, LIVE, Coverage, Report
 from rocketproof_traces import witness
 
 from ...catalogue import premises
-from ...catalogue.source import Subject
+from ...catalogue.source import CheckSubject
 from .decide import decide
-from .evidence import Evidence
-from .plan import INVARIANTS, Task
-from .rows import Fairness, Row, undecided
-from .units import Answer, Budget, Unit
+from .evidence import VerdictEvidence
+from .plan import INVARIANTS, CheckTask
+from .rows import Fairness, VerdictRow, undecided
+from .units import Budget, Unit, UnitResult
 
 NAME: Final = "verdicts"
 """Of the folders in the cache."""
@@ -62,7 +62,7 @@ class VerdictCache:
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(VerdictCache, fresh=self.fresh, symmetry=self.symmetry, seed=self.seed), ()
 
-    def decide(self, unit: Unit, budget: Budget, report: Report) -> Answer:
+    def decide(self, unit: Unit, budget: Budget, report: Report) -> UnitResult:
         """Answer a unit's tasks: the known verdicts, and those that are decided now and kept. Raises what `decide` raises."""
         known = self.answer(unit, budget.certificates)
         left = [(task, path) for task, path in zip(unit.tasks, unit.paths, strict=True) if task not in known.rows]
@@ -73,10 +73,10 @@ class VerdictCache:
         self.keep(rest, answer)
         return replace(answer, rows=known.rows | answer.rows)
 
-    def answer(self, unit: Unit, certificates: Path | None) -> Answer:
+    def answer(self, unit: Unit, certificates: Path | None) -> UnitResult:
         """The known verdicts on a unit's tasks, with their files written again. One search decides all claims of the explicit engine, so
         of its tasks all are known, or none is. Raises InputError if a file cannot be written."""
-        found = Answer()
+        found = UnitResult()
         if self.fresh or not _is_cached(unit):
             return found
         subject = unit.source.kept()
@@ -94,7 +94,7 @@ class VerdictCache:
             found.coverage = _coverage(entry["coverage"])
         return found
 
-    def keep(self, unit: Unit, answer: Answer) -> None:
+    def keep(self, unit: Unit, answer: UnitResult) -> None:
         """Keep the verdicts of an answer that no limit has cut short."""
         if not _is_cached(unit) or not answer.complete or answer.interrupted or answer.problems or answer.faults:
             return
@@ -120,7 +120,7 @@ class VerdictCache:
         for _, path in sorted(files)[: len(files) // 2] if len(files) > MOST else ():
             os.unlink(path)
 
-    def _path(self, unit: Unit, subject: Subject) -> Path:
+    def _path(self, unit: Unit, subject: CheckSubject) -> Path:
         """The file of an instance under an engine's options."""
         instance = subject.instance
         content: list[Any] = [unit.engine, self._model(subject), self._contents.constants(instance)]
@@ -133,7 +133,7 @@ class VerdictCache:
             content.append(self.seed)
         return self.folder / f"{_digest(content)}.json"
 
-    def _key(self, task: Task, unit: Unit, subject: Subject) -> str:
+    def _key(self, task: CheckTask, unit: Unit, subject: CheckSubject) -> str:
         """What a task asks of its instance, and what its witness file states of where that comes from."""
         together = [(task.claim, task.kind), *((id_, "always") for id_ in task.lemmas)]
         if task.method == INVARIANTS:  # claims about one model are proved together
@@ -141,7 +141,7 @@ class VerdictCache:
         claims = [self._claim(subject.property(id_, kind), subject) for id_, kind in together]
         return _digest([task.source.record(), task.property, task.method, task.widen, claims])
 
-    def _model(self, subject: Subject) -> str:
+    def _model(self, subject: CheckSubject) -> str:
         model = subject.instance.model
         if subject.stated is not None:
             return subject.stated.content
@@ -149,7 +149,7 @@ class VerdictCache:
             self._models[model] = self._contents.model(model)
         return self._models[model]
 
-    def _claim(self, claim: Property, subject: Subject) -> str:
+    def _claim(self, claim: Property, subject: CheckSubject) -> str:
         if subject.stated is not None and claim in subject.stated.claims:
             return subject.stated.claims[claim]
         if claim not in self._claims:
@@ -180,15 +180,15 @@ def _read(path: Path) -> Mapping[str, Any]:
     return entry
 
 
-def _row(task: Task, record: Mapping[str, Any]) -> tuple[Row, Evidence]:
+def _row(task: CheckTask, record: Mapping[str, Any]) -> tuple[VerdictRow, VerdictEvidence]:
     invariants = record["invariants"]
-    evidence = Evidence(record["witness"], None if invariants is None else tuple(invariants))
+    evidence = VerdictEvidence(record["witness"], None if invariants is None else tuple(invariants))
     own = {name: record[name] for name in _OWN}
     fairness = Fairness.read(record["fairness"])
     return replace(undecided(task, ""), **own, invariants=evidence.invariants or (), fairness=fairness, cached=True), evidence
 
 
-def _evidence(row: Row, evidence: Evidence) -> dict[str, Any]:
+def _evidence(row: VerdictRow, evidence: VerdictEvidence) -> dict[str, Any]:
     fairness = None if row.fairness is None else row.fairness.record()
     return {"witness": evidence.witness, "invariants": evidence.invariants, "fairness": fairness}
 

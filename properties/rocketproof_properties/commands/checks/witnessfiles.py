@@ -16,11 +16,11 @@ from rocketproof_traces.witness import itf
 from rocketproof_traces.witness.restore import restore
 
 from ...catalogue.modelfile import NAMED
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...conformance.stateful.follow import STEPS, allowed
 from ...reports.choices import InputError
 from ...reports.files import keep_witness
-from .plan import Task
+from .plan import CheckTask
 
 DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
 
@@ -32,11 +32,11 @@ def check_folder(folder: Path, what: str = "witnesses") -> None:
         raise InputError(f"{what} cannot be written to {folder}; give a folder that you may write to with --{what}")
 
 
-def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
+def paths(folder: Path, tasks: Iterable[CheckTask]) -> dict[CheckTask, str]:
     """Where each task's witness goes: the same names in every run of the same tasks, others where the user chose another scope or other
     sizes, so that one run does not replace the witness of another. Programs of messages are kept as tests."""
     used: set[str] = set()
-    found: dict[Task, str] = {}
+    found: dict[CheckTask, str] = {}
     for task in tasks:
         source = task.source
         parts = [*_stems(source), task.property, source.profile, slug(task.condition.lower()), *task.chosen]
@@ -49,12 +49,12 @@ def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
     return found
 
 
-def text(task: Task, witness: Witness) -> str:
+def text(task: CheckTask, witness: Witness) -> str:
     """The file of a task's witness."""
     return itf.dumps(witness, task.source.record())
 
 
-def save_fault(beside: str, source: Source, engine: str, witness: Witness) -> str:
+def save_fault(beside: str, source: ModelSource, engine: str, witness: Witness) -> str:
     """Write the path to an error of a model, in the folder of another witness, and return its own path."""
     given = [f"{name}={value}" for name, value in source.given] if source.file is not None else []
     parts = [*_stems(source), source.scope, *given, source.profile, "model-error", "" if engine == "explicit" else engine]
@@ -63,7 +63,7 @@ def save_fault(beside: str, source: Source, engine: str, witness: Witness) -> st
     return path
 
 
-def _stems(source: Source) -> list[str]:
+def _stems(source: ModelSource) -> list[str]:
     """The name of a model file without its ending, and that of the model in it where that is not the usual one."""
     file, _, named = (source.file or "").partition(NAMED)
     return [Path(file).stem, named] if file else []
@@ -79,12 +79,12 @@ def load(path: str) -> Witness:
     return load_with_source(path)[1]
 
 
-def load_with_source(path: str) -> tuple[Source, Witness]:
+def load_with_source(path: str) -> tuple[ModelSource, Witness]:
     """The witness and where its instance comes from. Raises RocketproofError in one line."""
     file = itf.read(path)
     if not file.origin:
         raise InputError(f"{path}: it does not say which model it belongs to; read it with that: rocketproof.load_witness(FILE, model)")
-    source = _found(Source.read(file.origin), path)
+    source = _found(ModelSource.read(file.origin), path)
     try:
         subject = source.subject()
     except RocketproofError as error:
@@ -93,7 +93,7 @@ def load_with_source(path: str) -> tuple[Source, Witness]:
     return source, restore(file, subject.instance, claim)
 
 
-def _found(source: Source, witness: str) -> Source:
+def _found(source: ModelSource, witness: str) -> ModelSource:
     """The source with its model file where it is: by its path from this folder, else from a folder that the witness lies in.
 
     Raises InputError where there is none.

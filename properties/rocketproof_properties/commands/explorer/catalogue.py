@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...catalogue import modelfile
-from ..checks.plan import Request, plan
+from ..checks.plan import CheckRequest, plan
 from .traces import ENGINE
 
 
@@ -48,7 +48,7 @@ def _cases(file: str | None) -> list[tuple[tuple[str, str], str, str, str, str]]
     return [
         ((task.source.scope, task.source.profile), task.claim, task.sentence, task.condition, task.expected)
         for scope in sizes
-        for task in plan(Request(file, scope=scope)).tasks
+        for task in plan(CheckRequest(file, scope=scope)).tasks
         if task.engine == ENGINE
     ]
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocketproof_traces.explorer.opened import History, Progress
+from rocketproof_traces.explorer.opened import OpenedHistory, Progress
 
 from ...reports.choices import InputError
 from ...validation.results import REPORT, SCHEMA
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedFinding:
     """A finding of a report: its history, the profile that it is judged by, and what it says."""
 
     history: Path
@@ -24,7 +24,7 @@ class Kept:
     program: str
 
 
-def of_report(folder: Path) -> Sequence[Kept]:
+def of_report(folder: Path) -> Sequence[SavedFinding]:
     """The findings of a report's folder whose histories are there. Raises InputError if it is no report."""
     file = folder / REPORT
     try:
@@ -38,12 +38,12 @@ def of_report(folder: Path) -> Sequence[Kept]:
         raise InputError(f"{file} is no report of a validation; give the folder that `rocketproof validate --report` has written") from None
 
 
-def _kept(folder: Path, profile: str, row: Mapping[str, Any]) -> Kept:
+def _kept(folder: Path, profile: str, row: Mapping[str, Any]) -> SavedFinding:
     said = " ".join(f"{row['property']}: {row.get('text') or row.get('found') or ''}".split()).rstrip(": ")
-    return Kept(folder / str(row["history"]), profile, said[:200], str(row.get("file", "")))
+    return SavedFinding(folder / str(row["history"]), profile, said[:200], str(row.get("file", "")))
 
 
-def of_program(path: Path) -> Kept:
+def of_program(path: Path) -> SavedFinding:
     """The finding whose program this file is, as it lies in a report's folder. Raises InputError."""
     folder = path.absolute().parent.parent
     for kept in of_report(folder):
@@ -52,11 +52,11 @@ def of_program(path: Path) -> Kept:
     raise InputError(f"{path} is no finding of {folder / REPORT}, or its history is gone; give the folder of the report")
 
 
-def opened(kept: Kept, report: Progress, around: int | None = None) -> History:
+def opened(kept: SavedFinding, report: Progress, around: int | None = None) -> OpenedHistory:
     """The history of a finding, judged again."""
     from ...judging import documents as histories
 
     return histories.of_file(kept.history, kept.profile, report, kept.title, around)
 
 
-__all__ = ["Kept", "of_program", "of_report", "opened"]
+__all__ = ["SavedFinding", "of_program", "of_report", "opened"]

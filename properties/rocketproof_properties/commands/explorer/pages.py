@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import RocketproofError, interrupts
-from rocketproof_traces.checker.histories import Verdict
+from rocketproof_traces.checker.histories import HistoryVerdict
 from rocketproof_traces.checker.recordings import Judgement
 from rocketproof_traces.explorer import page
 
@@ -23,7 +23,7 @@ from .openings import WITNESS
 
 
 @dataclass(frozen=True)
-class Entry:
+class PageEntry:
     """A page to write: the stem of its file, what it is called, a few words beside, and what makes its document."""
 
     stem: str
@@ -32,14 +32,14 @@ class Entry:
     make: Callable[[], Mapping[str, Any]]
 
 
-def of_run(run: Run, most: int) -> list[Entry]:
+def of_run(run: Run, most: int) -> list[PageEntry]:
     """Those of the witnesses of a run's results, what is not as expected first; no more than `most`."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, PageEntry] = {}
     for one in (*run.attention, *run.results):
         if one.witness.endswith(WITNESS) and one.witness not in entries:
             said = ", ".join(part for part in (one.profile, one.condition, one.scope) if part)
             title = f"{one.id} {one.verdict}: {one.sentence}"
-            entries[one.witness] = Entry(Path(one.witness).name.removesuffix(WITNESS), title, said, _witness(one.witness))
+            entries[one.witness] = PageEntry(Path(one.witness).name.removesuffix(WITNESS), title, said, _witness(one.witness))
     return list(entries.values())[:most]
 
 
@@ -47,22 +47,22 @@ def _witness(path: str) -> Callable[[], Mapping[str, Any]]:
     return lambda: traces.of_file(path).document()
 
 
-def of_judgement(file: Path, found: Verdict | Judgement) -> list[Entry]:
+def of_judgement(file: Path, found: HistoryVerdict | Judgement) -> list[PageEntry]:
     """That of a judged history, or of each `cfg` of a recording. Raises RocketproofError for a file that cannot be read again."""
     made = histories.documents(file, found)
-    return [Entry(stem, one["title"], one["verdict"]["sentence"], partial(dict, one)) for stem, one in made.items()]
+    return [PageEntry(stem, one["title"], one["verdict"]["sentence"], partial(dict, one)) for stem, one in made.items()]
 
 
-def of_validation(report: Path) -> list[Entry]:
+def of_validation(report: Path) -> list[PageEntry]:
     """Those of the histories of a validation's findings. Raises InputError."""
-    return [Entry(Path(one.history).stem, one.title, one.program, _finding(one)) for one in findings.of_report(report)]
+    return [PageEntry(Path(one.history).stem, one.title, one.program, _finding(one)) for one in findings.of_report(report)]
 
 
-def _finding(kept: findings.Kept) -> Callable[[], Mapping[str, Any]]:
+def _finding(kept: findings.SavedFinding) -> Callable[[], Mapping[str, Any]]:
     return lambda: findings.opened(kept, lambda _: None).document()
 
 
-def write(folder: Path, entries: Sequence[Entry]) -> list[Listed]:
+def write(folder: Path, entries: Sequence[PageEntry]) -> list[Listed]:
     """Write the pages; where they stand. Of what cannot be shown there is the reason. Ctrl-C leaves out the rest. Raises InputError."""
     listed: list[Listed] = []
     used: set[str] = set()
@@ -87,4 +87,4 @@ def write(folder: Path, entries: Sequence[Entry]) -> list[Listed]:
     return listed
 
 
-__all__ = ["Entry", "of_judgement", "of_run", "of_validation", "write"]
+__all__ = ["PageEntry", "of_judgement", "of_run", "of_validation", "write"]

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rocketproof_traces.explorer.document import CommandLine, Subject
+from rocketproof_traces.explorer.document import CommandLine, TraceSubject
 from rocketproof_traces.explorer.opened import Progress, Trace, walk
 
-from ...catalogue.source import Source, choose
+from ...catalogue.source import ModelSource, choose
 from ...reports.choices import InputError
 from ...reports.output import counted
 from ..checks import witnessfiles
-from ..checks.plan import Request, Task, plan
-from ..checks.rows import Row
+from ..checks.plan import CheckRequest, CheckTask, plan
+from ..checks.rows import VerdictRow
 
 ENGINE = "explicit"
 
@@ -64,11 +64,11 @@ def of_wish(wish: Wish, report: Progress) -> Trace:
     return walk(subject.instance, _subject(source, tasks[0].condition, ENGINE), claim, note, _of_task(tasks[0]))
 
 
-def _tasks(wish: Wish) -> list[Task]:
+def _tasks(wish: Wish) -> list[CheckTask]:
     """The cases of a property that a search decides: those in which there should be something to see, else the first."""
     assert wish.property is not None
     profiles = () if wish.profile is None else (wish.profile,)
-    chosen = plan(Request(wish.file, (wish.property,), profiles, wish.scope, None, wish.condition))
+    chosen = plan(CheckRequest(wish.file, (wish.property,), profiles, wish.scope, None, wish.condition))
     tasks = [task for task in chosen.tasks if task.engine == ENGINE]
     if not tasks:
         kinds = ", ".join(sorted({task.kind for task in chosen.tasks}))
@@ -81,7 +81,7 @@ def _tasks(wish: Wish) -> list[Task]:
     return seen or tasks[:1]
 
 
-def _decided(task: Task, report: Progress) -> tuple[Row, Trace | None]:
+def _decided(task: CheckTask, report: Progress) -> tuple[VerdictRow, Trace | None]:
     """Decide one case; what came out, and its trace if there is one. Raises RocketproofError."""
     from rocketproof_model.result import Limits
     from rocketproof_model.result import Progress as At
@@ -110,15 +110,15 @@ def _decided(task: Task, report: Progress) -> tuple[Row, Trace | None]:
     return row, Trace(witness, _subject(task.source, task.condition, ENGINE), _of_task(task))
 
 
-def _outcome(row: Row) -> str:
+def _outcome(row: VerdictRow) -> str:
     return ", ".join(part for part in (row.verdict, row.reason, counted(row.states, "state") if row.states else "") if part)
 
 
-def _subject(source: Source, condition: str, engine: str) -> Subject:
-    return Subject(source.file or "the specification", source.scope, source.profile, condition, engine)
+def _subject(source: ModelSource, condition: str, engine: str) -> TraceSubject:
+    return TraceSubject(source.file or "the specification", source.scope, source.profile, condition, engine)
 
 
-def _condition(source: Source, id_: str, kind: str) -> str:
+def _condition(source: ModelSource, id_: str, kind: str) -> str:
     """The words of the catalogue for what a witness was made under."""
     from ...catalogue.table import CASES
 
@@ -141,12 +141,12 @@ def _of_path(path: str, steps: int) -> tuple[CommandLine, ...]:
     )
 
 
-def _of_task(task: Task) -> tuple[CommandLine, ...]:
+def _of_task(task: CheckTask) -> tuple[CommandLine, ...]:
     wished = _options(task)
     return (CommandLine("check it again", f"rocketproof check {wished}"), CommandLine("open it again", f"rocketproof explore {wished}"))
 
 
-def _options(task: Task) -> str:
+def _options(task: CheckTask) -> str:
     parts: Sequence[str | None] = (
         task.source.file and shlex.quote(task.source.file),
         f"--property {shlex.quote(task.claim)}",

@@ -11,10 +11,10 @@ from rocketproof_model.faults import ModelFault
 from rocketproof_model.result import INTERRUPTED, MEMORY, Limits, Outcome, Progress, Report
 from rocketproof_traces.common.pools import cores
 
-from ...catalogue.source import Source, Subject
+from ...catalogue.source import CheckSubject, ModelSource
 from ...reports.choices import InputError, known
 from ..checks.decide import Work
-from ..checks.plan import APPLICABLE, Task, method_of
+from ..checks.plan import APPLICABLE, CheckTask, method_of
 from ..checks.units import Budget, Unit
 from .subjects import Chosen, ModelLike, chosen
 
@@ -84,7 +84,7 @@ class _Collected(Work):
         self.outcomes: dict[tuple[str, str], Outcome] = {}
         self.vacuous: set[str] = set()
 
-    def enter(self, tasks: Iterable[Task], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
+    def enter(self, tasks: Iterable[CheckTask], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
         for task in tasks:
             self.outcomes[task.claim, task.kind] = outcome
             if vacuous:
@@ -134,7 +134,7 @@ def check(
         ("symbolic", [claim for claim in claims if claim.kind == LEMMA]),
     ):
         if some:
-            work = _answered(Subject(made.subject.instance, tuple(some)), name, budget)
+            work = _answered(CheckSubject(made.subject.instance, tuple(some)), name, budget)
             found |= work.outcomes
             vacuous |= work.vacuous
     if any(one.reason == INTERRUPTED for one in found.values()):
@@ -143,7 +143,7 @@ def check(
     return Outcomes(made.subject.instance, outcomes, frozenset(vacuous), made)
 
 
-def _answered(subject: Subject, engine: Any, budget: Budget) -> _Collected:
+def _answered(subject: CheckSubject, engine: Any, budget: Budget) -> _Collected:
     """What an engine says of the subject's properties; unknown where a limit ended it."""
     tasks = tuple(_task(claim, engine) for claim in subject.properties)
     work = _Collected(Unit(tasks[0].source, engine, tasks, ("",) * len(tasks)), budget, _silent)
@@ -162,8 +162,10 @@ def _answered(subject: Subject, engine: Any, budget: Budget) -> _Collected:
     return work
 
 
-def _task(claim: Property, engine: str) -> Task:
-    return Task(Source(""), claim.id, claim.id, claim.kind, claim.sentence, "", engine, method_of(claim.kind, engine, ""), "holds")
+def _task(claim: Property, engine: str) -> CheckTask:
+    return CheckTask(
+        ModelSource(""), claim.id, claim.id, claim.kind, claim.sentence, "", engine, method_of(claim.kind, engine, ""), "holds"
+    )
 
 
 def _silent(at: Progress) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketproof_model import Property
 from rocketproof_model.result import Limits, Outcome, Witness
-from rocketproof_traces.explorer.document import Subject
+from rocketproof_traces.explorer.document import TraceSubject
 from rocketproof_traces.explorer.opened import Trace, walk
 
 from ...reports.choices import InputError
@@ -64,7 +64,7 @@ def _opened(
 
     if isinstance(model, Witness):
         as_it_is()
-        return Trace(model, Subject(model.instance.model.name))
+        return Trace(model, TraceSubject(model.instance.model.name))
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(WITNESS):
         as_it_is()
         return traces.of_file(os.fspath(model))
@@ -81,5 +81,5 @@ def _opened(
     return walk(found.instance, subject, outcome.property, f"There is no trace to show ({said}): this is a walk from the initial state.")
 
 
-def _subject(made: Chosen) -> Subject:
-    return Subject(made.name) if made.source is None else Subject(made.name, made.source.scope, made.source.profile)
+def _subject(made: Chosen) -> TraceSubject:
+    return TraceSubject(made.name) if made.source is None else TraceSubject(made.name, made.source.scope, made.source.profile)

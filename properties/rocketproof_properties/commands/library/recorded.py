@@ -12,12 +12,12 @@ from rocketproof_profiles import PROFILES
 from ...reports.choices import known
 
 if TYPE_CHECKING:
-    from rocketproof_traces.checker.histories import Verdict
+    from rocketproof_traces.checker.histories import HistoryVerdict
     from rocketproof_traces.checker.recordings import Judgement
 
     from ..audits.command import Audited
 
-    Judged: TypeAlias = Verdict | Judgement
+    Judged: TypeAlias = HistoryVerdict | Judgement
 Report: TypeAlias = Callable[[int, int], None]
 
 

@@ -18,7 +18,7 @@ from rocketproof_model import Instance, Model, Property
 from rocketproof_model.language import Type
 
 from ...catalogue.modelfile import DEFAULT, NAMED, parameters_of, with_constants
-from ...catalogue.source import Source, Subject, choose
+from ...catalogue.source import CheckSubject, ModelSource, choose
 from ...reports.choices import InputError, offer
 
 ModelLike: TypeAlias = Model | Instance | Callable[..., Model] | str | os.PathLike[str] | None
@@ -29,8 +29,8 @@ ModelLike: TypeAlias = Model | Instance | Callable[..., Model] | str | os.PathLi
 class Chosen:
     """An instance with what is stated of it; `source` is where another process finds it, None where none can. `sizes` is what was given."""
 
-    subject: Subject
-    source: Source | None
+    subject: CheckSubject
+    source: ModelSource | None
     sizes: Mapping[str, Any]
 
     @property
@@ -84,8 +84,8 @@ def chosen(
     __tracebackhide__ = True  # pytest shows the line of the test that called
     if model is None or isinstance(model, str | os.PathLike):
         file = None if model is None else os.fspath(model)
-        source = choose(file, scope, profile) if file is None or NAMED not in file else Source(DEFAULT, file=file)
-        source = Source(source.scope, source.profile, _given(values), source.file)
+        source = choose(file, scope, profile) if file is None or NAMED not in file else ModelSource(DEFAULT, file=file)
+        source = ModelSource(source.scope, source.profile, _given(values), source.file)
         return Chosen(source.subject(), source, values)
     if scope is not None or profile is not None:
         option, value = ("scope", scope) if scope is not None else ("profile", profile)
@@ -94,7 +94,7 @@ def chosen(
         )
     instance = _instance(model, values)
     _check(instance)
-    return Chosen(Subject(instance, tuple(instance.model.properties)), _source(model, instance, values), values)
+    return Chosen(CheckSubject(instance, tuple(instance.model.properties)), _source(model, instance, values), values)
 
 
 def _instance(model: Model | Instance | Callable[..., Model], values: Mapping[str, Any]) -> Instance:
@@ -126,7 +126,7 @@ def _check(instance: Instance) -> None:
         raise InputError(f"model {model.name} has no {what}")
 
 
-def _source(model: Model | Instance | Callable[..., Model], instance: Instance, values: Mapping[str, Any]) -> Source | None:
+def _source(model: Model | Instance | Callable[..., Model], instance: Instance, values: Mapping[str, Any]) -> ModelSource | None:
     """Where the model can be built again; None if it is not a name of a file's, or was given what no file can hold."""
     found = _place(model.model if isinstance(model, Instance) else model)
     if isinstance(model, Instance):
@@ -134,7 +134,7 @@ def _source(model: Model | Instance | Callable[..., Model], instance: Instance, 
         values = {name: _plain(model.model.constants[name][0], instance.constants[name]) for name in sorted(differ)}
     if found is None or not all(_is_plain(value) for value in values.values()):
         return None
-    return Source(DEFAULT, given=_given(values), file=found)
+    return ModelSource(DEFAULT, given=_given(values), file=found)
 
 
 def _place(model: Model | Callable[..., Model]) -> str | None:

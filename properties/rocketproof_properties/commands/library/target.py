@@ -16,7 +16,7 @@ from rocketproof_profiles import PROFILES
 from ...reports.choices import InputError, known
 
 if TYPE_CHECKING:
-    from ...judging.judging import Judged
+    from ...judging.judging import JudgedProgram
     from ...validation.ownprograms import Suite, SuiteClient
 
 
@@ -84,7 +84,7 @@ class Target:
         self._stack.callback(_finish, made)
         return made
 
-    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
+    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> JudgedProgram:
         """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described, and Undecided where the
         judge reached its bound.
 
@@ -93,7 +93,7 @@ class Target:
         __tracebackhide__ = True
         return self._open.judge(client, accept)
 
-    def perform(self, steps: Sequence[tuple[str, Mapping[str, Any]]], accept: Collection[str] = ()) -> Judged:
+    def perform(self, steps: Sequence[tuple[str, Mapping[str, Any]]], accept: Collection[str] = ()) -> JudgedProgram:
         """Perform a program, such as `[("send", {"topic": "orders"}), ("back", {})]`, under names of its own, and judge it as `judge` does.
 
         Steps of several clients have `"client": n`; they are performed at the same time.

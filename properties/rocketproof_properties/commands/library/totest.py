@@ -13,14 +13,14 @@ from rocketproof_model.interpreter import initial
 from rocketproof_model.result import Witness
 
 from ...catalogue.modelfile import NAMED
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...reports.choices import InputError
 from .walking import unshown
 
 _WIDTH = 110
 
 
-def as_test(source: Source, witness: Witness) -> str:
+def as_test(source: ModelSource, witness: Witness) -> str:
     """The test: the steps on the model, and, of the specification, on the implementation where that takes them.
 
     Raises InputError for a witness that a test cannot show: a lemma's, one that does not begin in the initial state, or one that the
@@ -98,7 +98,7 @@ def _test(name: str, docstring: str, call: str) -> list[str]:
     return ["", "", f"def test_{name}() -> None:", f'    """{docstring}"""', f"    {call}"]
 
 
-def _off(source: Source, witness: Witness) -> str:
+def _off(source: ModelSource, witness: Witness) -> str:
     """Why the implementation does not repeat a witness; "" if it does."""
     from ...conformance.stateful.replay import replay_witness
 

@@ -17,7 +17,7 @@ from rocketproof_traces.witness.explain import parse
 from rocketproof_traces.witness.show import SHOWN
 from rocketproof_traces.witness.truth import NOT_YET, WAITING, truths
 
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...reports.choices import InputError
 from .asserting import Refuted, shown
 from .subjects import Chosen, ModelLike, chosen
@@ -147,7 +147,7 @@ def _perform(made: Chosen, witness: Witness, on: str) -> None:
         raise Refuted(f"{on} does otherwise than the specification: {problem}", _outcome(witness))
 
 
-def _implementation(source: Source, witness: Witness) -> str:
+def _implementation(source: ModelSource, witness: Witness) -> str:
     """What the implementation does otherwise on the simulated cluster; "" if nothing."""
     from ...conformance.stateful.replay import replay_witness
 

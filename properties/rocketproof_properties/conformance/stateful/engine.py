@@ -20,9 +20,9 @@ from rocketproof_spec.device import Device
 from rocketproof_spec.dispatching import Dispatching
 from rocketproof_spec.flushing import Flushing
 from rocketproof_spec.meeting import Meeting
-from rocketproof_spec.pairs import Pair
+from rocketproof_spec.pairs import MasterAndSlave
 from rocketproof_spec.persistence import Persistence
-from rocketproof_spec.progress import Progress as Consuming
+from rocketproof_spec.progress import ConsumerProgress as Consuming
 from rocketproof_spec.recovery import Recovery
 from rocketproof_spec.registering import Registrations
 from rocketproof_spec.sendbacks import Sendbacks
@@ -30,9 +30,9 @@ from rocketproof_spec.sizes import Sizes
 from rocketproof_spec.starting import Starting
 from rocketproof_spec.times import Times
 from rocketproof_spec.transactions import Transactions
-from rocketproof_spec.waiting import Waiting
+from rocketproof_spec.waiting import WaitingRequests
 
-from ...catalogue.source import UNPERFORMED, Source, Subject
+from ...catalogue.source import UNPERFORMED, CheckSubject, ModelSource
 from ..targets.answers import AnswersTarget
 from ..targets.backs import BacksTarget
 from ..targets.cluster import SimulatedTarget
@@ -55,17 +55,17 @@ from ..targets.sizes import SizesTarget
 from ..targets.starting import StartingTarget
 from ..targets.times import TimesTarget
 from ..targets.transactions import TransactionsTarget
-from .follow import Finding, Refused, Run, Target
+from .follow import ActionTarget, ConformanceError, FollowedProgram, NeverTaken
 from .machine import Campaign, Over, perform, run
 
 CHUNK = 50  # programs of one seed
 LONGER = 3_000_000  # states of the search for a witness
-TARGETS: dict[type, Callable[..., Target]] = {
+TARGETS: dict[type, Callable[..., ActionTarget]] = {
     Specification: SimulatedTarget,
     Placed: PlacedTarget,
     Persistence: PersistenceTarget,
     Answering: AnswersTarget,
-    Waiting: LocksTarget,
+    WaitingRequests: LocksTarget,
     Expiry: ExpiryTarget,
     News: NewsTarget,
     Patience: PatienceTarget,
@@ -75,7 +75,7 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Dispatching: DispatchTarget,
     Sizes: SizesTarget,
     Registrations: RegistrationsTarget,
-    Pair: PairTarget,
+    MasterAndSlave: PairTarget,
     Delays: DelaysTarget,
     Transactions: TransactionsTarget,
     Meeting: MeetingTarget,
@@ -88,18 +88,18 @@ FEW = 64  # instances of an action whose enabling is searched for
 
 
 @dataclass
-class Result:
+class StatefulResult:
     """What a campaign found. `findings` are steps that the specification does not allow, each with its smallest program."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ConformanceError] = field(default_factory=list)
     coverage: Coverage = field(default_factory=lambda: Coverage({}, {}))
     programs: int = 0
     steps: int = 0
     finished: bool = True
 
 
-def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
+def target_of(source: ModelSource, subject: CheckSubject) -> Callable[[], ActionTarget]:
     """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file, or of a scope that
     nothing performs."""
     from rocketproof_profiles import PROFILES
@@ -117,8 +117,8 @@ def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
 
 
 def campaign(
-    source: Source,
-    subject: Subject,
+    source: ModelSource,
+    subject: CheckSubject,
     claims: Sequence[Property],
     expected: Callable[[Property], str],
     *,
@@ -126,11 +126,11 @@ def campaign(
     seed: int,
     limits: Limits,
     report: Report | None = None,
-) -> Result:
+) -> StatefulResult:
     """Run programs. `expected` is the verdict that a claim should get; one that should hold ends its program when it is broken."""
     watch = Watch(limits)
     made = Campaign(subject.instance, target_of(source, subject), tuple(claims), watch)
-    result = Result()
+    result = StatefulResult()
     done = 0
     while done < programs:
         some = min(CHUNK, programs - done)
@@ -156,7 +156,7 @@ def campaign(
     return result
 
 
-def cover(source: Source, subject: Subject, name: str, limits: Limits) -> Coverage | None:
+def cover(source: ModelSource, subject: CheckSubject, name: str, limits: Limits) -> Coverage | None:
     """Perform a shortest program whose last step is this action; None if the search finds none. Raises Finding."""
     action = subject.instance.model.named(name)
     if action.count > FEW:
@@ -171,7 +171,7 @@ def cover(source: Source, subject: Subject, name: str, limits: Limits) -> Covera
     return made.offers.coverage() if any(followed.take(action, args) for args in enabled) else None
 
 
-def _performed(made: Campaign, outcome: Outcome, limits: Limits) -> Run | None:
+def _performed(made: Campaign, outcome: Outcome, limits: Limits) -> FollowedProgram | None:
     """Perform the search's witness of a property; None if there is none. Raises Finding.
 
     Where the target never takes a step of it, as an implementation may choose among what is allowed, the search goes without that action.
@@ -180,7 +180,7 @@ def _performed(made: Campaign, outcome: Outcome, limits: Limits) -> Run | None:
     while outcome.witness is not None:
         try:
             return perform(made, outcome.witness.moves)
-        except Refused as refused:
+        except NeverTaken as refused:
             instance = _without(instance, refused.action)
             (outcome,) = search.explore(instance, [outcome.property], limits=limits).outcomes
     return None
@@ -204,14 +204,14 @@ def _argument(e: Expr, action: Action, args: Sequence[int]) -> Expr | None:
     return const(args[list(action.parameters).index(e.args[0])], e.type) if e.op == "par" else None
 
 
-def _directed(subject: Subject, made: Campaign, known: list[Property], limits: Limits) -> list[Finding]:
+def _directed(subject: CheckSubject, made: Campaign, known: list[Property], limits: Limits) -> list[ConformanceError]:
     """Perform the search's witnesses of what the programs should have shown."""
     found = search.explore(subject.instance, known, limits=limits)
     findings = []
     for outcome in found.outcomes:
         try:
             followed = _performed(made, outcome, limits)
-        except Finding as finding:
+        except ConformanceError as finding:
             findings.append(finding)
             continue
         if followed is not None and followed.satisfied(outcome.property) == (outcome.property.kind == "reachable"):

@@ -17,7 +17,7 @@ from rocketproof_model.result import Move, Witness
 from ...programs.offers import Args, Offers
 
 
-class Target(Protocol):
+class ActionTarget(Protocol):
     """Something that the specification's actions can be done on, and whose state can be read."""
 
     def perform(self, action: Action, args: Args) -> None:
@@ -43,11 +43,11 @@ def allowed(instance: Instance) -> Property:
     return instance.model.claim(STEPS, ALLOWED, "always", const(1, Bool))
 
 
-class Finding(AssertionError):
+class ConformanceError(AssertionError):
     """The target did what the specification does not allow. `moves` is the program, `steps` its labels; `course` is where the specification
     goes by these steps, as a witness whose note says what the target did."""
 
-    def __init__(self, text: str, run: Run) -> None:
+    def __init__(self, text: str, run: FollowedProgram) -> None:
         super().__init__(text)
         self.text = text
         self.moves = tuple(run.moves)
@@ -55,7 +55,7 @@ class Finding(AssertionError):
         self.course = replace(run.witness(allowed(run.instance)), states=_followed(run), note=text)
 
 
-class Refused(RocketproofError):
+class NeverTaken(RocketproofError):
     """A step that the specification allows and the target never takes in this state. `action` is the action's name."""
 
     def __init__(self, action: Action, args: Args) -> None:
@@ -63,7 +63,7 @@ class Refused(RocketproofError):
         self.action = action.name
 
 
-def _followed(run: Run) -> tuple[State, ...]:
+def _followed(run: FollowedProgram) -> tuple[State, ...]:
     """The states of a run, with the one to which its last step leads in the specification."""
     if len(run.states) > len(run.moves):
         return tuple(run.states)
@@ -72,11 +72,11 @@ def _followed(run: Run) -> tuple[State, ...]:
 
 
 @dataclass
-class Run:
+class FollowedProgram:
     """A program under way: the states so far, compared with the target's after every step."""
 
     instance: Instance
-    target: Target
+    target: ActionTarget
     offers: Offers
     moves: list[Move] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Run:
         self.states = [state]
         found = self._observed("at the start")
         if found != state:
-            raise Finding(f"the initial state differs:\n{self.differences(state, found)}", self)
+            raise ConformanceError(f"the initial state differs:\n{self.differences(state, found)}", self)
 
     @property
     def state(self) -> State:
@@ -105,7 +105,7 @@ class Run:
     def step(self, action: Action, args: Args) -> None:
         """Do an action that is enabled. Raises Finding, and Refused where the target never takes it."""
         if not self.take(action, args):
-            raise Refused(action, args)
+            raise NeverTaken(action, args)
 
     def take(self, action: Action, args: Args) -> bool:
         """Do an action that is enabled if the target can, and say whether it did. Raises Finding."""
@@ -116,11 +116,11 @@ class Run:
         try:
             self.target.perform(action, args)
         except RocketproofError as error:
-            raise Finding(f"{action.label(args)} cannot be done: {error}", self) from error
+            raise ConformanceError(f"{action.label(args)} cannot be done: {error}", self) from error
         expected = self.offers.functions[action.name].effect(before, args)
         found = self._observed(f"after {action.label(args)}")
         if found != expected:
-            raise Finding(self._explained(action, args, found, expected), self)
+            raise ConformanceError(self._explained(action, args, found, expected), self)
         self.offers.taken[action.name] += 1
         self.offers.pairs.update((earlier.action, action.name) for earlier in self.moves[-2:-1])
         self.states.append(found)
@@ -134,7 +134,7 @@ class Run:
         try:
             return self.target.observe()
         except RocketproofError as error:
-            raise Finding(f"{when}: {error}", self) from error
+            raise ConformanceError(f"{when}: {error}", self) from error
 
     def _explained(self, action: Action, args: Args, found: State, expected: State) -> str:
         """What differs, and which action would have led here, with the guard that refuses it."""

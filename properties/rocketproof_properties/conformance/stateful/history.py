@@ -27,7 +27,7 @@ from ...catalogue.table import HISTORY_CLAIMS, HistoryClaim
 from ...programs.draws import seeded_settings
 from ...programs.program import Program
 from ...programs.shrink import shrink, simpler_steps
-from ...programs.strategies import PROGRAMS, Programs
+from ...programs.strategies import PROGRAMS, ProgramStrategy
 from ...programs.vocabulary import Step
 from ...reports.choices import known
 from ...reports.files import keep_witness, opened
@@ -38,12 +38,12 @@ SEARCHED = 400  # programs after which a known violation is given up
 CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
 
 
-class Broken(AssertionError):
+class ClaimBroken(AssertionError):
     """A program broke a claim."""
 
 
 @dataclass(frozen=True)
-class Breach:
+class BrokenClaim:
     """A claim that is broken: what the check says, and the program."""
 
     claim: HistoryClaim
@@ -52,10 +52,10 @@ class Breach:
 
 
 @dataclass
-class Result:
+class HistoryCampaign:
     """The smallest breach found of each claim, by its id; how many programs and steps were run."""
 
-    breaches: dict[str, Breach] = field(default_factory=dict)
+    breaches: dict[str, BrokenClaim] = field(default_factory=dict)
     programs: int = 0
     steps: int = 0
     finished: bool = True
@@ -78,7 +78,7 @@ def run_program(*, profile: str, condition: str, property: str = "", steps: Sequ
         claim = CLAIMS[known("property", property, CLAIMS)]
         breach = claim.check(history)
         if breach is not None:
-            raise Broken(f"{claim.id} is violated: {breach}")
+            raise ClaimBroken(f"{claim.id} is violated: {breach}")
     return history
 
 
@@ -93,7 +93,7 @@ def campaign(
     report: Report | None = None,
     searched: int = SEARCHED,
     small: bool = True,
-) -> Result:
+) -> HistoryCampaign:
     """Run programs of a condition and judge each one's history by the claims that `expected` names, each with its expected verdict.
 
     It goes on beyond the number, up to `searched`, while an expected violation has not been found, and ends early when every claim
@@ -101,8 +101,8 @@ def campaign(
     """
     watch = Watch(limits)
     made = PROGRAMS[known("condition", condition, PROGRAMS)]
-    result = Result()
-    found: dict[str, Breach] = {}
+    result = HistoryCampaign()
+    found: dict[str, BrokenClaim] = {}
     run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in expected], found, result, watch)
     wanted = {id_ for id_, verdict in expected.items() if verdict == "violated"}
     while len(found) < len(expected) and result.programs < (programs if wanted <= found.keys() else max(programs, searched)):
@@ -124,10 +124,10 @@ class _Run:
     """What all programs of a campaign share."""
 
     profile: Profile
-    programs: Programs
+    programs: ProgramStrategy
     claims: Sequence[HistoryClaim]
-    found: dict[str, Breach]
-    result: Result
+    found: dict[str, BrokenClaim]
+    result: HistoryCampaign
     watch: Watch
 
     def judge(self, steps: Sequence[Step]) -> None:
@@ -139,7 +139,7 @@ class _Run:
             text = claim.check(history)
             known_breach = self.found.get(claim.id)
             if text is not None and (known_breach is None or len(steps) < len(known_breach.steps)):
-                self.found[claim.id] = Breach(claim, text, tuple(steps))
+                self.found[claim.id] = BrokenClaim(claim, text, tuple(steps))
 
 
 class _Messages(RuleBasedStateMachine):
@@ -173,7 +173,7 @@ def _chunk(run: _Run, programs: int, seed: int) -> None:
 # Smaller programs
 
 
-def smallest(profile: str, condition: str, breach: Breach) -> Breach:
+def smallest(profile: str, condition: str, breach: BrokenClaim) -> BrokenClaim:
     """The breach with steps and arguments left out as long as the claim stays broken."""
     setting = PROGRAMS[condition].setting
 
@@ -181,13 +181,13 @@ def smallest(profile: str, condition: str, breach: Breach) -> Breach:
         return breach.claim.check(history_of(PROFILES[profile], setting, steps))
 
     steps, text = shrink(breach.steps, breach.text, breaks, simpler=simpler_steps)
-    return Breach(breach.claim, text, tuple(steps))
+    return BrokenClaim(breach.claim, text, tuple(steps))
 
 
 # A breach as something to keep
 
 
-def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
+def as_test(profile: str, condition: str, breach: BrokenClaim, expected: str) -> str:
     """The source of a test that performs the program. A known violation has to be shown again; an unknown one fails the test."""
     steps = textwrap.indent(pformat(list(breach.steps), width=110, sort_dicts=False), "        ").lstrip()
     said = breach.text.replace("\\", "\\\\").replace('"""', "'''")
@@ -201,7 +201,7 @@ def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
     return f'{head}def test_{named}() -> None:\n    """{breach.claim.sentence}:\n    {said}\n    """\n    {call}'
 
 
-def save(path: str, profile: str, condition: str, breach: Breach | None, expected: str) -> str | None:
+def save(path: str, profile: str, condition: str, breach: BrokenClaim | None, expected: str) -> str | None:
     """Write the test of a breach, the history of its program beside it (`opened`), and give the path; without a breach an older run's
     files go away.
 
@@ -211,7 +211,7 @@ def save(path: str, profile: str, condition: str, breach: Breach | None, expecte
     return keep_witness(path, None if breach is None else as_test(profile, condition, breach, expected))
 
 
-def recorded(profile: str, condition: str, breach: Breach) -> str:
+def recorded(profile: str, condition: str, breach: BrokenClaim) -> str:
     """What is asked and answered in a breach's program, as a history."""
     run = SimulatedRun(PROFILES[profile], PROGRAMS[condition].setting)
     for step in breach.steps:

@@ -22,7 +22,7 @@ from rocketproof_model.result import Limits, Move, Watch, Witness
 from ...programs.draws import seeded_settings
 from ...programs.offers import Args, Offers
 from ...programs.shrink import shrink
-from .follow import Finding, Run, Target
+from .follow import ActionTarget, ConformanceError, FollowedProgram
 
 T = TypeVar("T")
 STEPS = 50
@@ -32,14 +32,14 @@ _MUTED = st.just(bytes(VOICES // 8)) | st.binary(min_size=VOICES // 8, max_size=
 
 
 @dataclass
-class Seen:
+class MachineCoverage:
     """Over all programs: the shortest run that broke a property, or that reached what should be reachable."""
 
     programs: int = 0
     steps: int = 0
     runs: dict[str, Witness] = field(default_factory=dict)
 
-    def note(self, run: Run, claim: Property) -> None:
+    def note(self, run: FollowedProgram, claim: Property) -> None:
         """Keep this run if it is the shortest."""
         known = self.runs.get(claim.id)
         if known is None or len(known) > len(run.moves):
@@ -59,23 +59,23 @@ class Campaign:
     """
 
     instance: Instance
-    target: Callable[[], Target]
+    target: Callable[[], ActionTarget]
     watched: tuple[Property, ...] = ()
     watch: Watch = field(default_factory=lambda: Watch(Limits()))
     offers: Offers = field(init=False)
-    seen: Seen = field(default_factory=Seen)
+    seen: MachineCoverage = field(default_factory=MachineCoverage)
     failing: bool = False
 
     def __post_init__(self) -> None:
         self.offers = Offers(self.instance)
 
-    def begin(self) -> Run:
+    def begin(self) -> FollowedProgram:
         """A program on a new target, before its first step. Raises Finding if the initial states differ."""
-        run = Run(self.instance, self.target(), self.offers)
+        run = FollowedProgram(self.instance, self.target(), self.offers)
         run.begin()
         return run
 
-    def look(self, run: Run) -> None:
+    def look(self, run: FollowedProgram) -> None:
         """Note the watched properties that the last step broke, and the good states that it reached."""
         for claim in self.watched:
             known = self.seen.runs.get(claim.id)
@@ -129,7 +129,7 @@ class _Machine(RuleBasedStateMachine):
         """Do it, and note that this program fails if it does."""
         try:
             return act()
-        except Finding:
+        except ConformanceError:
             self.campaign.failing = True
             raise
 
@@ -152,36 +152,36 @@ def machine(campaign: Campaign) -> type[_Machine]:
     return type("Programs", (_Machine,), {"campaign": campaign})
 
 
-def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> Finding | None:
+def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> ConformanceError | None:
     """Run so many programs; the smallest finding, or None. The same seed gives the same programs. Raises Over."""
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     chosen = seeded_settings(programs, *phases, stateful_step_count=steps, report_multiple_bugs=False)
     made = hypothesis.seed(seed)(machine(campaign))
     try:
         run_state_machine_as_test(made, settings=chosen)
-    except Finding as finding:
+    except ConformanceError as finding:
         return shorter(campaign, finding) if shrink else finding
     return None
 
 
-def shorter(campaign: Campaign, finding: Finding) -> Finding:
+def shorter(campaign: Campaign, finding: ConformanceError) -> ConformanceError:
     """The finding by a program from which no step can be left out: Hypothesis often keeps steps of somebody else."""
     return shrink(finding.moves, finding, lambda moves: _found(campaign, moves), needed=lambda found: found.moves)[1]
 
 
-def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:
+def _found(campaign: Campaign, moves: Sequence[Move]) -> ConformanceError | None:
     """What a program finds; None if it finds nothing or is none that the specification allows."""
     try:
         followed = campaign.begin()
         for move in moves:
             if not followed.attempt(move):
                 return None
-    except Finding as finding:
+    except ConformanceError as finding:
         return finding
     return None
 
 
-def perform(campaign: Campaign, moves: Iterable[Move]) -> Run:
+def perform(campaign: Campaign, moves: Iterable[Move]) -> FollowedProgram:
     """One given program. Raises Finding at the first step that the specification does not allow, Refused at one the target never takes."""
     followed = campaign.begin()
     for move in moves:

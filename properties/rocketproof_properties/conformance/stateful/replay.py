@@ -9,16 +9,16 @@ from typing import Any
 from rocketproof_model.result import LIVE, Witness
 from rocketproof_traces.witness.explain import parse
 
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from .engine import target_of
-from .follow import Finding, Run
+from .follow import ConformanceError, FollowedProgram
 from .machine import Campaign
 
 
-def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, Any] | None = None) -> Run:
+def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, Any] | None = None) -> FollowedProgram:
     """Perform labels such as "request(p=0, b=0, t=2, d=0, numbers=2, queue=0)". Raises Finding where the implementation deviates
     from the specification, RocketproofError if a label is not a step of the scope, or one that the implementation never takes there."""
-    source = Source(scope, profile, tuple(sorted((given or {}).items())))
+    source = ModelSource(scope, profile, tuple(sorted((given or {}).items())))
     subject = source.subject()
     followed = Campaign(subject.instance, target_of(source, subject)).begin()
     for label in steps:
@@ -30,10 +30,10 @@ def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, A
 class Replayed:
     """How far a witness went on the implementation: the steps done, and the finding that ended it."""
 
-    source: Source
+    source: ModelSource
     witness: Witness
     done: int
-    finding: Finding | None
+    finding: ConformanceError | None
     shown: bool
 
     @property
@@ -54,11 +54,11 @@ class Replayed:
         }
 
 
-def replay_witness(source: Source, witness: Witness, each: Callable[[int, str], None] | None = None) -> Replayed:
+def replay_witness(source: ModelSource, witness: Witness, each: Callable[[int, str], None] | None = None) -> Replayed:
     """Perform a witness; `each` hears the number and the label of every step that agreed. Raises InputError for a model file."""
     subject = source.subject()
     made = Campaign(subject.instance, target_of(source, subject))
-    followed = Run(made.instance, made.target(), made.offers)
+    followed = FollowedProgram(made.instance, made.target(), made.offers)
     claim = witness.property
     shown = 0
     try:
@@ -70,6 +70,6 @@ def replay_witness(source: Source, witness: Witness, each: Callable[[int, str], 
                 shown += followed.satisfied(claim) == (claim.kind == "reachable")
             if each is not None:
                 each(number, label)
-    except Finding as finding:
+    except ConformanceError as finding:
         return Replayed(source, witness, len(followed.states) - 1, finding, False)
     return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in (*LIVE, "deadlock_free"))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from rocketproof_traces.witness import itf
 
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...reports.choices import InputError
-from .follow import Finding
+from .follow import ConformanceError
 
 DEFAULT_FOLDER = Path(".rocketproof") / "findings"
 
 
-def as_test(source: Source, finding: Finding) -> str:
+def as_test(source: ModelSource, finding: ConformanceError) -> str:
     """The source text of a test that performs the program and fails as the finding did."""
     said = textwrap.indent(finding.text.replace("\\", "\\\\").replace('"""', "'''"), "    ").strip()
     steps = "".join(f"\n        {step!r}," for step in finding.steps)
@@ -29,7 +29,7 @@ def as_test(source: Source, finding: Finding) -> str:
     )
 
 
-def save(source: Source, finding: Finding, folder: Path = DEFAULT_FOLDER) -> Path:
+def save(source: ModelSource, finding: ConformanceError, folder: Path = DEFAULT_FOLDER) -> Path:
     """Write the test, and the course beside it (`course_of`); the same finding has the same name. Raises InputError if it cannot."""
     text = as_test(source, finding)
     path = folder / f"test_finding_{hashlib.sha256(text.encode()).hexdigest()[:10]}.py"

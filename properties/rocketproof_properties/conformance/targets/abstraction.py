@@ -16,7 +16,7 @@ from rocketproof_impl.broker.checking import APPEND
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_impl.simulator.network import Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model import Instance
@@ -34,7 +34,7 @@ CAP = 2  # the specification counts entries, creations and announcements no furt
 
 
 @dataclass
-class Job:
+class OutstandingSend:
     """One client's outstanding send: its threads, and what was seen of it."""
 
     broker: int
@@ -44,8 +44,8 @@ class Job:
     queue: int
     kind: str
     size: int
-    call: Task[Any]
-    handler: Task[Any] | None = None
+    call: SimulatedThread[Any]
+    handler: SimulatedThread[Any] | None = None
     answer: Packet | None = None
     result: str = "none"
     offset: int = 0
@@ -62,7 +62,7 @@ class Job:
 
 
 @dataclass
-class Deleted:
+class DeletedQueue:
     """A queue whose topic was deleted: what `outlived` is, how many of its records count no longer, and whether the broker still has it,
     which the specification has yet to find."""
 
@@ -80,7 +80,7 @@ class Counters:
     sent: dict[int, int] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
     refreshed: set[int] = field(default_factory=set)
-    deleted: dict[tuple[int, int, int], Deleted] = field(default_factory=dict)
+    deleted: dict[tuple[int, int, int], DeletedQueue] = field(default_factory=dict)
     crashes: int = 0
     losses: int = 0
     updates: int = 0
@@ -105,7 +105,7 @@ class ScopeCluster:
         self.simulated = simulated
         self.names = names
         self.producers: dict[int, Producer] = {}
-        self.jobs: dict[int, Job] = {}
+        self.jobs: dict[int, OutstandingSend] = {}
         self.count = Counters()
         self._logs: dict[int, _Log] = {}
         self._files: dict[bytes, tuple[dict[str, TopicConfig], int]] = {}
@@ -219,12 +219,12 @@ def _holder(cluster: ScopeCluster, b: int) -> int | None:
     raise Deviation(f"the lock of {cluster.node(b).name} is held, and by no request inside topic creation: it was not released")
 
 
-def registers(job: Job) -> bool:
+def registers(job: OutstandingSend) -> bool:
     """Whether its thread waits for the name server's answer to the topic that it has registered alone."""
     return job.answer is None and job.handler is not None and job.handler.at is None and job.handler.waiting is not None
 
 
-def phase(job: Job) -> str:
+def phase(job: OutstandingSend) -> str:
     if job.answer is not None or job.result == "lost":
         return "answered"
     if registers(job):

@@ -19,7 +19,7 @@ from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import ONE_WAY, Command, response_to
 from rocketproof_impl.remoting.dispatch import Answer, Dispatcher, Processor
 from rocketproof_impl.remoting.ports import Channel, RequestTask
-from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.simulator.scheduler import Scheduler, SimulatedThread
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Pause
 from rocketproof_model import Instance
@@ -53,7 +53,7 @@ class _Held(RequestTask):
     about: tuple[int, str] = (0, "")
 
 
-class _Pool(ThreadPool[Task[None]]):
+class _Pool(ThreadPool[SimulatedThread[None]]):
     """One thread; `about` is what it is at, and `queue` what waits for it."""
 
     def __init__(self, scheduler: Scheduler, capacity: int) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from rocketproof_impl.simulator.cluster import Node
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_model import Action, Instance, Model, ModelError, RocketproofError
 from rocketproof_model.interpreter import State
 
@@ -54,7 +54,7 @@ class ModelTarget(ABC):
         return tuple([_encoded(found[key], element, encode) for key, element, encode in _elements(self.instance.model)])
 
 
-def serving(node: Node, known: Collection[Task[Any]], whom: str) -> Task[Any]:
+def serving(node: Node, known: Collection[SimulatedThread[Any]], whom: str) -> SimulatedThread[Any]:
     """The thread that has begun to serve a request: the one of the broker's threads for sends that is not yet known."""
     new = [task for task in node.executors["send"].running if task not in known]
     if len(new) != 1:

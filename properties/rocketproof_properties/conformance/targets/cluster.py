@@ -16,7 +16,7 @@ from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.tasks import Pause
@@ -34,7 +34,7 @@ from rocketproof_spec.actors import HANDLER
 from ...programs.actions import ANSWERS, STEPS
 from ...programs.sizes import stored_length
 from ...programs.vocabulary import plain
-from .abstraction import BLANK, CAP, UNIT, Deleted, Job, ScopeCluster, registers, seen
+from .abstraction import BLANK, CAP, UNIT, DeletedQueue, OutstandingSend, ScopeCluster, registers, seen
 from .base import Deviation, ModelTarget, Seen, decoded, serving
 from .start import earlier_table, template, topic_names
 
@@ -56,7 +56,7 @@ class SimulatedTarget(ModelTarget):
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = self._stops
         self.parts = ScopeCluster(specification, instance, self.cluster, topic_names(scope))
-        self._registering: dict[int, Task[Any]] = {}
+        self._registering: dict[int, SimulatedThread[Any]] = {}
         for b in range(scope.brokers):
             self.cluster.add(self._settings(b), start=False)
             self._write_table(b)
@@ -76,7 +76,7 @@ class SimulatedTarget(ModelTarget):
                 self.parts.producers[p].choose = self._choose
         self._clients = {self._client(p): p for p in range(scope.producers)}
 
-    def _stops(self, task: Task[Any], pause: Pause) -> bool:
+    def _stops(self, task: SimulatedThread[Any], pause: Pause) -> bool:
         return task.name.endswith("/send") and pause.name not in self.passed
 
     # The start
@@ -174,7 +174,7 @@ class SimulatedTarget(ModelTarget):
                 return (message.topic, message.queue_id) == (self.parts.names[values["t"]], values["q"])
         return False
 
-    def _finds(self, action: str, job: Job) -> bool:
+    def _finds(self, action: str, job: OutstandingSend) -> bool:
         """Who is about to store looks the topic up once more at that moment, and then it is known whether its queue has outlived it."""
         if action not in _STORING or not self.s.scope.deletes:
             return True
@@ -207,12 +207,12 @@ class SimulatedTarget(ModelTarget):
         self.cluster.scheduler.resume(handler)
         self._watch(p, job, place, before)
 
-    def _job(self, p: int) -> Job:
+    def _job(self, p: int) -> OutstandingSend:
         if p not in self.parts.jobs:
             raise Deviation(f"client {p} has no request: the specification says that it has one")
         return self.parts.jobs[p]
 
-    def _handler(self, p: int, job: Job) -> Task[Any]:
+    def _handler(self, p: int, job: OutstandingSend) -> SimulatedThread[Any]:
         if job.handler is None or job.handler.at is None:
             raise Deviation(f"the request of client {p} has no thread that could take a step: the specification says that it has one")
         return job.handler
@@ -228,13 +228,13 @@ class SimulatedTarget(ModelTarget):
             self.cluster.scheduler.time_out(handler)
         self._watch(p, job, place, before)
 
-    def _seen(self, job: Job) -> tuple[Any, ...]:
+    def _seen(self, job: OutstandingSend) -> tuple[Any, ...]:
         """What a step may change and nobody counts: the table's objects and their content, registrations on the wire, the log's records."""
         node = self.parts.node(job.broker)
         table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.parts.names} if node.broker else {}
         return table, self.parts.packet(job.broker) is not None, self.parts.log(job.broker).total
 
-    def _watch(self, p: int, job: Job, place: str, before: tuple[Any, ...]) -> None:
+    def _watch(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
         """Keep what the step showed."""
         node = self.parts.node(job.broker)
         table, sent, total = before
@@ -305,7 +305,7 @@ class SimulatedTarget(ModelTarget):
         request = plain(name, **given, properties=properties)
         call = self.cluster.calling(request, self.parts.node(b).name, client=f"client-{p}")
         self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
-        self._arrive(p, Job(b, t, d, numbers, queue, kind, chosen, call))
+        self._arrive(p, OutstandingSend(b, t, d, numbers, queue, kind, chosen, call))
 
     def _body(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
         """Bytes of body so that the record takes `size` units."""
@@ -315,7 +315,7 @@ class SimulatedTarget(ModelTarget):
         stored = stored_length(properties, self.cluster.profile)
         return size * UNIT - 91 - len(self.parts.names[t].encode()) - stored
 
-    def _arrive(self, p: int, job: Job) -> None:
+    def _arrive(self, p: int, job: OutstandingSend) -> None:
         """The broker's thread that serves the request stands at its first pause."""
         self.parts.jobs[p] = job
         known = [other.handler for other in self.parts.jobs.values() if other.handler is not None]
@@ -329,7 +329,7 @@ class SimulatedTarget(ModelTarget):
         if task.done.done:
             task.result()
         self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
-        self._arrive(p, Job(b, subject, 0, self.constants["client_queues"], q, "not", self.s.scope.sizes.lo, task))
+        self._arrive(p, OutstandingSend(b, subject, 0, self.constants["client_queues"], q, "not", self.s.scope.sizes.lo, task))
 
     def _do_find_route(self, p: int) -> None:
         self.cluster.scheduler.complete(self.parts.producers[p].try_to_find_topic_publish_info(self.parts.names[self.s.scope.subject]))
@@ -360,11 +360,11 @@ class SimulatedTarget(ModelTarget):
         self._end_attempt(job)
         if job.call.done.done:
             raise Deviation(f"client {p} gives up after {job.result}: the specification sends once more")
-        again = Job(b, job.topic, job.default, job.numbers, q, job.kind, job.size, job.call, tries=job.tries + 1)
+        again = OutstandingSend(b, job.topic, job.default, job.numbers, q, job.kind, job.size, job.call, tries=job.tries + 1)
         again.at_hand, again.offset, again.appended = job.at_hand, job.offset, job.appended
         self._arrive(p, again)
 
-    def _end_attempt(self, job: Job) -> None:
+    def _end_attempt(self, job: OutstandingSend) -> None:
         if job.answer is not None:
             self.cluster.network.deliver(job.answer)
             self.cluster.scheduler.settle()
@@ -422,7 +422,7 @@ class SimulatedTarget(ModelTarget):
             if offset:
                 there = f"{topic}-{q}" in store.topic_queue_table
                 all_of_it = self.parts.log(b).records[topic, q]
-                count.deleted[b, x, q] = Deleted(offset, all_of_it - (offset if there else 0), there)
+                count.deleted[b, x, q] = DeletedQueue(offset, all_of_it - (offset if there else 0), there)
 
     def _gone(self, b: int, t: int) -> list[tuple[int, int]]:
         """The queues that go with a topic: its own, and those of topics that the broker does not have."""

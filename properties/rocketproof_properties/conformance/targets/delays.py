@@ -14,7 +14,7 @@ from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
 from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
 from rocketproof_impl.simulator.content import MappedContent
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.delay import DELIVERS, LEVELS, MAX_LEVEL
 from rocketproof_impl.store.service import DISK_FULL, MessageStore
 from rocketproof_impl.topic import TopicConfig
@@ -58,7 +58,7 @@ class DelaysTarget(ModelTarget):
         self.cluster, self.node = on or stand(profile, flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH")
         if on is None:
             self.node.running.topics.update(TopicConfig(TOPIC, 2, 2))
-        self.scan: Task[int] | None = None
+        self.scan: SimulatedThread[int] | None = None
         self.made: list[tuple[int, int]] = []  # where each delivery's record is, and of which entry it is
         self.left: tuple[list[tuple[int, int]], dict[int, Message]] = [], {}  # entries and records, when the process had ended
         self.flushed = self.come = self.ended = 0

@@ -14,7 +14,7 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.service import Service
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.flushing import CommitRealTimeService, FlushRealTimeService, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.store.service import DISK_FULL, MessageStore
@@ -106,11 +106,11 @@ class DeviceTarget(ModelTarget):
         self.asked = self.store.flush = _Asked()
         self.flushing = self._spawn(threads.flush)
         self.committing = next((self._spawn(each) for each in services if isinstance(each, CommitRealTimeService)), None)
-        self.put: Task[PutResult] | None = None
+        self.put: SimulatedThread[PutResult] | None = None
         self.answer = "none"
         self.scheduler.settle()
 
-    def _spawn(self, service: Service) -> Task[None]:
+    def _spawn(self, service: Service) -> SimulatedThread[None]:
         return self.scheduler.spawn(service.run(), service.name)
 
     @property
@@ -163,7 +163,7 @@ class DeviceTarget(ModelTarget):
 
     # Services
 
-    def _round(self, task: Task[None] | None, done: Callable[[], bool]) -> None:
+    def _round(self, task: SimulatedThread[None] | None, done: Callable[[], bool]) -> None:
         """Let a service go on until it has done what the action says."""
         for _ in range(ROUNDS):
             if task is None or done():

@@ -15,7 +15,7 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.simulator.cluster import Cluster
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.service import DISK_FULL
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
@@ -128,7 +128,7 @@ class DispatchTarget(ModelTarget):
         self._serve()
 
     @property
-    def _running(self) -> Task[Any] | None:
+    def _running(self) -> SimulatedThread[Any] | None:
         """The thread that serves the request, while it stands still."""
         running = self.cluster.node().executors["send"].running
         return running[0] if running else None
@@ -194,7 +194,7 @@ class DispatchTarget(ModelTarget):
         return "traced" if MSG_REGION in records[0].properties else "plain"
 
 
-def _local(task: Task[Any] | None, name: str) -> Any:
+def _local(task: SimulatedThread[Any] | None, name: str) -> Any:
     """A local variable of a thread that stands still, of the innermost function that has it."""
     found, work = None, None if task is None else task.work
     while work is not None:

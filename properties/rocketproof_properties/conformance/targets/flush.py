@@ -13,7 +13,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.disk import SimulatedDisk
-from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.simulator.scheduler import Scheduler, SimulatedThread
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.flushing import GROUP_WAIT, LOOKS, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
@@ -48,7 +48,7 @@ class _Request:
 @dataclass(slots=True)
 class _Put:
     message: Message
-    task: Task[PutResult]
+    task: SimulatedThread[PutResult]
     request: _Request | None = None
     answer: str = "none"
 

@@ -11,13 +11,13 @@ from typing import Any
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec.vocabulary import CREATING
-from rocketproof_spec.waiting import LOCK_TIMEOUT, Waiting
+from rocketproof_spec.waiting import LOCK_TIMEOUT, WaitingRequests
 
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen, serving
@@ -29,15 +29,15 @@ STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
 class LocksTarget(ModelTarget):
     """One broker whose sending threads stand still at every pause."""
 
-    def __init__(self, specification: Waiting, instance: Instance, profile: Profile) -> None:
+    def __init__(self, specification: WaitingRequests, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
         self.s = specification
         self.cluster = Cluster(0, profile=profile)
         settings = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,))
         self.node = self.cluster.add(settings)
         self.cluster.scheduler.stops = lambda task, pause: task in self.handlers.values() or task.name.endswith("/send")
-        self.calls: dict[int, Task[Command]] = {}
-        self.handlers: dict[int, Task[Any]] = {}
+        self.calls: dict[int, SimulatedThread[Command]] = {}
+        self.handlers: dict[int, SimulatedThread[Any]] = {}
         self.retry: dict[int, bool] = {}
         self.second: set[int] = set()
         self.waited: dict[int, int] = {}

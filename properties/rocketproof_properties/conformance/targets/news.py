@@ -12,7 +12,7 @@ from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.remoting.command import ONE_WAY
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
@@ -41,7 +41,7 @@ class NewsTarget(ModelTarget):
         self.register = self._now() + self.registers
         self.refresh = self._now() + self.refreshes
         self.begun = False
-        self.asking: Task[None] | None = None
+        self.asking: SimulatedThread[None] | None = None
         self.since: dict[str, int] = {}
 
     def _plan(self, packet: Packet) -> list[int] | str:

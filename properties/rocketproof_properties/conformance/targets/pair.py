@@ -14,7 +14,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.link import Link
 from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.ha import HEADER, OFFSET
 from rocketproof_impl.store.haclient import HAClient
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
@@ -22,7 +22,7 @@ from rocketproof_impl.tasks import Future
 from rocketproof_model import Action, Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
-from rocketproof_spec.pairs import LAG, Pair
+from rocketproof_spec.pairs import LAG, MasterAndSlave
 
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
@@ -54,7 +54,7 @@ class _Flush:
 class PairTarget(ModelTarget):
     """A master, and a slave that has started and not registered yet."""
 
-    def __init__(self, specification: Pair, instance: Instance, profile: Profile) -> None:
+    def __init__(self, specification: MasterAndSlave, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
         self.s = specification
         self.profile = profile
@@ -70,7 +70,7 @@ class PairTarget(ModelTarget):
         self.links: tuple[Link, Link] | None = None  # the slave's side and the master's
         self.dialled: Link | None = None
         self.sent, self.base, self.said = bytearray(), 0, -1
-        self.put: Task[PutResult] | None = None
+        self.put: SimulatedThread[PutResult] | None = None
         self.answer, self.late, self.acknowledged = "none", False, 0
         self.written, self.pushed, self.topic, self.listed, self.promoted = 0, 0, False, False, False
 
@@ -245,6 +245,6 @@ class PairTarget(ModelTarget):
         }
 
 
-def _of(put: Task[PutResult]) -> str:
+def _of(put: SimulatedThread[PutResult]) -> str:
     """A put's answer by now."""
     return put.result().status.name if put.done.done else "waits"

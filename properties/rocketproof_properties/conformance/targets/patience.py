@@ -18,7 +18,7 @@ from rocketproof_impl.remoting.errors import SendFailed
 from rocketproof_impl.route import MASTER_ID
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
@@ -49,7 +49,7 @@ class PatienceTarget(ModelTarget):
         self.producer.choose = self._choose
         self.update_route = self.client.update_route
         vars(self.client)["update_route"] = self._update_route
-        self.send: Task[Any] | None = None
+        self.send: SimulatedThread[Any] | None = None
         self.begun = 0
         self.chosen = self.attempts = 0
         self.look = 1
@@ -146,7 +146,7 @@ class PatienceTarget(ModelTarget):
         return self.cluster.clock.now()
 
     @property
-    def _sending(self) -> Task[Any]:
+    def _sending(self) -> SimulatedThread[Any]:
         if self.send is None:
             raise Deviation("no send has begun: the specification has one")
         return self.send

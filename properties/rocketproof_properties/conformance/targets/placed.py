@@ -28,7 +28,7 @@ from rocketproof_spec.committing import UNTOLD
 from ...programs.actions import KINDS
 from ...programs.sizes import overhead, stored_length
 from ...programs.vocabulary import plain
-from .abstraction import Job
+from .abstraction import OutstandingSend
 from .base import Deviation, Seen, decoded
 from .cluster import SimulatedTarget
 from .start import GROUP
@@ -59,7 +59,7 @@ class PlacedTarget(SimulatedTarget):
             return not self.cluster.profile.remakes_groups
         return super().can(action, args)
 
-    def _finds(self, action: str, job: Job) -> bool:
+    def _finds(self, action: str, job: OutstandingSend) -> bool:
         """A thread that knows where its message is to lie has looked its topic up before it looked for the group."""
         if not self._stands_placed(job):
             return super()._finds(action, job)
@@ -68,7 +68,7 @@ class PlacedTarget(SimulatedTarget):
         return job.looked_up and all((b, t) != (job.broker, job.topic) for b, t, _ in self._outliving())
 
     @staticmethod
-    def _stands_placed(job: Job) -> bool:
+    def _stands_placed(job: OutstandingSend) -> bool:
         return job.handler is not None and job.handler.at is not None and job.handler.at.name == PLACED.name
 
     # Requests, and the way of their records
@@ -92,7 +92,7 @@ class PlacedTarget(SimulatedTarget):
             return one
         return one - grown(self.cluster.profile, self.parts.names[t], KINDS[kind], one, properties)
 
-    def _watch(self, p: int, job: Job, place: str, before: tuple[Any, ...]) -> None:
+    def _watch(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
         if place == APPEND.name:
             job.looked_up = self.parts.names[job.topic] in before[0]
         super()._watch(p, job, place, before)
@@ -100,7 +100,7 @@ class PlacedTarget(SimulatedTarget):
         if stands is not None and isinstance(stands.carries, Message):
             self._lies(job, stands.carries)
 
-    def _lies(self, job: Job, message: Message) -> None:
+    def _lies(self, job: OutstandingSend, message: Message) -> None:
         """Where the message is to lie that the thread has, and what it waits for still."""
         job.way["step"] = "put"
         if REAL_TOPIC not in message.properties:

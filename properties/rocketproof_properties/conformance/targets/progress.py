@@ -22,7 +22,7 @@ from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_spec.progress import Progress
+from rocketproof_spec.progress import ConsumerProgress
 
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
@@ -50,7 +50,7 @@ class _Asked:
 class ProgressTarget(ModelTarget):
     """A broker with one queue, and a consumer that is as far as its answers say. `on`: a broker that runs elsewhere (`outside.Outside`)."""
 
-    def __init__(self, specification: Progress, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
+    def __init__(self, specification: ConsumerProgress, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
         self.profile = replace(profile, **{name: self.constants[name] for name in specification.switches})
         self.cluster: Any

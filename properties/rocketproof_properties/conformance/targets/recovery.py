@@ -12,7 +12,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.simulator.network import HOLD, Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import TopicConfig
@@ -72,7 +72,7 @@ class RecoveryTarget(ModelTarget):
     def _ready(self) -> None:
         """The process has begun: nobody waits for an answer."""
         self.found = len(self._ends())
-        self.calls: list[Task[Command]] = []
+        self.calls: list[SimulatedThread[Command]] = []
         self.flush = self.node.running.store.flush = _Asked()
         self.cluster.network.plan = self._plan
         for packet in list(self.cluster.network.held):

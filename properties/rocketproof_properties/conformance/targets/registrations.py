@@ -19,7 +19,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.route import QueueData, decode_queues
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data
 from rocketproof_model import Instance
@@ -42,7 +42,7 @@ ADMINISTRATOR = 1
 class _Change:
     """A thread that stands before its registration, which topic it has changed, and the configuration that it has made."""
 
-    thread: Task[Any]
+    thread: SimulatedThread[Any]
     topic: int
     config: TopicConfig
 
@@ -131,7 +131,7 @@ class RegistrationsTarget(ModelTarget):
         self.cluster.scheduler.settle()
         self._write(TIMER, thread)
 
-    def _write(self, s: int, thread: Task[Any]) -> None:
+    def _write(self, s: int, thread: SimulatedThread[Any]) -> None:
         network, before = self.cluster.network, list(self.cluster.network.held)
         self.cluster.scheduler.resume(thread)
         while thread.waiting is not None and not thread.done.done:

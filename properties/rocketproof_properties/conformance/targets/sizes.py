@@ -17,7 +17,7 @@ from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
 from rocketproof_impl.simulator.network import HOLD, Packet
-from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
 from rocketproof_model import Instance
@@ -40,7 +40,7 @@ _NAMES = {
     "more bytes": "é" + "n" * (NAME_LIMIT - 1),
     "more characters": "n" * (NAME_LIMIT + 1),
 }
-_WHERE = {record.Shape.UNREADABLE: "unreadable", record.Shape.UNEQUAL: "unequal"}
+_WHERE = {record.RecordLengths.UNREADABLE: "unreadable", record.RecordLengths.UNEQUAL: "unequal"}
 _ANSWERS = {
     codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
     codes.SYSTEM_ERROR: "SYSTEM_ERROR",
@@ -49,7 +49,7 @@ _ANSWERS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizedRequest:
     """A request of the specification in its words; `sizes` are the bytes of bodies: of a message, or of a batch's two items."""
 
     kind: str
@@ -107,7 +107,7 @@ def own_bytes(profile: str, kind: str) -> int:
 
 
 @cache
-def _filled(profile: str, asked: Asked) -> Asked:
+def _filled(profile: str, asked: SizedRequest) -> SizedRequest:
     """The request with bodies that fill its records up; as it is, where nothing of it is stored."""
     cluster = Cluster(0, profile=profile)
     node = _node(cluster)
@@ -119,7 +119,7 @@ def _filled(profile: str, asked: Asked) -> Asked:
         size, _ = record.size_and_magic(store.commit_log.data_from(places[-1], record.BLANK_SIZE) or b"")
         places.append(places[-1] + size)
     sizes = [_SMALL + RECORD - (end - begin) for begin, end in itertools.pairwise(places)]
-    return Asked(asked.kind, asked.topic, asked.text, asked.longer, (sizes[0], sizes[-1])) if sizes else asked
+    return SizedRequest(asked.kind, asked.topic, asked.text, asked.longer, (sizes[0], sizes[-1])) if sizes else asked
 
 
 class SizesTarget(ModelTarget):
@@ -133,15 +133,15 @@ class SizesTarget(ModelTarget):
         self.node = _node(self.cluster)
         self.given_up: dict[str, int] = {}
         for topic in _NAMES:
-            asked = _filled(profile.name, Asked("send-back", topic, "fits", longer=False))
+            asked = _filled(profile.name, SizedRequest("send-back", topic, "fits", longer=False))
             self.given_up[topic] = self.node.running.store.max_phy_offset
             self.cluster.call(plain("send", body="b" * asked.sizes[0]))
         self.cluster.call(plain("send", topic=_NAMES["fits"]))
         self.base = self.node.running.store.max_phy_offset
         self.node.running.store.dispatch()
-        self.asked = Asked("message", "fits", "fits", longer=False)
+        self.asked = SizedRequest("message", "fits", "fits", longer=False)
         self.body = "fits"
-        self.call: Task[Command] | None = None
+        self.call: SimulatedThread[Command] | None = None
         self.answer = "none"
         self.log: list[str] = []
         self.written = 0
@@ -154,7 +154,7 @@ class SizesTarget(ModelTarget):
     # Actions
 
     def _do_request(self, kind: str, topic: str, text: str, body: str, *, longer: bool) -> None:
-        self.asked, self.body = _filled(self.profile.name, Asked(kind, topic, text, longer)), body
+        self.asked, self.body = _filled(self.profile.name, SizedRequest(kind, topic, text, longer)), body
         command = self.asked.command(own_bytes(self.profile.name, kind), self.given_up[topic])
         sent = len(command.body or b"") or RECORD
         self.node.settings.max_message_size = {"fits": 2 * RECORD, "limit": sent, "more": sent - 1}[body]
@@ -171,7 +171,7 @@ class SizesTarget(ModelTarget):
         self.cluster.network.deliver(packet)
         self.cluster.scheduler.settle()
         self.answer = self._read(self.call.result(), before)
-        self.call, self.asked, self.body = None, Asked("message", "fits", "fits", longer=False), "fits"
+        self.call, self.asked, self.body = None, SizedRequest("message", "fits", "fits", longer=False), "fits"
 
     def _read(self, answer: Command, before: int) -> str:
         if answer.code == codes.SUCCESS:

@@ -19,7 +19,7 @@ from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, encode_route
 from rocketproof_impl.simulator.chance import SimulatedRandomness
-from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.simulator.scheduler import Scheduler, SimulatedThread
 from rocketproof_impl.tasks import Future, Wait
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
@@ -92,7 +92,7 @@ class StartingTarget(ModelTarget):
         self.outcome: Future[Command] = Future()
         self.next_queue = MessageQueue(TOPIC, "broker-a", 0)
         self.call_made = _Call()
-        self.starts: list[tuple[int, Task[None]]] = []
+        self.starts: list[tuple[int, SimulatedThread[None]]] = []
         self.producers = [self._producer(number, profile) for number in (0, 1)]
 
     def _producer(self, number: int, profile: Profile) -> Producer:
@@ -157,7 +157,7 @@ class StartingTarget(ModelTarget):
         for p, task in ended:
             self._ended(p, task)
 
-    def _ended(self, p: int, task: Task[Any]) -> None:
+    def _ended(self, p: int, task: SimulatedThread[Any]) -> None:
         """A start that failed is told, but for that of a producer that only waited."""
         try:
             task.done.result()

@@ -23,10 +23,10 @@ from rocketproof_model import Property, liveness, search
 from rocketproof_model.result import LIVE, Limits, Witness
 from rocketproof_spec import SCOPES, Scope
 
-from ...brokers.deployment import LOST, NotOffered, Setup, Target
+from ...brokers.deployment import LOST, NotOffered, Setup, ValidationTarget
 from ...brokers.probe import Unanswered
 from ...catalogue.claim import Case
-from ...catalogue.source import Source
+from ...catalogue.source import ModelSource
 from ...catalogue.table import CASES
 from ...programs.parts import Capability
 from ...reports.choices import InputError
@@ -99,7 +99,7 @@ class HazardReplayed:
         return HazardReplayed(**{**record, "steps": tuple(record["steps"]), "said": tuple(record["said"])})
 
 
-def replay(target: Target, wanted: KnownHazard, mark: str) -> HazardReplayed:
+def replay(target: ValidationTarget, wanted: KnownHazard, mark: str) -> HazardReplayed:
     """Perform the hazard's witness on the target under names that begin with `mark`, once more if it goes wrong where an answer was lost.
 
     Raises TargetError where it cannot be set up.
@@ -113,7 +113,7 @@ def replay(target: Target, wanted: KnownHazard, mark: str) -> HazardReplayed:
 
     if missing := wanted.needs - target.offers:
         return row(None, _lost(missing))
-    source = Source(case.scope, target.profile, tuple(sorted(case.given.items())))
+    source = ModelSource(case.scope, target.profile, tuple(sorted(case.given.items())))
     witness = find(source, wanted.claim)
     if witness is None:
         return row(None, [f"the model has no witness under {target.profile} within {SECONDS:g} s"])
@@ -169,7 +169,13 @@ class Performed:
 
 
 def perform(
-    target: Target, scope: Scope, witness: Witness, mark: str, *, brokers: int = 0, then: Callable[[WireReplay], None] | None = None
+    target: ValidationTarget,
+    scope: Scope,
+    witness: Witness,
+    mark: str,
+    *,
+    brokers: int = 0,
+    then: Callable[[WireReplay], None] | None = None,
 ) -> Performed:
     """Perform a course of outside actions on a target of its own under names that begin with `mark`, and then what follows.
 
@@ -202,7 +208,7 @@ def perform(
     return Performed(target.name, witness, tuple(log), "")
 
 
-def find(source: Source, claim: str) -> Witness | None:
+def find(source: ModelSource, claim: str) -> Witness | None:
     """The shortest witness that the search finds, None if there is none in its time."""
     subject = source.subject()
     wanted: Property = subject.property(claim)

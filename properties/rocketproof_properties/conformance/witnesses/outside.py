@@ -22,8 +22,8 @@ from rocketproof_traces.witness.show import SHOWN
 from rocketproof_traces.witness.truth import truths
 
 from ...brokers.apache import Apache
-from ...brokers.deployment import FILE_SIZES, NotOffered, Setup, Target
-from ...catalogue.source import Source
+from ...brokers.deployment import FILE_SIZES, NotOffered, Setup, ValidationTarget
+from ...catalogue.source import ModelSource
 from ...programs.parts import Capability
 from ...reports.choices import InputError
 from ..targets.backs import BacksTarget
@@ -83,7 +83,7 @@ WAYS: Final[Mapping[str, Way]] = {
 NEEDS: Final = (Capability.START, Capability.STORE)
 
 
-def perform_file(target: Target, source: Source, witness: Witness, mark: str) -> Performed:
+def perform_file(target: ValidationTarget, source: ModelSource, witness: Witness, mark: str) -> Performed:
     """Perform a witness that `rocketproof check` has written. Raises InputError, TargetError where that cannot be done."""
     if source.scope in WAYS:
         return perform_outside(target, source, witness)
@@ -94,7 +94,7 @@ def perform_file(target: Target, source: Source, witness: Witness, mark: str) ->
     return perform(target, SCOPES[source.scope], schedule(witness), mark)
 
 
-def perform_outside(target: Target, source: Source, witness: Witness) -> Performed:
+def perform_outside(target: ValidationTarget, source: ModelSource, witness: Witness) -> Performed:
     """Perform a witness of one of WAYS. Raises InputError for one that nobody outside can bring about, TargetError where the target
     cannot be set up, NotOffered where it lacks what that needs."""
     way, constants = WAYS[source.scope], witness.instance.readable()

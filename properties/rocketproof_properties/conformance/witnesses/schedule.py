@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rocketproof_model import Action
-from rocketproof_model.interpreter import State, Step, effect, readable, refusing, successors
+from rocketproof_model.interpreter import ModelStep, State, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
 from rocketproof_spec.actors import ADMINISTRATOR, CLIENT
 from rocketproof_traces.witness.show import SHOWN
@@ -148,7 +148,7 @@ class _Course:
         if _under_way(readable(self.instance, self.states[-1])):
             raise self.refused(behind, "the scope ends before the request does")
 
-    def _own(self, step: Step) -> bool:
+    def _own(self, step: ModelStep) -> bool:
         name = step.action.name
         if from_outside(step.action) or name in UNSEEN or name in REFUSED:
             return False

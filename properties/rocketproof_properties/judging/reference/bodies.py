@@ -15,7 +15,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import CLUSTER, MSG_REGION, NAME_END, PROPERTY_END, TRACE_ON
 
 from ...programs.requests import batch_item
-from .cases import Recorded
+from .cases import RecordedCase
 
 FILL = b"x"
 ITEM_SIZE = len(batch_item(b"", ""))
@@ -54,7 +54,7 @@ class Item(NamedTuple):
         return batch_item(FILL * self.length, self.properties, self.flag)
 
 
-def body(case: Recorded) -> bytes | None:
+def body(case: RecordedCase) -> bytes | None:
     """The body to send; None where there is none."""
     if case.text is not None:
         return case.text.encode()
@@ -63,7 +63,7 @@ def body(case: Recorded) -> bytes | None:
     return batch(case) if case.is_batch else FILL * case.body_length
 
 
-def batch(case: Recorded) -> bytes:
+def batch(case: RecordedCase) -> bytes:
     """A batch of the recorded length, with the recorded messages as far as it shows any."""
     length = case.body_length
     early = _early(length, case.answer.remark or "")
@@ -73,7 +73,7 @@ def batch(case: Recorded) -> bytes:
     return found if len(found) == length else b"".join(map(Item.encoded, _equal_items(max(1, len(case.positions)), length)))
 
 
-def _stored(case: Recorded) -> list[Item]:
+def _stored(case: RecordedCase) -> list[Item]:
     """The messages that were read back, without what came from the batch's header and from the broker."""
     added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.fields.get("properties"), exact=False)}
     return [Item(whole_number(entry["flag"]), whole_number(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]

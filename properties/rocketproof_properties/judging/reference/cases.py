@@ -40,7 +40,7 @@ _MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecordedResponse:
     """A recorded answer; without a code if none came."""
 
     code: int | None
@@ -64,7 +64,7 @@ def here(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedCase:
     """One recorded request and what was seen of its effect.
 
     `fields` are the request's extFields by their full names. `stored` are the records read back, None if none was.
@@ -81,7 +81,7 @@ class Recorded:
     fields: Mapping[str, str]
     body_length: int
     text: str | None
-    answer: Answer
+    answer: RecordedResponse
     millis: float
     stored: tuple[Mapping[str, Any], ...] | None
     config: Mapping[str, Any] | str | None
@@ -143,7 +143,7 @@ class Recorded:
 class Recording:
     """All cases in order, and the settings that the recording itself gives the broker of a `cfg`."""
 
-    cases: tuple[Recorded, ...]
+    cases: tuple[RecordedCase, ...]
     settings: Mapping[str, Mapping[str, str]]
 
 
@@ -161,11 +161,11 @@ def read(path: Path) -> Recording:
     return Recording(tuple(cases), settings)
 
 
-def _case(row: dict[str, Any]) -> Recorded:
+def _case(row: dict[str, Any]) -> RecordedCase:
     request, response = row["request"], row["response"]
     code, answered, remark = whole_number(request["code"]), response["code"], response.get("remark")
     stored = row.get("stored")
-    found = Recorded(
+    found = RecordedCase(
         number=whole_number(row["n"]),
         cfg=str(row["cfg"]),
         name=str(row["case"]),
@@ -175,7 +175,7 @@ def _case(row: dict[str, Any]) -> Recorded:
         fields=_whole(expanded(code, request.get("extFields") or {}), stored or ()),
         body_length=whole_number(request.get("body_len") or 0),
         text=_text(code, request.get("body", request.get("body_text"))),
-        answer=Answer(None if answered is None else whole_number(answered), remark, _texts(response.get("extFields") or {})),
+        answer=RecordedResponse(None if answered is None else whole_number(answered), remark, _texts(response.get("extFields") or {})),
         millis=float(row.get("ms") or 0),
         stored=None if stored is None else tuple(dict(entry) for entry in stored),
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),

@@ -22,7 +22,7 @@ from rocketproof_protocol.properties import PROPERTY_END
 
 from ...brokers.runs.client import MESSAGE_ID
 from . import masks
-from .cases import Answer, is_short, shorten
+from .cases import RecordedResponse, is_short, shorten
 from .compared import How, how
 
 NO_ANSWER = "no answer"
@@ -33,7 +33,7 @@ _NO_JSON = "no JSON"
 
 
 @dataclass(frozen=True)
-class Difference:
+class FieldDifference:
     """One field, what was recorded and what the replay found. A field inside another is written with a dot.
 
     Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end; `beside` says
@@ -62,7 +62,7 @@ def _cut(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """What two runs have to share. `version`: that of the recorded broker.
 
     `drift`: how many bytes further the log is than the recorded one; None if places in the logs are each side's own. `apart`: how many
@@ -73,21 +73,23 @@ class Comparison:
     drift: int | None = 0
     apart: int | None = None
 
-    def answer(self, recorded: Answer, found: Command | None, counted: Collection[str] = ()) -> Iterator[Difference]:
+    def answer(self, recorded: RecordedResponse, found: Command | None, counted: Collection[str] = ()) -> Iterator[FieldDifference]:
         """Code, remark and extFields. Of the fields `counted` only the number of values is compared."""
         if found is None or recorded.code is None:
             if (found is None) != (recorded.code is None):
-                yield Difference("code", NO_ANSWER if recorded.code is None else recorded.code, NO_ANSWER if found is None else found.code)
+                yield FieldDifference(
+                    "code", NO_ANSWER if recorded.code is None else recorded.code, NO_ANSWER if found is None else found.code
+                )
             return
         if recorded.code != found.code:
-            yield Difference("code", recorded.code, found.code)
+            yield FieldDifference("code", recorded.code, found.code)
         if not masks.same_remark(recorded.remark, found.remark):
-            yield Difference("remark", recorded.remark, found.remark)
+            yield FieldDifference("remark", recorded.remark, found.remark)
         fields = found.ext_fields or {}
         for name in dict.fromkeys((*recorded.fields, *fields)):
             before, after = recorded.fields.get(name), fields.get(name)
             if not (_shape(before) == _shape(after) if self._counts(name, counted) else self._same(name, before, after)):
-                yield Difference(f"extFields.{name}", before, after)
+                yield FieldDifference(f"extFields.{name}", before, after)
 
     def _counts(self, name: str, counted: Collection[str]) -> bool:
         return name in counted or (name == "msgId" and self.drift is None)
@@ -102,10 +104,10 @@ class Comparison:
         drift = self.drift or 0
         return ",".join(f"{one[:16]}{hexadecimal(one[16:]) + drift:016X}" if MESSAGE_ID.fullmatch(one) else one for one in ids.split(","))
 
-    def records(self, recorded: Sequence[Mapping[str, Any]], found: Sequence[bytes | None]) -> Iterator[Difference]:
+    def records(self, recorded: Sequence[Mapping[str, Any]], found: Sequence[bytes | None]) -> Iterator[FieldDifference]:
         """Every field of every record that was read back."""
         if len(recorded) != len(found):
-            yield Difference("stored", len(recorded), len(found))
+            yield FieldDifference("stored", len(recorded), len(found))
             return
         for number, (before, data) in enumerate(zip(recorded, found, strict=True)):
             where = f"stored[{number}]" if len(recorded) > 1 else "stored"
@@ -113,9 +115,9 @@ class Comparison:
             if "topic" in before and after is not None:
                 yield from self.record(f"{where}.", before, after)
             elif "topic" in before or after is not None:
-                yield Difference(where, dict(before), after)
+                yield FieldDifference(where, dict(before), after)
 
-    def record(self, where: str, recorded: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Difference]:
+    def record(self, where: str, recorded: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[FieldDifference]:
         """The fields that were recorded of a record; places only if they are not each side's own."""
         for name, before in recorded.items():
             after = found.get(name)
@@ -124,18 +126,18 @@ class Comparison:
                 continue
             if name == "propertiesText":
                 if self._text(before) != self._text(after):
-                    yield Difference(f"{where}{name}", before, after)
+                    yield FieldDifference(f"{where}{name}", before, after)
                 continue
             place = name == "physOffset" or (name == "preparedTxOffset" and before and self.drift is not None)
             if not (name == "physOffset" and self.drift is None) and (before + self.drift if place else before) != after:
-                yield Difference(f"{where}{name}", before, after)
+                yield FieldDifference(f"{where}{name}", before, after)
 
     def _text(self, properties: str | None) -> Any:
         """A text of properties without what a broker makes up; from 5.x on in any order, since its maps have more slots."""
         text = masks.without_own(properties)
         return text if text is None or not self.version.startswith("5.") else sorted(text.split(PROPERTY_END))
 
-    def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
+    def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[FieldDifference]:
         for name in dict.fromkeys((*recorded, *found)):
             before, after = recorded.get(name), found.get(name)
             elsewhere = self.drift is None and how(name) is How.PLACE
@@ -146,7 +148,7 @@ class Comparison:
             if is_short(before) and after is not None:
                 after = shorten(after)
             if before != after:
-                yield Difference(f"{where}{name}", before, after)
+                yield FieldDifference(f"{where}{name}", before, after)
 
 
 def _shape(text: str | None) -> list[str] | None:
@@ -183,19 +185,19 @@ def message_data(message: Message) -> dict[str, Any]:
     }
 
 
-def topic(recorded: Mapping[str, Any] | None, found: TopicConfig | None) -> Iterator[Difference]:
+def topic(recorded: Mapping[str, Any] | None, found: TopicConfig | None) -> Iterator[FieldDifference]:
     """The fields that were recorded of a broker's entry for a topic; None if it has none."""
     data = None if found is None else table_to_data({found.topic_name: found}, DataVersion(0))["topicConfigTable"][found.topic_name]
     if recorded is None or data is None:
         if recorded is not data:
-            yield Difference("topicConfig", recorded, data)
+            yield FieldDifference("topicConfig", recorded, data)
         return
     for name, before in recorded.items():
         if before != data.get(name):
-            yield Difference(f"topicConfig.{name}", before, data.get(name))
+            yield FieldDifference(f"topicConfig.{name}", before, data.get(name))
 
 
-def body(recorded: Any, found: bytes | None) -> Iterator[Difference]:
+def body(recorded: Any, found: bytes | None) -> Iterator[FieldDifference]:
     """A body that is JSON, such as a route."""
     try:
         after = fastjson.loads(found or b"null")
@@ -204,14 +206,14 @@ def body(recorded: Any, found: bytes | None) -> Iterator[Difference]:
     yield from values("body", recorded, after)
 
 
-def values(where: str, recorded: Any, found: Any) -> Iterator[Difference]:
+def values(where: str, recorded: Any, found: Any) -> Iterator[FieldDifference]:
     """Two JSON values, objects by their names."""
     if isinstance(recorded, dict) and isinstance(found, dict):
         for name in dict.fromkeys((*recorded, *found)):
             if recorded.get(name) != found.get(name):
-                yield Difference(f"{where}.{name}", recorded.get(name), found.get(name))
+                yield FieldDifference(f"{where}.{name}", recorded.get(name), found.get(name))
     elif recorded != found:
-        yield Difference(where, recorded, found)
+        yield FieldDifference(where, recorded, found)
 
 
 _QUEUE = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFlag")
@@ -263,7 +265,7 @@ def _brokers(rows: Iterable[Any], mine: Callable[[str], bool]) -> list[Any]:
     )
 
 
-def within(differences: Iterable[Difference], where: str, seq: int = -1) -> Iterator[Difference]:
+def within(differences: Iterable[FieldDifference], where: str, seq: int = -1) -> Iterator[FieldDifference]:
     """The differences of one request, topic or record, by the names that a report's findings have."""
     for one in differences:
         name = _WITHIN.sub("", one.field)

@@ -15,9 +15,9 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ...brokers.runs.parsed import Asked, ParsedHistory
+from ...brokers.runs.parsed import ParsedHistory, ParsedRequest
 from .cases import SENDS
-from .comparison import Difference
+from .comparison import FieldDifference
 from .rules import Decision, deciding
 
 _RECORD: Final = re.compile(r"the record at [0-9]+ \((.+), queue -?[0-9]+\)")
@@ -28,7 +28,7 @@ _ANSWERED: Final = ("queueId", "queueOffset", "msgId")
 _PUT_ELSEWHERE: Final = (SCHEDULE, HALF_TOPIC, DLQ_PREFIX)
 
 
-def rules_of(one: Difference, parsed: ParsedHistory) -> tuple[str, ...]:
+def rules_of(one: FieldDifference, parsed: ParsedHistory) -> tuple[str, ...]:
     """The rules that decide the field that differs; none where they are not known."""
     asked = next((each for each in parsed.asked if each.seq == one.seq), None)
     if asked is not None:
@@ -73,11 +73,11 @@ def _all(parsed: ParsedHistory, stored: Collection[str]) -> Iterator[tuple[str, 
             yield from (deciding(made_by, f"stored.{field}") for field in fields)
 
 
-def _decision(asked: Asked) -> Decision:
+def _decision(asked: ParsedRequest) -> Decision:
     return Decision(whole_number(asked.value["code"]), asked.fields, asked.code, str(asked.answer.get("remark") or ""))
 
 
-def _of_answer(one: Difference, asked: Asked) -> tuple[str, ...]:
+def _of_answer(one: FieldDifference, asked: ParsedRequest) -> tuple[str, ...]:
     """The rules behind the answer that should have come; where that is a success, those behind the refusal that came instead."""
     made = _decision(asked)
     if one.field == "remark":
@@ -104,7 +104,7 @@ def _of_record(parsed: ParsedHistory, topic: str) -> Decision | None:
     return Decision(min(sends), {}, stored=(topic,)) if len(sends) == 1 else None
 
 
-def _properties(one: Asked) -> dict[str, str]:
+def _properties(one: ParsedRequest) -> dict[str, str]:
     return parse_properties(one.fields.get("properties"), exact=False)
 
 

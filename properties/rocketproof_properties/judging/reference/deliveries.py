@@ -32,7 +32,7 @@ class Delivery(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DeliveryEvidence:
     """What a case shows of the broker as it found it.
 
     `place`: where its message lies, in bytes; `size`: how long that is with all that belongs to it, None if that is not
@@ -71,7 +71,7 @@ class Deliveries:
     def _wait(self, until: int) -> None:
         self._deployment.act("time", millis=max(0, until - self._scheduler.clock.now()))
 
-    def explain(self, seen: Evidence) -> None:
+    def explain(self, seen: DeliveryEvidence) -> None:
         """Deliver what must have been delivered for the case to see what it saw; nothing if no deliveries explain it."""
         end = self._store.max_phy_offset
         missing = 0
@@ -89,7 +89,7 @@ class Deliveries:
                 self._store.dispatch()
                 return
 
-    def lands(self, seen: Evidence, end: int | None = None) -> bool:
+    def lands(self, seen: DeliveryEvidence, end: int | None = None) -> bool:
         """Whether the message of a case comes to its place if the log ends there, or where it does."""
         if end is None:
             end = self._store.max_phy_offset
@@ -98,7 +98,9 @@ class Deliveries:
             return seen.place in (end, next_file)
         return seen.place == (end if self._fits(end, seen.size) else next_file)
 
-    def _search(self, pending: Sequence[Sequence[Delivery]], end: int, seen: Evidence, missing: int | None) -> list[Delivery] | None:
+    def _search(
+        self, pending: Sequence[Sequence[Delivery]], end: int, seen: DeliveryEvidence, missing: int | None
+    ) -> list[Delivery] | None:
         """Deliveries, soonest first and each level in its order, behind which the message lies where it does and its queue
         is as long as it was. `missing` None: the queue is not asked."""
         tried: set[tuple[int, ...]] = set()

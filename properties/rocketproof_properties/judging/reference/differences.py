@@ -14,25 +14,25 @@ from typing import Final
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
-from rocketproof_traces.common.outcomes import Outcome, decisive
+from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 
 from ...brokers.runs.parsed import Other, ParsedHistory
-from .comparison import ENTRY, Difference
+from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
 from .orders import Item, asked_first, late_closes, orders
-from .program import Reference
+from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
 
 _SHORTEST_DELAY: Final = 900
 _MOST_MOMENTS: Final = 6
 
 
-def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
+def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
     """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time; only by
     chance, where one explains all else."""
     if history.concurrent or _is_open(history):
         return []
-    reference = Reference(history, profile, history.items)
+    reference = ReferenceReplay(history, profile, history.items)
     found = list(reference.compare())
     if not found:
         return []
@@ -52,22 +52,22 @@ def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
     ways = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
     others = itertools.islice(ways, 1, None)  # the first one is as it was asked, which is known
-    compared = (_by_chance(Reference(history, profile, items, until=until, last=last).compare()) for items, until, last in others)
+    compared = (_by_chance(ReferenceReplay(history, profile, items, until=until, last=last).compare()) for items, until, last in others)
     left = decisive(itertools.chain([as_asked], compared), outcome=_outcome, progress=lambda _: 0)
     if left == []:
         return []
     late = itertools.product(late_closes(history), (False, True))
-    if any(not list(Reference(history, profile, items, last=last).compare()) for items, last in late):
+    if any(not list(ReferenceReplay(history, profile, items, last=last).compare()) for items, last in late):
         return [replace(one, by_chance=True) for one in found if one.seq >= 0]
     if left:
         return left
     for until in moments:  # what differs whenever the queues were read does differ
-        then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
+        then = {(one.where, one.field) for one in ReferenceReplay(history, profile, history.items, until=until).compare()}
         found = [one for one in found if (one.where, one.field) in then]
     return found
 
 
-def _by_chance(found: Iterable[Difference]) -> list[Difference] | None:
+def _by_chance(found: Iterable[FieldDifference]) -> list[FieldDifference] | None:
     """All of these, None if one is not by chance: nobody looks for what comes behind that one."""
     left = []
     for one in found:
@@ -77,9 +77,9 @@ def _by_chance(found: Iterable[Difference]) -> list[Difference] | None:
     return left
 
 
-def _outcome(left: Sequence[Difference] | None) -> Outcome:
+def _outcome(left: Sequence[FieldDifference] | None) -> JudgingOutcome:
     """The outcome of an order with these differences by chance, None if there are others."""
-    return Outcome.REFUSED if left is None else Outcome.UNDECIDED if left else Outcome.EXPLAINED
+    return JudgingOutcome.REFUSED if left is None else JudgingOutcome.UNDECIDED if left else JudgingOutcome.EXPLAINED
 
 
 def _is_open(history: ParsedHistory) -> bool:
@@ -98,7 +98,7 @@ def _moments(history: ParsedHistory) -> list[int]:
     return [*range(first, history.millis, step), history.millis]
 
 
-def _is_less(one: Difference, topics: Collection[str]) -> bool:
+def _is_less(one: FieldDifference, topics: Collection[str]) -> bool:
     """Whether one of these topics is not there, or has less in a queue, than once everything is served."""
     less = one.recorded is None if one.field == ENTRY else one.field == NEXT_OFFSET and one.recorded < one.found
     return less and any(one.where.endswith(f" {topic}") for topic in topics)

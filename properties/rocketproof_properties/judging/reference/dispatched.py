@@ -7,7 +7,7 @@ from typing import Final
 
 from rocketproof_protocol import codes
 
-from ...brokers.runs.parsed import Asked, ParsedHistory
+from ...brokers.runs.parsed import ParsedHistory, ParsedRequest
 
 WITHIN: Final = 1000
 """Milliseconds behind a request for its message, by which it must be in its queue."""
@@ -23,7 +23,7 @@ OF_DISPATCH: Final = (*ENDS, "progress")
 """Requests whose answers say how far a broker has dispatched."""
 
 
-def is_soon(history: ParsedHistory, asked: Asked) -> bool:
+def is_soon(history: ParsedHistory, asked: ParsedRequest) -> bool:
     """Whether what was sent just before a question may not be dispatched yet."""
     sent = max((one.millis for one in history.asked if one.seq < asked.seq and one.op != asked.op), default=-WITHIN)
     return asked.millis < sent + WITHIN

@@ -21,8 +21,8 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import plain
 from . import bodies, comparison
-from .cases import ABSENT, Recorded, here
-from .comparison import Comparison, Difference
+from .cases import ABSENT, RecordedCase, here
+from .comparison import FieldDifference, RunComparison
 
 SECONDS: Final = 20.0
 """How long to wait for an answer that was recorded; longer than any wait of a broker's own."""
@@ -31,14 +31,14 @@ SECONDS: Final = 20.0
 class CaseReplay(ABC):
     """The cases of one `cfg` on one broker. `places`: the recorded places of messages in the log to those that they have here."""
 
-    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[Recorded]) -> None:
+    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[RecordedCase]) -> None:
         self.cases = cases
         self.places: dict[int, int] = {}
         self._deployment = deployment
         self._broker = broker
         self._connections: dict[str, Connection] = {}
 
-    def play(self) -> Iterator[tuple[Difference, ...]]:
+    def play(self) -> Iterator[tuple[FieldDifference, ...]]:
         """The differences of each case, in order. Raises RemotingError if the broker is gone."""
         try:
             for case in self.cases:
@@ -48,7 +48,7 @@ class CaseReplay(ABC):
                 connection.close()
 
     @abstractmethod
-    def perform(self, case: Recorded) -> Iterator[Difference]:
+    def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
         """The differences of the next case."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class CaseReplay(ABC):
         """The broker's entry for a topic."""
 
     @abstractmethod
-    def expected(self, case: Recorded, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[Recorded, int]:
+    def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
         """The case as it should be on this broker, and how many bytes further its log is."""
 
     def ask(self, request: Command, part: str = "", seconds: float = SECONDS) -> Command | None:
@@ -72,7 +72,7 @@ class CaseReplay(ABC):
                 return None
             raise
 
-    def _ask(self, case: Recorded) -> Command | None:
+    def _ask(self, case: RecordedCase) -> Command | None:
         """The answer to the recorded request, with the places of its messages here; one that got none waits as long as its caller did."""
         request = command_of(case.code, here(case.fields, self.places), bodies.body(case))
         seconds = case.millis / 1000 if case.answer.code is None else SECONDS
@@ -83,7 +83,7 @@ class CaseReplay(ABC):
         answer = self.ask(plain("view", place=place))
         return answer.body if answer is not None and answer.code == SUCCESS else None
 
-    def compare(self, case: Recorded) -> Iterator[Difference]:
+    def compare(self, case: RecordedCase) -> Iterator[FieldDifference]:
         """Ask once and compare what came of it."""
         answer = self._ask(case)
         found = places(answer.ext_fields or {}) if answer is not None else []
@@ -91,7 +91,7 @@ class CaseReplay(ABC):
         looks = case.stored is not None and answer is not None
         stored = [self._view(place) for place in found] if looks else []
         recorded, drift = self.expected(case, answer, stored)
-        same = Comparison(case.version, drift)
+        same = RunComparison(case.version, drift)
         yield from same.answer(recorded.answer, answer)
         if recorded.body is not None and answer is not None:
             yield from comparison.body(recorded.body, answer.body)

@@ -34,7 +34,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ...brokers.runs.client import places, take_notified
 from ...brokers.runs.exchanges import request_of
-from ...brokers.runs.parsed import Asked, Other, ParsedHistory
+from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
 from ...brokers.runs.recording import body_of
 from ...brokers.runs.sendbacks import Group, choose
 from ...brokers.simulated import SimulatedConnection
@@ -42,7 +42,7 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.settings import ALONE, while_running
 from . import keys
-from .cases import Answer, here
+from .cases import RecordedResponse, here
 from .driver import SECONDS
 from .middle import begin_log_at
 from .simulated import ReplayDeployment
@@ -55,19 +55,19 @@ _LARGEST_FILE: Final = 1 << 24
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 
 
-def is_by_key(asked: Asked) -> bool:
+def is_by_key(asked: ParsedRequest) -> bool:
     """Whether records are sought under a key, which is judged when it is known where the target has them and since when."""
     return asked.op == "find" and asked.code in keys.ANSWERS and keys.sought(asked.fields) is not None
 
 
-def is_timed(asked: Asked) -> bool:
+def is_timed(asked: ParsedRequest) -> bool:
     """Whether a message names a time of its own: what becomes of it depends on the second in which it comes."""
     return not parse_properties(asked.fields.get("properties"), exact=False).keys().isdisjoint(TIMES)
 
 
-def answer_of(asked: Asked) -> Answer:
+def answer_of(asked: ParsedRequest) -> RecordedResponse:
     """What the target answered."""
-    return Answer(asked.answer.get("code"), asked.answer.get("remark"), asked.answer.get("fields") or {})
+    return RecordedResponse(asked.answer.get("code"), asked.answer.get("remark"), asked.answer.get("fields") or {})
 
 
 @dataclass
@@ -88,9 +88,9 @@ class Follower:
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
         self._lost = sorted(
-            (one.seq, self._name_of(one) if isinstance(one, Asked) else self._named(one.value["client"]))
+            (one.seq, self._name_of(one) if isinstance(one, ParsedRequest) else self._named(one.value["client"]))
             for one in self.history.items
-            if "error" in (one.answer if isinstance(one, Asked) else one.value if one.op in _HEARD else {})
+            if "error" in (one.answer if isinstance(one, ParsedRequest) else one.value if one.op in _HEARD else {})
         )
         self._addresses = count()
         self.first = {name: config.copy() for name, config in self.broker.topics.table.items()}
@@ -194,7 +194,7 @@ class Follower:
         self.broker.store.dispatch()
         self.cluster.scheduler.settle()
 
-    def answer(self, asked: Asked) -> Command | None:
+    def answer(self, asked: ParsedRequest) -> Command | None:
         """What is answered here, None if nothing is in time or nothing is wanted."""
         part, name = self._part_of(asked), self._name_of(asked)
         while self._lost and self._lost[0][0] < asked.seq:  # the client went on over another connection
@@ -219,10 +219,10 @@ class Follower:
             self.dispatch()
         return None
 
-    def _part_of(self, asked: Asked) -> str:
+    def _part_of(self, asked: ParsedRequest) -> str:
         return NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
 
-    def _name_of(self, asked: Asked) -> str:
+    def _name_of(self, asked: ParsedRequest) -> str:
         return self._named(asked.process, asked.value.get("line") or self._part_of(asked))
 
     def _named(self, client: str, over: str | None = None) -> str:
@@ -241,7 +241,7 @@ class Follower:
         connection = self._connections.get(self._named(client))
         return take_notified(connection.strays) if connection is not None else []
 
-    def arrive(self, asked: Asked) -> None:
+    def arrive(self, asked: ParsedRequest) -> None:
         """What a send does before it is stored: it is checked, and its topic is made, and for a retry topic its group (DLQ-02)."""
         command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
@@ -252,12 +252,12 @@ class Follower:
                 if checked.code == codes.UNDECIDED and header.topic.startswith(RETRY_PREFIX):
                     self.broker.groups.find(header.topic.removeprefix(RETRY_PREFIX))
 
-    def _command(self, asked: Asked) -> Command:
+    def _command(self, asked: ParsedRequest) -> Command:
         return command_of(
             whole_number(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, whole_number(asked.value["version"])
         )
 
-    def _drawn(self, asked: Asked) -> int:
+    def _drawn(self, asked: ParsedRequest) -> int:
         """The queue that the target chose at random, as its answer or its record shows."""
         answer = asked.answer.get("fields") or {}
         if asked.op == "send_back":
@@ -277,7 +277,7 @@ class Follower:
         counted = self.history.states.get("queues", {}).get("queues", ())
         return next((queue for name, queue, end, *_ in counted if name == topic and end > self.broker.store.max_offset(name, queue)), 0)
 
-    def _again(self, asked: Asked) -> Message | None:
+    def _again(self, asked: ParsedRequest) -> Message | None:
         """The record that a message became when it was sent back, the first that no earlier request has become."""
         request = request_of(asked)
         before, config = self.theirs.get(request.offset), self.broker.groups.table.get(request.group)
@@ -291,7 +291,7 @@ class Follower:
         self._taken.add(place)
         return self.theirs[place]
 
-    def _ours(self, asked: Asked) -> dict[str, str]:
+    def _ours(self, asked: ParsedRequest) -> dict[str, str]:
         """The request's fields with our places instead of the target's."""
         fields = here(asked.fields, self.places)
         if asked.held is not None and "suspendTimeoutMillis" in fields:  # in the order of the items its time is over, or there is something

@@ -19,7 +19,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import INT, java_long, whole_number
 
 from ...brokers.runs.queries import REACHES
-from .comparison import Difference
+from .comparison import FieldDifference
 
 ANSWERS = (codes.SUCCESS, codes.QUERY_NOT_FOUND)
 
@@ -68,7 +68,7 @@ def differences(
     found: Sequence[int],
     *,
     late: Collection[int] = (),
-) -> Iterator[Difference]:
+) -> Iterator[FieldDifference]:
     """Where an answer is not as it has to be: its fields `told`, and the records `found`, by their places on the target. `there`: the
     places of all records under the key, once for each time that they have it; `stored`: since when; `late` may not be in the index yet."""
     possible = sorted(place for place in there if asked.perhaps(stored[place]))
@@ -81,11 +81,11 @@ def differences(
         missing = len(possible) <= asked.most and any(found.count(place) < sure.count(place) for place in sure)
         wrong = strange or missing or len(found) > asked.most or list(found) != sorted(found)
     if wrong:
-        yield Difference("records", list(found), newest)
+        yield FieldDifference("records", list(found), newest)
         return
     least = [max(stored[place] for place in found), max(found)] if found else [0, 0]
     for name, other in zip(REACHES, least, strict=True):
         text = told.get(name, "")
         reach = java_long(text)
         if reach is None or (reach < other if found else reach != 0):
-            yield Difference(f"extFields.{name}", text, f"{other} or more" if found else "0")
+            yield FieldDifference(f"extFields.{name}", text, f"{other} or more" if found else "0")

@@ -13,10 +13,10 @@ from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol.codes import UPDATE_AND_CREATE_TOPIC
 
-from .cases import Recorded
+from .cases import RecordedCase
 
 
-def first_place(cases: Sequence[Recorded]) -> int:
+def first_place(cases: Sequence[RecordedCase]) -> int:
     """Where the first message lies in the log; a recording from the start has it at 0."""
     return next((case.positions[0] for case in cases if case.positions), 0)
 
@@ -30,7 +30,7 @@ def begin_log_at(broker: Broker, place: int) -> None:
     store.dispatched_to = place
 
 
-def recall(broker: Broker, case: Recorded) -> None:
+def recall(broker: Broker, case: RecordedCase) -> None:
     """What the broker knew before this case and had not been asked for yet: a topic, and where its queue goes on."""
     config = case.config
     if isinstance(config, dict) and case.code != UPDATE_AND_CREATE_TOPIC and broker.topics.select(case.topic) is None:

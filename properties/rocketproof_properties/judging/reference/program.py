@@ -24,16 +24,16 @@ from rocketproof_traces.history.cases import has_plain_attributes
 
 from ...brokers.runs import queries as looks
 from ...brokers.runs.client import places
-from ...brokers.runs.parsed import Asked, Other, ParsedHistory
+from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
 from ...brokers.runs.recording import body_of, is_kept
 from ...brokers.runs.transport import faults, is_doubled, is_lost
 from ...programs.parts import NAME_SERVER
 from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.settings import ALONE
 from . import comparison
-from .cases import SENDS, Answer, here
+from .cases import SENDS, RecordedResponse, here
 from .compared import MOVING
-from .comparison import TIMESTAMP, Comparison, Difference, message_data, within
+from .comparison import TIMESTAMP, FieldDifference, RunComparison, message_data, within
 from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
 from .orders import Arrived, Item
@@ -57,7 +57,7 @@ ANSWER: Final = "answer"
 
 
 @dataclass
-class Reference:
+class ReferenceReplay:
     """The reference implementation beside a history, in the order of `items`. `until` and `last` are the follower's."""
 
     history: ParsedHistory
@@ -72,12 +72,12 @@ class Reference:
         self.names = self.history.names
         self._of_others: set[int] = set()
         self._lengths: dict[tuple[str, str], tuple[int, int]] = {}
-        self._by_key: list[tuple[Asked, list[int]]] = []
+        self._by_key: list[tuple[ParsedRequest, list[int]]] = []
         version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
-        self.same = Comparison(version, 0 if self.followed.exact else None, self.history.millis + _CLOCKS)
+        self.same = RunComparison(version, 0 if self.followed.exact else None, self.history.millis + _CLOCKS)
 
-    def compare(self) -> Iterator[Difference]:
+    def compare(self) -> Iterator[FieldDifference]:
         """The differences, up to where nobody knows what the target has done; none where it is not known at which place its log began."""
         if self.history.program.needs == ALONE and not self.followed.exact and any(one.leaves_doubt for one in faults(self.history)):
             return
@@ -85,7 +85,7 @@ class Reference:
             if isinstance(item, Arrived):
                 self.followed.arrive(item.asked)
                 continue
-            if isinstance(item, Asked):
+            if isinstance(item, ParsedRequest):
                 self.followed.pass_to(item.millis)
             if isinstance(item, Other) and item.op == "question":
                 yield from self._questioned(item)
@@ -111,36 +111,36 @@ class Reference:
         self.followed.pass_to(self.followed.until or 0)
         yield from ReadBack(self.followed, self.same, self._of_others, self._by_key).compare()
 
-    def _questioned(self, item: Other) -> Iterator[Difference]:
+    def _questioned(self, item: Other) -> Iterator[FieldDifference]:
         """What the broker asks a producer about a half message: the message as it was meant, and where it is. Which of several comes first,
         and how often it was asked before, is chance."""
         ours = self.followed.questions(item.value["client"])
         where = f"event {item.seq} (question)"
         if item.value["code"] is None or not ours:
             if item.value["code"] is not None or ours:
-                yield Difference("question", item.value["code"], codes.CHECK_TRANSACTION_STATE if ours else None, where, item.seq)
+                yield FieldDifference("question", item.value["code"], codes.CHECK_TRANSACTION_STATE if ours else None, where, item.seq)
             return
         said = _question(item.value["fields"], body_of(item.value), self.profile)
         known = [_question(one.ext_fields or {}, one.body, self.profile) for one in ours]
         other = next((one for one in known if one.get(_BORN) == said.get(_BORN)), known[0])
         if not said or not other:
-            yield Difference("question", said or "no message", other or "no message", where, item.seq)
+            yield FieldDifference("question", said or "no message", other or "no message", where, item.seq)
             return
         yield from within(self.same.record("", {name: said.get(name) for name in other}, other), where, item.seq)
 
-    def _notified(self, item: Other) -> Iterator[Difference]:
+    def _notified(self, item: Other) -> Iterator[FieldDifference]:
         """Of which groups the broker has told a consumer that they have changed; how often is chance, where it tells of several at once."""
         ours = self.followed.notified(item.value["client"])
         if "error" not in item.value and item.value["groups"] != ours:
-            yield Difference("notified", item.value["groups"], ours, f"event {item.seq} (notified)", item.seq)
+            yield FieldDifference("notified", item.value["groups"], ours, f"event {item.seq} (notified)", item.seq)
 
     @staticmethod
-    def _is_unserved(asked: Asked, found: Command | None) -> bool:
+    def _is_unserved(asked: ParsedRequest, found: Command | None) -> bool:
         """Whether the target has changed something by a request that the reference implementation does not serve."""
         refused = found is not None and found.code == codes.REQUEST_CODE_NOT_SUPPORTED
         return refused and asked.op in _CHANGING and asked.code == codes.SUCCESS
 
-    def _routed(self, asked: Asked, differing: list[Difference]) -> list[Difference]:
+    def _routed(self, asked: ParsedRequest, differing: list[FieldDifference]) -> list[FieldDifference]:
         """The differences of an answer; those of a route may be by chance, as what the broker registers by itself leaves it."""
         topic = asked.fields.get("topic")
         if topic is None:
@@ -155,19 +155,19 @@ class Reference:
                         return [replace(one, by_chance=True) for one in differing]
         return differing
 
-    def _compared(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
+    def _compared(self, asked: ParsedRequest, found: Command | None) -> Iterator[FieldDifference]:
         if asked.closed == "ok":
             yield from self._answered(asked, found)
         elif is_lost(asked) and found is not None:
-            yield Difference(ANSWER, asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
+            yield FieldDifference(ANSWER, asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
 
-    def _answered(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
+    def _answered(self, asked: ParsedRequest, found: Command | None) -> Iterator[FieldDifference]:
         recorded = answer_of(asked)
         longest = (
             whole_number(asked.fields["suspendTimeoutMillis"]) if asked.held is not None and recorded.code == codes.PULL_NOT_FOUND else 0
         )
         if asked.held is not None and asked.held < _PATIENT * longest:
-            yield Difference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
+            yield FieldDifference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
         if found is not None and asked.fields.get("topic") in MOVING and asked.op in OF_MOVING:
             yield from self._moving(asked, recorded, found)
             return
@@ -180,7 +180,9 @@ class Reference:
             return
         if found is not None and recorded.code != found.code:
             late = self._may_be_late(asked, recorded, found)
-            yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark], str(asked), asked.seq, by_chance=late)
+            yield FieldDifference(
+                "code", [recorded.code, recorded.remark], [found.code, found.remark], str(asked), asked.seq, by_chance=late
+            )
             if not late:
                 return
             recorded = replace(recorded, code=found.code, remark=found.remark)
@@ -204,12 +206,12 @@ class Reference:
             differences += self._own_address(body_of(asked.answer), found.body)
         if found is not None and asked.op == "pull" and is_kept(asked.answer) and self.names.is_mine(asked.fields.get("topic", "")):
             one, other = (_in_queue(data) for data in (body_of(asked.answer), found.body))
-            differences += [Difference("records", one, other)] * (one != other)
+            differences += [FieldDifference("records", one, other)] * (one != other)
         if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from within(differences, str(asked), asked.seq)
 
-    def _moving(self, asked: Asked, recorded: Answer, found: Command) -> Iterator[Difference]:
+    def _moving(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> Iterator[FieldDifference]:
         """Whether a queue that all programs share has got shorter than it was earlier in this history, where the reference
         implementation's has not. Deletions by other programs may do that, but not where a release keeps the queue."""
         queue = asked.fields["topic"], asked.fields.get("queueId", "")
@@ -221,28 +223,28 @@ class Reference:
         if (theirs < before) != (ours < after):
             kept = queue[0] == OP_HALF_TOPIC and self.profile.keeps_operations
             expected = f"{before} or more" if theirs < before else f"less than {before}"
-            yield Difference("offset", theirs, expected, str(asked), asked.seq, by_chance=not kept)
+            yield FieldDifference("offset", theirs, expected, str(asked), asked.seq, by_chance=not kept)
 
-    def _may_be_late(self, asked: Asked, recorded: Answer, found: Command) -> bool:
+    def _may_be_late(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> bool:
         """Whether a stored message is said to be flushed too late, which a release that does not look again says of one that begins a file
         (HAZ-21). Where files begin, the messages of other programs decide."""
         late = recorded.code == codes.FLUSH_DISK_TIMEOUT and found.code == codes.SUCCESS and whole_number(asked.value["code"]) in SENDS
         synchronous = self.followed.broker.settings.flush_disk_type == "SYNC_FLUSH"
         return late and synchronous and not self.profile.rechecks_after_flush
 
-    def _there(self, asked: Asked, remark: str) -> str:
+    def _there(self, asked: ParsedRequest, remark: str) -> str:
         """A remark that ends with the place which a request names, with the place that it names on the target."""
         theirs, ours = (fields.get("offset", "") for fields in (asked.fields, here(asked.fields, self.followed.places)))
         return remark.removesuffix(f", {ours}") + f", {theirs}" if ours and remark.endswith(f", {ours}") else remark
 
-    def _own_address(self, *routes: bytes | None) -> Iterator[Difference]:
+    def _own_address(self, *routes: bytes | None) -> Iterator[FieldDifference]:
         """Where two routes say that the broker itself is, if both do and its settings are known."""
         if self.followed.knows_address:
             one, other = (comparison.address(data, self.followed.broker.settings.broker_name) for data in routes)
             if None not in (one, other) and one != other:
-                yield Difference("address", one, other)
+                yield FieldDifference("address", one, other)
 
-    def _told(self, asked: Asked, found: Command) -> Iterator[Difference]:
+    def _told(self, asked: ParsedRequest, found: Command) -> Iterator[FieldDifference]:
         """What a name server says in a body about what is the program's own."""
         theirs = body_of(asked.answer)
         if asked.op == "cluster":
@@ -252,7 +254,7 @@ class Reference:
             other = fastjson.loads(found.body or b"{}")
             yield from comparison.values("body", comparison.fields(theirs, other), other)
 
-    def _earliest(self, asked: Asked, theirs: int, ours: int) -> Iterator[Difference]:
+    def _earliest(self, asked: ParsedRequest, theirs: int, ours: int) -> Iterator[FieldDifference]:
         """The target has to answer with the time at which it stored what is the queue's first message here, -1 for none and soon after that
         was sent: it may not be dispatched."""
         topic, queue = asked.fields["topic"], whole_number(asked.fields["queueId"])
@@ -266,9 +268,9 @@ class Reference:
             late = theirs == -1 and asked.millis < sent + WITHIN
             expected = theirs if late or place not in self.followed.theirs else self.followed.theirs[place].store_timestamp
         if theirs != expected and self.names.is_mine(topic):
-            yield Difference(TIMESTAMP, theirs, expected)
+            yield FieldDifference(TIMESTAMP, theirs, expected)
 
-    def _is_comparable(self, asked: Asked, recorded: Answer, found: Command) -> bool:
+    def _is_comparable(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> bool:
         """Whether the two answers should be the same."""
         if recorded.code != found.code and asked.op == "route" and self._asks_again(asked):
             return False
@@ -278,7 +280,7 @@ class Reference:
             return False
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 
-    def _is_behind(self, asked: Asked, recorded: Answer, found: Command) -> bool:
+    def _is_behind(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> bool:
         """Whether the target may not have dispatched yet what was sent just before."""
         if not is_soon(self.history, asked):
             return False
@@ -291,7 +293,7 @@ class Reference:
             return False  # how far a group is was committed, and waits for nothing
         return any(_is_less(theirs, ours.get(name, "0")) for name, theirs in recorded.fields.items())
 
-    def _made_by_others(self, asked: Asked) -> bool:
+    def _made_by_others(self, asked: ParsedRequest) -> bool:
         """Whether another program may have made the topic: the system's own, and without name checks all that get no prefix. That a send
         is forbidden does not depend on it: the broker makes such a topic by itself."""
         topic = asked.fields.get("topic", "")
@@ -300,22 +302,22 @@ class Reference:
         forbidden = whole_number(asked.value["code"]) in SENDS and topic in self.profile.forbidden
         return not self.profile.check_names or (self.names.is_shared(topic) and not forbidden)
 
-    def _asks_again(self, asked: Asked) -> bool:
+    def _asks_again(self, asked: ParsedRequest) -> bool:
         """Whether the same client asks for the same route next."""
         later = next((one for one in self.history.asked if one.seq > asked.seq and one.process == asked.process), None)
         return later is not None and later.op == "route" and later.fields == asked.fields
 
 
-def _checked(item: Other, most_checks: int) -> Iterator[Difference]:
+def _checked(item: Other, most_checks: int) -> Iterator[FieldDifference]:
     """How far the check of half messages is, which has had the time to come as far as its queues were long, and can be no further than they
     are long now; and how often it has asked about a message (TRX-05)."""
     for times in item.value.get("asked", ()):
         if not 0 < (java_int(times) or 0) <= most_checks:
-            yield Difference("checked", times, f"between 1 and {most_checks}", f"event {item.seq} (checked)", item.seq)
+            yield FieldDifference("checked", times, f"between 1 and {most_checks}", f"event {item.seq} (checked)", item.seq)
     for topic, far in item.value.get("reached", {}).items():
         least, most = item.value["before"][topic], item.value["after"][topic]
         if least is not None and most is not None and not least <= (far or 0) <= most:
-            yield Difference("checked", [topic, far], f"at least {least}, at most {most}", f"event {item.seq} (checked)", item.seq)
+            yield FieldDifference("checked", [topic, far], f"at least {least}, at most {most}", f"event {item.seq} (checked)", item.seq)
 
 
 def _is_less(theirs: str, ours: str) -> bool:

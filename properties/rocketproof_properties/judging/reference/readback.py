@@ -19,11 +19,11 @@ from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, RE
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from ...brokers.runs import queries as looks
-from ...brokers.runs.parsed import Asked
+from ...brokers.runs.parsed import ParsedRequest
 from ...brokers.runs.recording import KEPT, body_of
 from ...programs.vocabulary import plain
 from . import comparison, keys, masks
-from .comparison import ENTRY, TIMESTAMP, Comparison, Difference, message_data, within
+from .comparison import ENTRY, TIMESTAMP, FieldDifference, RunComparison, message_data, within
 from .dispatched import is_soon
 from .driver import SECONDS
 from .following import Follower
@@ -44,16 +44,16 @@ class ReadBack:
     with the places here of what was found."""
 
     followed: Follower
-    same: Comparison
+    same: RunComparison
     of_others: Collection[int]
-    by_key: Sequence[tuple[Asked, Sequence[int]]]
+    by_key: Sequence[tuple[ParsedRequest, Sequence[int]]]
 
     def __post_init__(self) -> None:
         self.history, self.names = self.followed.history, self.followed.history.names
         self.store = self.followed.broker.store
         self.pairs: dict[int, tuple[Message, Message | None]] = {}
 
-    def compare(self) -> Iterator[Difference]:
+    def compare(self) -> Iterator[FieldDifference]:
         """The differences, in the order in which things were read back."""
         yield from self._topics()
         yield from self._groups()
@@ -69,7 +69,7 @@ class ReadBack:
         yield from self._looked(self.history.states.get("consumed", {}).get("looks", ()))
         yield from self._deleted()
 
-    def _topics(self) -> Iterator[Difference]:
+    def _topics(self) -> Iterator[FieldDifference]:
         state = self.history.states.get("topics")
         if state is None:
             return
@@ -89,14 +89,14 @@ class ReadBack:
                 row["perm"] = config.perm  # a start, or a send, takes what it inherits (HAZ-02, HAZ-03)
             yield from within(comparison.topic(row, config), f"topic {name}, which is the broker's own")
 
-    def _queues(self) -> Iterator[Difference]:
+    def _queues(self) -> Iterator[FieldDifference]:
         self.followed.dispatch()
         for topic, queue, end, *_ in self.history.states.get("queues", {}).get("queues", ()):
             ours = self.store.max_offset(topic, queue)
             if end != ours:
-                yield Difference(NEXT_OFFSET, end, ours, f"queue {queue} of {topic}")
+                yield FieldDifference(NEXT_OFFSET, end, ours, f"queue {queue} of {topic}")
 
-    def _groups(self) -> Iterator[Difference]:
+    def _groups(self) -> Iterator[FieldDifference]:
         state = self.history.states.get("groups")
         if state is None:
             return
@@ -133,10 +133,10 @@ class ReadBack:
             here_ = left[found.topic, found.queue_id]
             yield at, found, here_.pop(0) if here_ else None
 
-    def _records(self) -> Iterator[Difference]:
+    def _records(self) -> Iterator[FieldDifference]:
         """Each field of each record, and whether there is one where an answer said so."""
         for at in self.followed.broken:
-            yield Difference("content", "no record", "a record", f"the record at {at}")
+            yield FieldDifference("content", "no record", "a record", f"the record at {at}")
         self.pairs = {at: (found, ours) for at, found, ours in self._paired()}
         stored = {ours.physical_offset: (at, ours) for at, (_, ours) in self.pairs.items() if ours is not None}
         hosts: dict[Host, Host] = {}
@@ -145,7 +145,7 @@ class ReadBack:
             mine = self.names.is_mine(found.topic)
             if ours is None:
                 if mine:
-                    yield Difference("content", "a record", "none", where)
+                    yield FieldDifference("content", "a record", "none", where)
                 continue
             one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
             # The half message, which was born with it: a client's own flag may say of any message that it is a commit.
@@ -167,7 +167,7 @@ class ReadBack:
             yield from _born(hosts, found, ours, where)
         yield from self._missing()
 
-    def _ends(self) -> Iterator[Difference]:
+    def _ends(self) -> Iterator[FieldDifference]:
         """What the broker notes of each half message that ended; nothing where none was noted here."""
         ours = next((message_data(one) for one in self.store.records(0) if one.topic == OP_HALF_TOPIC), None)
         if ours is None:
@@ -178,7 +178,7 @@ class ReadBack:
             where = f"the record at {at}, which notes an end"
             yield from within(self.same.record("", {name: found.get(name) for name in _OF_END}, ours), where)
 
-    def _missing(self) -> Iterator[Difference]:
+    def _missing(self) -> Iterator[FieldDifference]:
         """Acknowledged messages of which nothing is at the place that the answer gave; whatever is given out by its place."""
         rows = self.history.states.get("records", {}).get("records", ())
         if not rows or "unread" in self.history.states:
@@ -186,9 +186,9 @@ class ReadBack:
         seen = {whole_number(row["at"]) for row in rows}
         for at, ours in self.followed.places.items():
             if at not in seen and self.store.look_message_by_offset(ours) is not None:
-                yield Difference("content", "nothing", "a record", f"the record at {at}, where an answer says that it is")
+                yield FieldDifference("content", "nothing", "a record", f"the record at {at}, where an answer says that it is")
 
-    def _looks(self) -> Iterator[Difference]:
+    def _looks(self) -> Iterator[FieldDifference]:
         """What else was asked when the program was over, and whether asking has changed anything."""
         state = self.history.states.get("looks")
         if state is None:
@@ -198,14 +198,14 @@ class ReadBack:
                 twice = within(comparison.values("", one, other), _asked(one))
                 yield from (replace(each, beside="to the same question again") for each in twice)
             for topic, queue, before, after in state["moved"]:
-                yield Difference(NEXT_OFFSET, before, after, f"queue {queue} of {topic}", beside="behind questions")
+                yield FieldDifference(NEXT_OFFSET, before, after, f"queue {queue} of {topic}", beside="behind questions")
             for topic in state["changed"]:
-                yield Difference(ENTRY, "one", "another one", f"topic {topic}", beside="behind questions")
+                yield FieldDifference(ENTRY, "one", "another one", f"topic {topic}", beside="behind questions")
         elif state["moved"]:
             return
         yield from self._looked(state["looks"])
 
-    def _deleted(self) -> Iterator[Difference]:
+    def _deleted(self) -> Iterator[FieldDifference]:
         """What the broker answers when its topics are deleted at the end, and what is left of them."""
         state = self.history.states.get("deleted")
         if state is None or "looks" not in state or self.history.settings.get(_TIMERS) == "false":
@@ -214,9 +214,9 @@ class ReadBack:
         ours = {name for name in self.followed.broker.topics.table if self.names.is_mine(name)}
         for name in sorted(ours.symmetric_difference(state["left"])):
             one, other = ("an entry", "none") if name in state["left"] else ("none", "an entry")
-            yield Difference(ENTRY, one, other, f"topic {name}, deleted")
+            yield FieldDifference(ENTRY, one, other, f"topic {name}, deleted")
 
-    def _looked(self, answers: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
+    def _looked(self, answers: Iterable[Mapping[str, Any]]) -> Iterator[FieldDifference]:
         connection = self.followed.deployment.connect(self.followed.deployment.part)
         for one in answers:
             name, args = one["name"], one["args"]
@@ -236,7 +236,7 @@ class ReadBack:
         unique = [(theirs.get(UNIQ_KEY, ""), ours.get(UNIQ_KEY, "")) for theirs, ours in pairs]
         return {theirs: ours for theirs, ours in unique if masks.made_up(theirs, ours)}
 
-    def _look(self, recorded: Mapping[str, Any], found: dict[str, Any]) -> Iterator[Difference]:
+    def _look(self, recorded: Mapping[str, Any], found: dict[str, Any]) -> Iterator[FieldDifference]:
         """One question: what both sides share of the answers, with the target's places and times for ours."""
         theirs = {ours.physical_offset: message for message, ours in self.pairs.values() if ours is not None}
 
@@ -250,10 +250,10 @@ class ReadBack:
         if recorded["name"] == "search" and found["code"] == codes.SUCCESS:
             fields["offset"] = str(self._searched(args, partial(stored, args["topic"], args["queue"]), recorded["fields"].get("offset")))
         if recorded["code"] != found["code"]:
-            yield Difference("code", [recorded["code"], recorded["remark"]], [found["code"], found["remark"]])
+            yield FieldDifference("code", [recorded["code"], recorded["remark"]], [found["code"], found["remark"]])
             return
         if not masks.same_remark(recorded["remark"], found["remark"]):
-            yield Difference("remark", recorded["remark"], found["remark"])
+            yield FieldDifference("remark", recorded["remark"], found["remark"])
         if TIMESTAMP in fields and fields[TIMESTAMP] != "-1":
             first = self.store.min_offset(args["topic"], args["queue"])
             fields[TIMESTAMP] = str(stored(args["topic"], args["queue"], first) or recorded["fields"].get(TIMESTAMP))
@@ -267,7 +267,7 @@ class ReadBack:
         if "places" in found:
             known_ = [theirs[at].physical_offset if at in theirs else None for at in found["places"]]
             if None not in known_ and recorded.get("places") != known_:
-                yield Difference("records", recorded.get("places"), known_)
+                yield FieldDifference("records", recorded.get("places"), known_)
 
     def _searched(self, args: Mapping[str, Any], stored_at: StoredAt, told: object) -> object:
         """The offset for a time of the target's, as the target has stored the messages of the queue; what was `told` where that of one of
@@ -282,7 +282,7 @@ class ReadBack:
 
     def _found(
         self, fields: Mapping[str, str], there: Iterable[int], answer: Mapping[str, Any], late: Collection[int] = ()
-    ) -> Iterator[Difference]:
+    ) -> Iterator[FieldDifference]:
         """Whether an answer has the records that it should have under a key; `there`: the places here of all that are under it."""
         theirs = {ours.physical_offset: (place, message) for place, (message, ours) in self.pairs.items() if ours is not None}
         wanted, size = keys.sought(fields), whole_number(answer.get("bodySize", 0))
@@ -320,7 +320,7 @@ def _is_half(message: Message) -> bool:
     return HALF_TOPIC in (message.topic, message.properties.get(REAL_TOPIC))
 
 
-def _born(hosts: dict[Host, Host], found: Message, ours: Message, where: str) -> Iterator[Difference]:
+def _born(hosts: dict[Host, Host], found: Message, ours: Message, where: str) -> Iterator[FieldDifference]:
     """Whether messages that came from one address, here, came from one there: `hosts` has what is known of our addresses by now."""
     if not hosts:
         hosts[ours.store_host] = found.store_host
@@ -328,4 +328,4 @@ def _born(hosts: dict[Host, Host], found: Message, ours: Message, where: str) ->
     if known is None and found.born_host in hosts.values():
         known = (found.born_host[0], 0)
     if hosts.setdefault(ours.born_host, found.born_host) != found.born_host or known not in (None, found.born_host):
-        yield Difference("bornHost", list(found.born_host), list(known or ()), where)
+        yield FieldDifference("bornHost", list(found.born_host), list(known or ()), where)

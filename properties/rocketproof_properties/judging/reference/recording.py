@@ -15,9 +15,9 @@ from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 
 from . import middle
-from .cases import Recorded, Recording, read
-from .comparison import Difference
-from .deliveries import Deliveries, Evidence
+from .cases import RecordedCase, Recording, read
+from .comparison import FieldDifference
+from .deliveries import Deliveries, DeliveryEvidence
 from .driver import SECONDS, CaseReplay
 from .exceptions import EXCEPTIONS
 from .rules import rules_of
@@ -26,11 +26,11 @@ from .simulated import ReplayDeployment
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """One case with its differences, none if it is alike. `exception` is why it may differ, "" if it may not."""
 
-    case: Recorded
-    differences: tuple[Difference, ...]
+    case: RecordedCase
+    differences: tuple[FieldDifference, ...]
     exception: str
 
     @property
@@ -54,11 +54,11 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Report:
+class RecordingReport:
     """What came of a recording under a profile. `stopped`: Ctrl-C ended it, and `outcomes` are those of the cases before."""
 
     profile: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CaseOutcome, ...]
     stopped: bool = False
 
     @property
@@ -66,15 +66,15 @@ class Report:
         return sum(one.same for one in self.outcomes)
 
     @property
-    def excepted(self) -> tuple[Outcome, ...]:
+    def excepted(self) -> tuple[CaseOutcome, ...]:
         return tuple(one for one in self.outcomes if not one.same and one.exception)
 
     @property
-    def different(self) -> tuple[Outcome, ...]:
+    def different(self) -> tuple[CaseOutcome, ...]:
         return tuple(one for one in self.outcomes if not one.same and not one.exception)
 
 
-def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Callable[[int, int], None] | None = None) -> Report:
+def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Callable[[int, int], None] | None = None) -> RecordingReport:
     """Send the requests of a recording to the implementation and compare the answers; `report(done, all)` after each case.
 
     `settings` are texts `name=value` or `cfg:name=value`. Raises RocketproofError for a file that is not a recording and for
@@ -85,12 +85,12 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     for text in settings:
         known_cfg(text, [case.cfg for case in cases])
     found, stopped = interrupts.gathered(_outcomes(recording, profile, settings, report))
-    return Report(profile, tuple(one for _, one in sorted(found, key=itemgetter(0))), stopped)
+    return RecordingReport(profile, tuple(one for _, one in sorted(found, key=itemgetter(0))), stopped)
 
 
 def _outcomes(
     recording: Recording, profile: str, settings: Sequence[str], report: Callable[[int, int], None] | None
-) -> Iterator[tuple[int, Outcome]]:
+) -> Iterator[tuple[int, CaseOutcome]]:
     """What came of each case, with its place in the recording."""
     cases = recording.cases
     done = 0
@@ -103,7 +103,7 @@ def _outcomes(
             done += 1
             if report is not None:
                 report(done, len(cases))
-            yield at, Outcome(case, found, exception)
+            yield at, CaseOutcome(case, found, exception)
 
 
 class SimulatedReplay(CaseReplay):
@@ -113,7 +113,7 @@ class SimulatedReplay(CaseReplay):
     it changes is different, and those after it are compared without it.
     """
 
-    def __init__(self, profile: Profile, cases: Sequence[Recorded], settings: BrokerSettings) -> None:
+    def __init__(self, profile: Profile, cases: Sequence[RecordedCase], settings: BrokerSettings) -> None:
         self.deployment = ReplayDeployment(profile, settings)
         super().__init__(self.deployment, self.deployment.part, cases)
         self.broker = self.deployment.broker
@@ -125,7 +125,7 @@ class SimulatedReplay(CaseReplay):
         self.drift = 0
         self._to_come = [place for case in cases for place in case.positions[:1]]
 
-    def perform(self, case: Recorded) -> Iterator[Difference]:
+    def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
         """Do what the broker did before the case, the case itself, and what came of the time it took."""
         del self._to_come[: len(case.positions[:1])]
         later = self._to_come[0] + self.drift if self._to_come else None
@@ -137,14 +137,14 @@ class SimulatedReplay(CaseReplay):
         yield from self.compare(case)
         self.deliveries.pass_time(began + round(case.millis), later)
 
-    def _reach(self, case: Recorded, later: int | None) -> Iterator[Difference]:
+    def _reach(self, case: RecordedCase, later: int | None) -> Iterator[FieldDifference]:
         """Let the broker write what the recorded one had written by itself; different if the message still lands elsewhere."""
         place = case.positions[0] + self.drift if case.positions else None
-        seen = Evidence(place, case.size, later if place is None else place, case.queue)
+        seen = DeliveryEvidence(place, case.size, later if place is None else place, case.queue)
         self.deliveries.explain(seen)
         if place is not None and not self.deliveries.lands(seen):
             end = self.broker.store.max_phy_offset
-            yield Difference("position", place - self.drift, end - self.drift)
+            yield FieldDifference("position", place - self.drift, end - self.drift)
             self.drift += end - place
 
     def ask(self, request: Command, part: str = "", seconds: float = SECONDS) -> Command | None:
@@ -157,5 +157,5 @@ class SimulatedReplay(CaseReplay):
     def topic(self, name: str) -> TopicConfig | None:
         return self.broker.topics.select(name)
 
-    def expected(self, case: Recorded, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[Recorded, int]:
+    def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
         return case, self.drift

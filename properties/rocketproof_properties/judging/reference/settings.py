@@ -8,7 +8,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 
 from ...brokers.settings import change
 from ...reports.choices import InputError, offer, split
-from .cases import Recorded
+from .cases import RecordedCase
 
 SHARED = {"brokerIP1": "127.0.0.1", "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
 OWN: dict[str, dict[str, str]] = {
@@ -22,7 +22,7 @@ OWN: dict[str, dict[str, str]] = {
 """What is not the default, in each `cfg` and by `cfg`; one that is not named here is the default broker."""
 
 
-def settings_of(cfg: str, cases: Sequence[Recorded], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
+def settings_of(cfg: str, cases: Sequence[RecordedCase], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
     """The settings of a broker: those of its `cfg` at the address that its answers show, then what the recording has, then
     what the user gave.
 
@@ -35,7 +35,7 @@ def settings_of(cfg: str, cases: Sequence[Recorded], recorded: Mapping[str, str]
     return settings
 
 
-def _address(cases: Sequence[Recorded]) -> dict[str, str]:
+def _address(cases: Sequence[RecordedCase]) -> dict[str, str]:
     host = next((case.answer.host for case in cases if case.answer.host is not None), None)
     return {} if host is None else {"brokerIP1": host[0], "listenPort": str(host[1])}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from ...reports.output import Page
-from .recording import Outcome, Report
+from .recording import CaseOutcome, RecordingReport
 
 CASES = 10
 """Cases that differ and are shown without `--all`."""
 
 
-def print_replay(found: Report, every: bool = False) -> None:
+def print_replay(found: RecordingReport, every: bool = False) -> None:
     """Print the first recorded cases that came out differently, or `every` one, those that may with the reason, and a closing line."""
     page = Page()
     unlike = [one for one in found.outcomes if not one.same]
@@ -24,7 +24,7 @@ def print_replay(found: Report, every: bool = False) -> None:
     page.line(f"{len(found.outcomes)} cases compared under {found.profile}: {counts}{stopped}", "bold")
 
 
-def _print_outcome(one: Outcome, page: Page) -> None:
+def _print_outcome(one: CaseOutcome, page: Page) -> None:
     page.line(f"{'?' if one.exception else '!'} {one.case.label}", "yellow" if one.exception else "bold red")
     for difference in one.differences:
         page.line(f"    {difference.field}")

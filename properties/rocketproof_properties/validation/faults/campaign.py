@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from ...brokers import strace
-from ...brokers.deployment import Target
+from ...brokers.deployment import ValidationTarget
 from ...programs.parts import Capability
 from ...reports.choices import InputError
 from . import disk, kills, power, slaves, threads
@@ -19,13 +19,13 @@ NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, C
 
 
 class _Run(Protocol):
-    def __call__(self, target: Target, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
+    def __call__(self, target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
 
 
 _RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run, THREADS: threads.run, SLAVE: slaves.run}
 
 
-def refuse(target: Target, kinds: Mapping[str, int]) -> None:
+def refuse(target: ValidationTarget, kinds: Mapping[str, int]) -> None:
     """Raises InputError for kinds of faults that cannot happen to a target, which says what is missing."""
     lacks = sorted(one.value for one in NEEDED - target.offers)
     if kinds and lacks:
@@ -36,7 +36,7 @@ def refuse(target: Target, kinds: Mapping[str, int]) -> None:
 
 
 def run(
-    target: Target,
+    target: ValidationTarget,
     found: FaultTests,
     rounds: int,
     *,

@@ -22,7 +22,7 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.codes import SUCCESS
 
 from ...brokers import strace
-from ...brokers.deployment import SMALL_INDEX, Target
+from ...brokers.deployment import SMALL_INDEX, ValidationTarget
 from ...brokers.runs.queries import split
 from ...brokers.runs.recording import wall
 from ...brokers.runs.waiting import until
@@ -30,8 +30,8 @@ from ...brokers.strace import traceable
 from ...programs.vocabulary import plain
 from .found import FaultTests
 from .kinds import DISK
-from .rounds import Plan, each
-from .store import BROKER, Loaded, Mix, Store
+from .rounds import RoundPlan, each
+from .store import BROKER, Loaded, Mix, PromisedStore
 
 CLIENTS: Final = 3
 SETTINGS: Final = {
@@ -51,7 +51,7 @@ _BACK: Final = 20.0  # seconds in which a broker has to work again
 
 
 @dataclass(frozen=True)
-class Fault:
+class DiskFault:
     """A fault in words, and as strace's `inject` has it. `fails`: no flush goes through while it lasts; `slow`: none before so
     many seconds. `full`: a pattern of files below the store that get no page which they have not got yet, in place of `inject`."""
 
@@ -64,19 +64,19 @@ class Fault:
 
 _FLUSHES: Final = "msync,fsync,fdatasync"
 FAULTS: Final = (
-    Fault("every flush fails (EIO)", f"{_FLUSHES}:error=EIO", fails=True),
-    Fault(f"every flush takes {_SLOW:g} s", f"{_FLUSHES}:delay_enter={int(_SLOW * 1e6)}", slow=_SLOW),
-    Fault("no file gets room (ENOSPC)", "ftruncate,mkdir,rename:error=ENOSPC"),
-    Fault("no file is made or renamed (EROFS)", "ftruncate,mkdir,rename,unlink:error=EROFS"),
-    Fault("the index gets no more pages (SIGBUS)", full="index/*"),
+    DiskFault("every flush fails (EIO)", f"{_FLUSHES}:error=EIO", fails=True),
+    DiskFault(f"every flush takes {_SLOW:g} s", f"{_FLUSHES}:delay_enter={int(_SLOW * 1e6)}", slow=_SLOW),
+    DiskFault("no file gets room (ENOSPC)", "ftruncate,mkdir,rename:error=ENOSPC"),
+    DiskFault("no file is made or renamed (EROFS)", "ftruncate,mkdir,rename,unlink:error=EROFS"),
+    DiskFault("the index gets no more pages (SIGBUS)", full="index/*"),
 )
 
 
-def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+def run(target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
     """Let the disk have a fault so many times, all kinds in turn. Raises TargetError, NotOffered."""
     assert found.kind == DISK
-    plan = Plan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
-    each(target, found, rounds, plan, lambda store: Round(store, FAULTS).run(), seed=seed, over=over)
+    plan = RoundPlan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
+    each(target, found, rounds, plan, lambda store: DiskRound(store, FAULTS).run(), seed=seed, over=over)
 
 
 @contextmanager
@@ -94,10 +94,10 @@ def full(files: Iterable[Path]) -> Iterator[None]:
             os.truncate(path, size)
 
 
-class Round:
+class DiskRound:
     """One round under a fault of these, which come in turn."""
 
-    def __init__(self, store: Store, faults: Sequence[Fault]) -> None:
+    def __init__(self, store: PromisedStore, faults: Sequence[DiskFault]) -> None:
         self._store, self._running = store, traceable(store.running)
         self._fault = faults[store.found.rounds % len(faults)]
         self._output = store.folder / f"{store.found.rounds}.inject"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...judging.judging import Verdict
+from ...judging.judging import ProgramFinding
 
 
 class Wrong(NamedTuple):
@@ -49,10 +49,10 @@ class FaultTests:
         return [f"{one} ({one.reason})" for one in self.wrong if one.reason]
 
     @property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[ProgramFinding]:
         """All that is wrong, as a judge of programs would say it."""
         return [
-            Verdict(
+            ProgramFinding(
                 "claims",
                 f"{self.kind}.{one.claim.replace(' ', '_')}",
                 f"{one.where}: {one.text}",

@@ -10,12 +10,12 @@ from typing import Final
 
 from rocketproof_model import interrupts
 
-from ...brokers.deployment import Target
+from ...brokers.deployment import ValidationTarget
 from ...brokers.runs.waiting import until
 from .found import FaultTests
 from .kinds import KILL
-from .rounds import Plan, each
-from .store import BROKER, Mix, Store
+from .rounds import RoundPlan, each
+from .store import BROKER, Mix, PromisedStore
 
 _OFTEN: Final = "flushDelayOffsetInterval"
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH", _OFTEN: "500"}
@@ -29,7 +29,7 @@ _MIX: Final = Mix(later=6)
 
 
 def run(
-    target: Target,
+    target: ValidationTarget,
     found: FaultTests,
     rounds: int,
     *,
@@ -39,11 +39,11 @@ def run(
 ) -> None:
     """Kill a target's broker so many times, each time in other surroundings by the seed. Raises TargetError, NotOffered."""
     assert found.kind == KILL
-    plan, records = Plan(lambda first: settings, ROUNDS_PER_STORE, _MIX), _OFTEN not in target.lacks
+    plan, records = RoundPlan(lambda first: settings, ROUNDS_PER_STORE, _MIX), _OFTEN not in target.lacks
     each(target, found, rounds, plan, lambda store: _round(store, records=records), seed=seed, over=over)
 
 
-def _round(store: Store, *, records: bool) -> bool:
+def _round(store: PromisedStore, *, records: bool) -> bool:
     """Load, kill, start, look; whether the broker started. One kill of some comes when all is delivered, and a broker that `records` often
     has had the time for it."""
     rests = records and store.found.rounds % _RESTS == 1

@@ -16,13 +16,13 @@ from typing import Final
 
 from ...brokers import crashstates as states
 from ...brokers import strace
-from ...brokers.deployment import SMALL_INDEX, Target
+from ...brokers.deployment import SMALL_INDEX, ValidationTarget
 from ...brokers.strace import traceable
-from ...brokers.systemcalls import Operation
+from ...brokers.systemcalls import FileOperation
 from .found import FaultTests
 from .kinds import POWER
-from .rounds import Plan, each
-from .store import BROKER, Loaded, Promised, Store
+from .rounds import RoundPlan, each
+from .store import BROKER, Loaded, Promised, PromisedStore
 
 STATES: Final = 6
 """Of one load."""
@@ -42,7 +42,7 @@ _FLUSHES: Final = ("SYNC_FLUSH", "ASYNC_FLUSH")
 
 
 def run(
-    target: Target,
+    target: ValidationTarget,
     found: FaultTests,
     rounds: int,
     *,
@@ -52,11 +52,11 @@ def run(
 ) -> None:
     """Let the power fail so many times. Raises TargetError, NotOffered."""
     assert found.kind == POWER
-    plan = Plan(lambda first: _SETTINGS, ROUNDS_PER_STORE)
+    plan = RoundPlan(lambda first: _SETTINGS, ROUNDS_PER_STORE)
     each(target, found, rounds, plan, lambda store: _round(store, most, over), seed=seed, over=over)
 
 
-def _round(store: Store, most: int, over: Callable[[], bool]) -> bool:
+def _round(store: PromisedStore, most: int, over: Callable[[], bool]) -> bool:
     """Load, a loss of power, a start and a look on each state that it may leave; whether the last one can be worked with."""
     running, number = traceable(store.running), store.found.rounds + 1
     flush, calls = _FLUSHES[store.found.rounds % len(_FLUSHES)], store.folder / f"{number}.calls"
@@ -104,7 +104,9 @@ class _Left:
     promised: Promised
 
 
-def _earlier(store: Store, before: Mapping[str, bytes], done: Sequence[Operation], loaded: Loaded, known: Promised) -> Iterator[_Left]:
+def _earlier(
+    store: PromisedStore, before: Mapping[str, bytes], done: Sequence[FileOperation], loaded: Loaded, known: Promised
+) -> Iterator[_Left]:
     """The power fails earlier, when a file had just been made (`moments`): at one such moment, if any, with only what was forced then."""
     made = [*states.moments(before, done)]
     if made:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...brokers.deployment import Setup, Target
+from ...brokers.deployment import Setup, ValidationTarget
 from .found import FaultTests
-from .store import MIXED, Mix, Store
+from .store import MIXED, Mix, PromisedStore
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoundPlan:
     """`settings` by the number of the round in which a store begins; `per_store`: rounds on one store; `mix`: what clients send.
 
     `own`: settings of further brokers by their names among the parts."""
@@ -26,7 +26,14 @@ class Plan:
 
 
 def each(
-    target: Target, found: FaultTests, rounds: int, plan: Plan, strike: Callable[[Store], bool], *, seed: int, over: Callable[[], bool]
+    target: ValidationTarget,
+    found: FaultTests,
+    rounds: int,
+    plan: RoundPlan,
+    strike: Callable[[PromisedStore], bool],
+    *,
+    seed: int,
+    over: Callable[[], bool],
 ) -> None:
     """Up to so many rounds. `strike` does one, and says whether the next one can go on from it. Raises TargetError, NotOffered."""
     chance = random.Random(seed)
@@ -35,7 +42,7 @@ def each(
         common = {name: value for name, value in settings.items() if name not in target.lacks}
         setup = Setup(1 + len(plan.own), common, plan.own)
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(setup) as running:
-            store = Store(running, target.profile, chance, found, Path(folder), plan.mix)
+            store = PromisedStore(running, target.profile, chance, found, Path(folder), plan.mix)
             last, usable = min(found.rounds + plan.per_store, rounds), True
             while usable and found.rounds < last and not over():
                 usable = strike(store)

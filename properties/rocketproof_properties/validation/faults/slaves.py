@@ -24,7 +24,7 @@ from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.config import read_json
 from rocketproof_traces.stored.errors import StoredError
 
-from ...brokers.deployment import Target
+from ...brokers.deployment import ValidationTarget
 from ...brokers.forms import host_and_port
 from ...brokers.proxy import Wire
 from ...brokers.runs.client import places
@@ -36,8 +36,8 @@ from ...judging.wholelog import files, log_of
 from ...programs.vocabulary import plain
 from .found import FaultTests
 from .kinds import SLAVE
-from .rounds import Plan, each
-from .store import BROKER, Loaded, Mix, Store
+from .rounds import RoundPlan, each
+from .store import BROKER, Loaded, Mix, PromisedStore
 
 SECOND: Final = "broker-b"
 """The slave among the parts; its name on the wire is its master's."""
@@ -93,27 +93,27 @@ STRIKES: Final = (
 )
 
 
-def run(target: Target, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+def run(target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
     """Strike a pair so many times, in all ways in turn. Raises TargetError, NotOffered."""
     assert found.kind == SLAVE
     with Wire() as wire, Wire() as names:
         own = {"brokerName": BROKER, "brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true", "namesrvAddr": names.address}
 
-        def strike(store: Store) -> bool:
+        def strike(store: PromisedStore) -> bool:
             server, (host, port) = store.running.name_server, host_and_port(store.running.brokers[BROKER])
             assert server is not None
             wire.to(followed := f"{host}:{port + 1}")
             names.to(server, (followed, wire.address))
-            return Round(store, wire).run()
+            return PairRound(store, wire).run()
 
-        plan = Plan(lambda first: SETTINGS, len(STRIKES), _MIX, {SECOND: own})
+        plan = RoundPlan(lambda first: SETTINGS, len(STRIKES), _MIX, {SECOND: own})
         each(target, found, rounds, plan, strike, seed=seed, over=over)
 
 
-class Round:
+class PairRound:
     """One round with a pair. `master` and `slave` are what was promised on either."""
 
-    def __init__(self, master: Store, wire: Wire) -> None:
+    def __init__(self, master: PromisedStore, wire: Wire) -> None:
         self._strike = STRIKES[master.found.rounds % len(STRIKES)]
         master.where = f"strike {master.found.rounds + 1}: {self._strike.name}"
         self.master, self.slave, self._wire = master, master.beside(SECOND), wire

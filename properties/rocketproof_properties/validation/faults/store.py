@@ -32,19 +32,19 @@ from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.queues import Queues
-from rocketproof_traces.stored.record import Log, Record
+from rocketproof_traces.stored.record import LogRecords, StoredRecord
 
 from ...brokers.comeback import NotBack, come_back
 from ...brokers.deployment import Deployment, TargetError
-from ...brokers.runs.client import PATIENCE, Client, places
-from ...brokers.runs.parsed import Asked, load
+from ...brokers.runs.client import PATIENCE, ProgramClient, places
+from ...brokers.runs.parsed import ParsedRequest, load
 from ...brokers.runs.readback import Reader
-from ...brokers.runs.recording import Recording, body_of, worded
+from ...brokers.runs.recording import HistoryRecorder, body_of, worded
 from ...brokers.runs.waiting import until
 from ...catalogue.history import OK
 from ...judging.wholelog import decided, files, log_of
 from ...programs.call import Context
-from ...programs.names import Names
+from ...programs.names import ProgramNames
 from ...programs.vocabulary import Step, plain
 from .claims import FAULT_CLAIMS
 from .found import FaultTests, Wrong
@@ -79,7 +79,7 @@ class Acknowledged:
     place: int
     body: bytes | None
 
-    def is_(self, record: Record | None) -> bool:
+    def is_(self, record: StoredRecord | None) -> bool:
         """Whether a record is this message."""
         mine = (self.topic, self.queue, self.offset, self.body)
         return record is not None and (record.topic, record.queue_id, record.queue_offset, record.body) == mine
@@ -101,10 +101,10 @@ class Promised:
 class Loaded:
     """What clients asked until a fault struck, and the bodies of the messages that nobody knows of."""
 
-    asked: list[Asked]
+    asked: list[ParsedRequest]
 
     @property
-    def acknowledged(self) -> list[Asked]:
+    def acknowledged(self) -> list[ParsedRequest]:
         return [one for one in self.asked if one.code in OK]
 
     def until(self, seconds: float) -> Loaded:
@@ -151,7 +151,7 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
             yield "send", {"topic": topic, "queue": chance.randrange(QUEUES), "nums": QUEUES, **body}
 
 
-class Store:
+class PromisedStore:
     """One store of a campaign, and everything that was promised on it. `where` says in findings what happened to it."""
 
     def __init__(
@@ -175,9 +175,9 @@ class Store:
         self.folder = folder
         self._mix = mix
 
-    def beside(self, broker: str) -> Store:
+    def beside(self, broker: str) -> PromisedStore:
         """The store of another broker of the deployment, of which the same is promised."""
-        found = Store(self.running, self.profile, self.chance, self.found, self.folder, self._mix, broker=broker)
+        found = PromisedStore(self.running, self.profile, self.chance, self.found, self.folder, self._mix, broker=broker)
         found.promised, found.where = self.promised, f"{self.where}, {broker}"
         return found
 
@@ -185,12 +185,12 @@ class Store:
         """What so many clients ask until the fault strikes, at a moment by chance."""
         number = self.found.rounds
         path = self.folder / f"{number}.ndjson"
-        recording = Recording(path, {})
-        contexts = [Context(Names("", 0), self.broker) for _ in range(count)]
-        clients = [Client(k, self.running, context, recording) for k, context in enumerate(contexts)]
+        recording = HistoryRecorder(path, {})
+        contexts = [Context(ProgramNames("", 0), self.broker) for _ in range(count)]
+        clients = [ProgramClient(k, self.running, context, recording) for k, context in enumerate(contexts)]
         over = threading.Event()
 
-        def work(client: Client, steps: Iterator[Step]) -> None:
+        def work(client: ProgramClient, steps: Iterator[Step]) -> None:
             for step in steps:
                 if over.is_set() or client.lost:
                     return
@@ -283,7 +283,7 @@ class Store:
         self._tables()
         self.wrong("next offset", self.strange_next(counts))
 
-    def whole(self, log: Log) -> dict[tuple[str, int], int]:
+    def whole(self, log: LogRecords) -> dict[tuple[str, int], int]:
         """Whether a log is whole and its queues lead to it; how many messages each queue has."""
         queues: dict[tuple[str, int], list[Place]] = {}
         for record in log.records:

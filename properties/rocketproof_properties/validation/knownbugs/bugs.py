@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...reports.choices import known
 
 if TYPE_CHECKING:
-    from ...judging.judging import Verdict
+    from ...judging.judging import ProgramFinding
 
 HAZARD: Final = "HAZ-"
 
@@ -57,7 +57,7 @@ class Bug:
             return "faults"
         return "witness" if all(pattern.startswith(HAZARD) for pattern in self.shows) else "search"
 
-    def fits(self, found: Verdict) -> bool:
+    def fits(self, found: ProgramFinding) -> bool:
         """Whether a finding may be the bug."""
         return self.matches(found.property, f"{found.text} {found.condition}")
 

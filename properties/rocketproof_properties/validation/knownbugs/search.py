@@ -12,7 +12,7 @@ from rocketproof_profiles.releases import nearest_profile
 
 from ...brokers.apache import Apache
 from ...conformance.witnesses.known import WITNESSES
-from ...judging.judging import Judged
+from ...judging.judging import JudgedProgram
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ..faults.found import FaultTests
@@ -25,7 +25,7 @@ On = Literal["bad", "good"]
 
 
 @dataclass(frozen=True)
-class Searched:
+class BugSearch:
     """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none;
     `others` are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds
     of them; `witnesses` are those that were performed. `steps`: how long the shortest program is that was found to show it, None where
@@ -65,7 +65,7 @@ class Searched:
 
 def search(
     bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds: float, progress: Progress, plain: bool = False
-) -> Searched:
+) -> BugSearch:
     """Look for a bug in a release, in at most so many programs and seconds; `plain` programs are drawn by chance alone. It is judged by the
     profile of the first release that has not the bug, or that which the list names: the release's own may describe it.
 
@@ -112,17 +112,17 @@ def _differs(bug: Bug, one: Differing) -> bool:
     return bug.matches(one.cause.about, f"{one.difference.where} {one.cause}")
 
 
-def compared(bug: Bug, on: On, release: str, folder: Path, report: AgainstReport) -> Searched:
+def compared(bug: Bug, on: On, release: str, folder: Path, report: AgainstReport) -> BugSearch:
     """What a comparison with the first release without it says of a bug."""
     found = report.enough
     others = tuple(dict.fromkeys(one.cause.about for one in report.differing if not _differs(bug, one)))
     first, programs = (found.cause.about, found.at) if found is not None else (None, report.programs)
     seconds = report.seconds if report.seen is None else report.seen
     steps = len(found.program.steps) if found is not None and found.again else None
-    return Searched(bug, on, release, first, others, programs, seconds, folder, steps=steps, stopped=report.stopped)
+    return BugSearch(bug, on, release, first, others, programs, seconds, folder, steps=steps, stopped=report.stopped)
 
 
-def _shown(bug: Bug, program: Judged) -> list[str]:
+def _shown(bug: Bug, program: JudgedProgram) -> list[str]:
     """The properties by which a program may show a bug, known violations among them, and what is to come again before it counts."""
     return [one.property for one in (*program.verdicts, *program.unconfirmed) if bug.fits(one)]
 
@@ -132,7 +132,7 @@ def _struck(bug: Bug, faults: FaultTests) -> list[str]:
     return [one.property for one in faults.verdicts if bug.fits(one)]
 
 
-def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> Searched:
+def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> BugSearch:
     """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
     found = [one.verdict for one in report.findings]
     shown = [one.property for one in found if bug.fits(one)]
@@ -145,4 +145,4 @@ def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationRepor
     first, done = shown[0] if shown else None, len(report.judged) + sum(one.rounds for one in report.faults)
     seconds = report.seconds if report.enough is None else report.enough
     steps = min((len(one.program.steps) for one in report.findings if one.again and bug.fits(one.verdict)), default=None)
-    return Searched(bug, on, release, first, others, done, seconds, folder, len(performed), steps, report.stopped, len(report.undecided))
+    return BugSearch(bug, on, release, first, others, done, seconds, folder, len(performed), steps, report.stopped, len(report.undecided))

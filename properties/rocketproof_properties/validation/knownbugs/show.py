@@ -10,7 +10,7 @@ from ...reports.output import Page, TableRow, counted
 from .bugs import Bug
 
 if TYPE_CHECKING:
-    from .search import Searched
+    from .search import BugSearch
 
 _FOUND: Final[Mapping[str, str]] = {
     "search": "by the programs of a validation",
@@ -42,7 +42,7 @@ def print_bugs(bugs: Sequence[Bug]) -> None:
             page.wrapped(rules()[id_].sentence if id_ in rules() else "", first=f"  breaks {id_}  ", indent=4)
 
 
-def print_search(found: Searched) -> None:
+def print_search(found: BugSearch) -> None:
     """What a search has come to, in a line."""
     page = Page()
     if found.stopped:

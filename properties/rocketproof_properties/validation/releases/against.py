@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from rocketproof_model import interrupts
 
-from ...brokers.deployment import Target, TargetError
+from ...brokers.deployment import TargetError, ValidationTarget
 from ...brokers.runs.runner import Bounds
-from ...judging.reference.comparison import Difference
+from ...judging.reference.comparison import FieldDifference
 from ...programs.parts import Capability
-from ...programs.program import Choice, Program, generate
+from ...programs.program import Program, ProgramOptions, generate
 from ...programs.settings import STARTED
 from ...programs.shrink import simpler_steps
 from ...programs.vocabulary import Step
@@ -30,8 +30,8 @@ from .causes import Cause, cause_of
 from .edges import EDGES, edges, left_out
 from .pairs import compare
 from .smaller import plain, steps_of
-from .staging import Progress, Ran, Stage
-from .switching import Recorded
+from .staging import Progress, ReleaseRun, Stage
+from .switching import RecordedProgram
 from .witnesses import witnesses
 
 SCHEMA, VERSION = "rocketproof-differences", 1
@@ -51,8 +51,8 @@ class AgainstRequest:
     """What to do: programs on the target `first`, and on `second`, which is compared with it. `until`: a difference that is enough, whose
     program alone is made smaller then, whatever time is left. `plain`: programs are drawn by chance alone."""
 
-    first: Target
-    second: Target
+    first: ValidationTarget
+    second: ValidationTarget
     folder: Path
     programs: int = 300
     seed: int = 0
@@ -71,8 +71,8 @@ class Differing:
     cause: Cause
     count: int
     program: Program
-    difference: Difference
-    histories: tuple[Recorded, Recorded]
+    difference: FieldDifference
+    histories: tuple[RecordedProgram, RecordedProgram]
     again: bool | None = None
     also: tuple[str, ...] = ()
     at: int = 0
@@ -104,7 +104,7 @@ class Differing:
 
 
 @dataclass
-class AgainstReport(Ran):
+class AgainstReport(ReleaseRun):
     """What was found."""
 
     first: str
@@ -211,7 +211,7 @@ def _programs(request: AgainstRequest) -> list[Program]:
     offers = request.first.offers & request.second.offers
     configure, start = Capability.CONFIGURE in offers, Capability.START in offers
     possible = {"configure": configure, "start": start, "concurrent": False, "drawn": False, "plain": request.plain}
-    general = generate(Choice(request.first.profile, request.programs, request.seed, **possible))
+    general = generate(ProgramOptions(request.first.profile, request.programs, request.seed, **possible))
     made = [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
     made += left_out(max(8, request.programs // 8), request.seed, len(made) + 1)
     return [*made, *(edges(max(8, request.programs // 25), request.seed, len(made) + 1) if start else ())]
@@ -229,7 +229,7 @@ def _portions(programs: Sequence[Program], size: int) -> Iterator[Sequence[Progr
 
 def _performed(
     both: Sequence[Stage], programs: Sequence[Program], progress: Progress
-) -> Iterator[tuple[Program, tuple[Recorded, Recorded]]]:
+) -> Iterator[tuple[Program, tuple[RecordedProgram, RecordedProgram]]]:
     """Each program with its two histories, as far as both were recorded."""
     one, other = (stage.record(programs, progress) for stage in both)
     for program in programs:
@@ -237,7 +237,7 @@ def _performed(
             yield program, (one[program.number], other[program.number])
 
 
-def _differences(pair: tuple[Recorded, Recorded]) -> list[Difference]:
+def _differences(pair: tuple[RecordedProgram, RecordedProgram]) -> list[FieldDifference]:
     one, other = pair
     return compare(one.history, other.history) if one.tells and other.tells else []
 

@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from ...brokers.runs.parsed import ParsedHistory
-from ...judging.reference.comparison import Difference
+from ...judging.reference.comparison import FieldDifference
 from ...judging.reference.decided import rules_of
 from ...judging.reference.readback import NEXT_OFFSET
 
@@ -32,7 +32,7 @@ class Cause(NamedTuple):
         return f"{self.about} is {self.one} and not {self.other}"
 
 
-def cause_of(found: Difference, history: ParsedHistory) -> Cause:
+def cause_of(found: FieldDifference, history: ParsedHistory) -> Cause:
     """What a difference is about, whichever program shows it."""
     op = next((one.op for one in history.asked if one.seq == found.seq), found.where.split()[0])
     about = {"the": "record"}.get(op, op)

@@ -13,11 +13,11 @@ from math import inf
 from typing import Final
 
 from rocketproof_profiles import Profile
-from rocketproof_profiles.differing import Change, changes, distance
+from rocketproof_profiles.differing import SwitchChange, changes, distance
 
-from ...judging.reference.comparison import Difference
+from ...judging.reference.comparison import FieldDifference
 from .causes import Cause, cause_of
-from .switching import Recorded
+from .switching import RecordedProgram
 
 SAMPLE: Final = 3
 """Programs of a cause that are asked again under each change, the smallest ones."""
@@ -33,13 +33,13 @@ Tick = Callable[[str, int, int], None]
 class Proposal:
     """A change, the programs that only it explains besides the other proposals, smallest first, and changes that explain the same."""
 
-    change: Change
-    shown: tuple[Recorded, ...]
-    instead: tuple[Change, ...] = ()
+    change: SwitchChange
+    shown: tuple[RecordedProgram, ...]
+    instead: tuple[SwitchChange, ...] = ()
 
 
 @dataclass
-class Explanation:
+class SwitchExplanation:
     """What a profile says of a broker's programs. `decided`: for each switch that some program tells, the program that is smallest.
 
     `agreeing` programs are as the profile says, without a change; `unexplained` are the others that differ under the proposals too.
@@ -47,17 +47,17 @@ class Explanation:
 
     profile: Profile
     proposals: list[Proposal] = field(default_factory=list)
-    unexplained: dict[Cause, list[Recorded]] = field(default_factory=dict)
-    agreeing: list[Recorded] = field(default_factory=list)
+    unexplained: dict[Cause, list[RecordedProgram]] = field(default_factory=dict)
+    agreeing: list[RecordedProgram] = field(default_factory=list)
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[SwitchChange, ...]:
         return tuple(one.change for one in self.proposals)
 
 
-def explain(recorded: Sequence[Recorded], profile: Profile, tick: Tick = lambda what, done, all_: None) -> Explanation:
+def explain(recorded: Sequence[RecordedProgram], profile: Profile, tick: Tick = lambda what, done, all_: None) -> SwitchExplanation:
     """Find the changes of a profile that explain recorded programs."""
-    found = Explanation(profile)
+    found = SwitchExplanation(profile)
     recorded = [one for one in recorded if one.tells]
     for number, one in enumerate(recorded, 1):
         if not one.differences(profile):
@@ -79,17 +79,17 @@ def explain(recorded: Sequence[Recorded], profile: Profile, tick: Tick = lambda 
     return found
 
 
-def _left(recorded: Sequence[Recorded], profile: Profile, chosen: Sequence[Change]) -> int:
+def _left(recorded: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]) -> int:
     """How many programs differ under these changes."""
     return sum(bool(one.differences(profile, chosen)) for one in recorded)
 
 
 def _chosen(
-    recorded: Sequence[Recorded], profile: Profile, without: frozenset[Change], tick: Tick
-) -> tuple[list[Change], dict[Change, tuple[Change, ...]]]:
+    recorded: Sequence[RecordedProgram], profile: Profile, without: frozenset[SwitchChange], tick: Tick
+) -> tuple[list[SwitchChange], dict[SwitchChange, tuple[SwitchChange, ...]]]:
     """The changes that explain most, one after the other, and what explains the same as each; some are not to be taken."""
-    chosen: list[Change] = []
-    instead: dict[Change, tuple[Change, ...]] = {}
+    chosen: list[SwitchChange] = []
+    instead: dict[SwitchChange, tuple[SwitchChange, ...]] = {}
     while True:
         best, equal = _best(recorded, profile, chosen, without, tick)
         if best is None:
@@ -102,7 +102,9 @@ def _chosen(
     return chosen, instead
 
 
-def _explained_by(one: Change, recorded: Iterable[Recorded], profile: Profile, chosen: Sequence[Change]) -> list[Recorded]:
+def _explained_by(
+    one: SwitchChange, recorded: Iterable[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]
+) -> list[RecordedProgram]:
     """The programs that all the changes explain, and the others without this one do not; smallest first."""
     without = [other for other in chosen if other != one]
     whole = [each for each in recorded if not each.differences(profile, chosen) and each.differences(profile, without)]
@@ -110,8 +112,8 @@ def _explained_by(one: Change, recorded: Iterable[Recorded], profile: Profile, c
 
 
 def _best(
-    recorded: Sequence[Recorded], profile: Profile, chosen: Sequence[Change], without: frozenset[Change], tick: Tick
-) -> tuple[Change | None, tuple[Change, ...]]:
+    recorded: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange], without: frozenset[SwitchChange], tick: Tick
+) -> tuple[SwitchChange | None, tuple[SwitchChange, ...]]:
     """The change that explains most beside those that were chosen, and others that explain the same of the samples.
 
     What it explains has to be more than what it spoils: programs that were explained without it.
@@ -120,7 +122,7 @@ def _best(
     sample = _sample(open_, profile, chosen)
     taken = {one.switch for one in chosen}
     free = [one for one in changes(profile) if one.switch not in taken and one not in without]
-    shown: dict[Change, frozenset[int]] = {}
+    shown: dict[SwitchChange, frozenset[int]] = {}
     for number, change in enumerate(free, 1):
         tick("trying switch", number, len(free))
         both = (*chosen, change)
@@ -136,7 +138,7 @@ def _best(
     return None, ()
 
 
-def _is_progress(before: Sequence[Difference], after: Sequence[Difference]) -> bool:
+def _is_progress(before: Sequence[FieldDifference], after: Sequence[FieldDifference]) -> bool:
     """Whether the first difference is gone, none comes earlier, and what is left was there before or is less: a change that spoils an
     earlier answer may leave less behind it."""
     if before[0] in after or (after and _when(after[0]) < _when(before[0])):
@@ -144,22 +146,22 @@ def _is_progress(before: Sequence[Difference], after: Sequence[Difference]) -> b
     return len(after) < len(before) or all(one in before for one in after)
 
 
-def _when(one: Difference) -> float:
+def _when(one: FieldDifference) -> float:
     """The event that differs; what was read back at the end comes behind all."""
     return one.seq if one.seq >= 0 else inf
 
 
-def _sample(open_: Sequence[Recorded], profile: Profile, chosen: Sequence[Change]) -> list[Recorded]:
+def _sample(open_: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]) -> list[RecordedProgram]:
     """Some programs of each cause, small ones that let no time pass."""
-    by: dict[Cause, list[Recorded]] = {}
+    by: dict[Cause, list[RecordedProgram]] = {}
     for one in sorted(open_, key=lambda each: (each.program.waits, each.size)):
         by.setdefault(cause_of(one.differences(profile, chosen)[0], one.history), []).append(one)
     return [one for group in by.values() for one in group[:SAMPLE]]
 
 
 def told(
-    recorded: Iterable[Recorded], profile: Profile, chosen: Sequence[Change], wanted: Iterable[Change], tick: Tick
-) -> dict[Change, Recorded]:
+    recorded: Iterable[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange], wanted: Iterable[SwitchChange], tick: Tick
+) -> dict[SwitchChange, RecordedProgram]:
     """Which programs tell that a switch has no other value: they agree with the profile, and would not with the change."""
     agreeing = [
         one

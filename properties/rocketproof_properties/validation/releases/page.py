@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES, Profile, switches
-from rocketproof_profiles.differing import Change, shown
+from rocketproof_profiles.differing import SwitchChange, shown
 from rocketproof_profiles.releases import LINES
 
-from ...programs.names import Names
-from .switching import Recorded
+from ...programs.names import ProgramNames
+from .switching import RecordedProgram
 
 SUFFIX: Final = ".ndjson.gz"
 _PLACE: Final = re.compile(r", \w+\(\w+\.py:[0-9]+\)")
@@ -54,12 +54,12 @@ def page(folder: Path) -> str:
     return "".join(parts)
 
 
-def differing(profile: Profile) -> Iterator[Change]:
+def differing(profile: Profile) -> Iterator[SwitchChange]:
     """The switches that a profile has otherwise than the one which it refines."""
     base = PROFILES[profile.base]
     for name in sentences():
         if getattr(profile, name) != getattr(base, name):
-            yield Change(name, getattr(profile, name))
+            yield SwitchChange(name, getattr(profile, name))
 
 
 @cache
@@ -80,7 +80,7 @@ def _title(name: str) -> str:
     return f"{name}, from {' and '.join(reversed(first))} on" if first else name
 
 
-def _entry(profile: Profile, change: Change, folder: Path) -> str:
+def _entry(profile: Profile, change: SwitchChange, folder: Path) -> str:
     before = shown(getattr(PROFILES[profile.base], change.switch))
     text = f"\n**{change.switch}**: {_value(shown(change.value))}, before {_value(before)}. {sentences()[change.switch]}\n"
     path = folder / f"{profile.name}-{change.switch}{SUFFIX}"
@@ -94,9 +94,9 @@ def _value(text: str) -> str:
     return f"`{textwrap.shorten(text, 100, placeholder='…')}`"
 
 
-def _shown(profile: Profile, change: Change, path: Path) -> str:
-    one = Recorded.read(path)
-    old = Change(change.switch, getattr(PROFILES[profile.base], change.switch))
+def _shown(profile: Profile, change: SwitchChange, path: Path) -> str:
+    one = RecordedProgram.read(path)
+    old = SwitchChange(change.switch, getattr(PROFILES[profile.base], change.switch))
     differences = one.differences(profile, (old,))
     if one.differences(profile) or not differences:
         raise ValueError(f"{path}: it is not as {profile.name} says, or does not tell {change.switch}")
@@ -121,7 +121,7 @@ def _cut(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _cells(recorded: Any, found: Any, names: Names) -> list[str]:
+def _cells(recorded: Any, found: Any, names: ProgramNames) -> list[str]:
     """Two values as the page has them; of those that have no words what they begin with alike is left out, but for its end."""
     texts = [_text(one, names) for one in (recorded, found)]
     short = [textwrap.shorten(one, _LONGEST, placeholder="…") for one in texts]
@@ -132,7 +132,7 @@ def _cells(recorded: Any, found: Any, names: Names) -> list[str]:
     return [f"…{one[alike : alike + _LONGEST]}" for one in texts]
 
 
-def _text(value: Any, names: Names) -> str:
+def _text(value: Any, names: ProgramNames) -> str:
     text = _PLACE.sub("", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return names.bare(text).replace("|", "¦").replace("`", "'")
 

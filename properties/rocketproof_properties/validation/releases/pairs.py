@@ -21,12 +21,12 @@ from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
 
 from ...brokers.runs.client import MESSAGE_ID
-from ...brokers.runs.parsed import Asked, ParsedHistory
+from ...brokers.runs.parsed import ParsedHistory, ParsedRequest
 from ...brokers.runs.queries import REACHES, born_of
 from ...brokers.runs.recording import body_of
 from ...judging.reference import comparison
-from ...judging.reference.cases import Answer
-from ...judging.reference.comparison import ENTRY, Comparison, Difference, message_data
+from ...judging.reference.cases import RecordedResponse
+from ...judging.reference.comparison import ENTRY, FieldDifference, RunComparison, message_data
 from ...judging.reference.dispatched import ENDS, NOTHING_THERE, is_soon
 from ...judging.reference.readback import NEXT_OFFSET
 
@@ -38,11 +38,11 @@ _TEXT: Final = "propertiesText"
 _HALF: Final = "preparedTxOffset"
 """Where the half message is that was committed."""
 _NOWHERE: Final = "0" * 32
-_SAME: Final = Comparison("5.", None)
+_SAME: Final = RunComparison("5.", None)
 """Places are each side's own, and so are ids that a broker may make up."""
 
 
-def compare(one: ParsedHistory, other: ParsedHistory) -> list[Difference]:
+def compare(one: ParsedHistory, other: ParsedHistory) -> list[FieldDifference]:
     """The first difference of an answer; without one all that was read back otherwise. `recorded` is what the first broker did."""
     answers = next(iter(_answers(one, other)), None)
     if answers is not None:
@@ -63,9 +63,9 @@ def bare(history: ParsedHistory, value: Any) -> Any:
 # Answers
 
 
-def _asked(history: ParsedHistory) -> list[Asked]:
+def _asked(history: ParsedHistory) -> list[ParsedRequest]:
     """The requests; of a question that was asked again at once only the last time."""
-    found: list[Asked] = []
+    found: list[ParsedRequest] = []
     for each in history.asked:
         if found and each.op == found[-1].op == "route" and each.fields == found[-1].fields:
             found.pop()
@@ -73,18 +73,18 @@ def _asked(history: ParsedHistory) -> list[Asked]:
     return found
 
 
-def _answers(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
+def _answers(one: ParsedHistory, other: ParsedHistory) -> Iterator[FieldDifference]:
     for here, there in itertools.zip_longest(_asked(one), _asked(other)):
         if here is None or there is None or here.value["code"] != there.value["code"]:
             present = here or there
-            yield Difference("request", here and here.op, there and there.op, str(present), here.seq if here else -1)
+            yield FieldDifference("request", here and here.op, there and there.op, str(present), here.seq if here else -1)
             return
         yield from (replace(each, where=str(here), seq=here.seq) for each in _of_request(one, here, other, there))
 
 
-def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: Asked) -> Iterator[Difference]:
+def _of_request(one: ParsedHistory, here: ParsedRequest, other: ParsedHistory, there: ParsedRequest) -> Iterator[FieldDifference]:
     if (here.closed, len(here.strays)) != (there.closed, len(there.strays)):
-        yield Difference("answers", _how_many(here), _how_many(there))
+        yield FieldDifference("answers", _how_many(here), _how_many(there))
         return
     if here.closed != "ok":
         return
@@ -92,7 +92,7 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
     early = is_soon(one, here) or is_soon(other, there)
     if recorded.code != found.code:
         if not early or {recorded.code, found.code}.isdisjoint(NOTHING_THERE.get(here.op, ())):
-            yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark])
+            yield FieldDifference("code", [recorded.code, recorded.remark], [found.code, found.remark])
         return
     if early and here.op in ENDS:
         return
@@ -104,7 +104,7 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
         yield replace(each, field=each.field.removeprefix("extFields."))
     first, second = recorded.fields.get(_TIME), found.fields.get(_TIME)
     if first is not None and second is not None and (first == "-1") != (second == "-1"):
-        yield Difference(_TIME, first, second)
+        yield FieldDifference(_TIME, first, second)
     if here.op == "route" and recorded.code == 0:
         routes = [
             bare(history, comparison.route(body_of(each.answer), history.names.is_mine)) for history, each in ((one, here), (other, there))
@@ -112,19 +112,19 @@ def _of_request(one: ParsedHistory, here: Asked, other: ParsedHistory, there: As
         yield from comparison.values("route", *routes)
 
 
-def _answer(history: ParsedHistory, asked: Asked) -> Answer:
+def _answer(history: ParsedHistory, asked: ParsedRequest) -> RecordedResponse:
     """What was answered, with names and ids as another broker would have them."""
     remark, fields = asked.answer.get("remark"), bare(history, asked.answer.get("fields") or {})
     if "msgId" in fields:
         fields["msgId"] = MESSAGE_ID.sub(_NOWHERE, fields["msgId"])
-    return Answer(asked.code, None if remark is None else bare(history, remark), fields)
+    return RecordedResponse(asked.code, None if remark is None else bare(history, remark), fields)
 
 
-def _how_many(asked: Asked) -> str:
+def _how_many(asked: ParsedRequest) -> str:
     return f"{(asked.closed == 'ok') + len(asked.strays)} answers"
 
 
-def _is_shared(history: ParsedHistory, asked: Asked) -> bool:
+def _is_shared(history: ParsedHistory, asked: ParsedRequest) -> bool:
     """Whether the message may lie where other programs' messages do."""
     text = asked.fields.get("properties", "")
     elsewhere = any(f"{name}\x01" in text for name in (DELAY, "TRAN_MSG"))
@@ -134,17 +134,17 @@ def _is_shared(history: ParsedHistory, asked: Asked) -> bool:
 # What was read back
 
 
-def _topics(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
+def _topics(one: ParsedHistory, other: ParsedHistory) -> Iterator[FieldDifference]:
     here, there = _mine(one), _mine(other)
     for name in dict.fromkeys((*here, *there)):
         first, second = here.get(name), there.get(name)
         where = f"topic {_named(one, name)}"
         if first is None or second is None:
-            yield Difference(ENTRY, first, second, where)
+            yield FieldDifference(ENTRY, first, second, where)
             continue
         for key in dict.fromkeys((*first, *second)):
             if first.get(key) != second.get(key):
-                yield Difference(key, first.get(key), second.get(key), where)
+                yield FieldDifference(key, first.get(key), second.get(key), where)
 
 
 def _mine(history: ParsedHistory) -> dict[str, dict[str, Any]]:
@@ -167,7 +167,7 @@ def _drawn(history: ParsedHistory) -> set[str]:
     return {bare(history, name) for name in (*topics, *(name for name in counted if given_back and name.startswith(RETRY_PREFIX)))}
 
 
-def _queues(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
+def _queues(one: ParsedHistory, other: ParsedHistory) -> Iterator[FieldDifference]:
     drawn = _drawn(one) | _drawn(other)
 
     def ends(history: ParsedHistory) -> dict[tuple[str, int], int]:
@@ -182,12 +182,12 @@ def _queues(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
     for topic, queue in dict.fromkeys((*here, *there)):
         first, second = here.get((topic, queue), 0), there.get((topic, queue), 0)
         if first != second:
-            yield Difference(
+            yield FieldDifference(
                 NEXT_OFFSET, first, second, f"queue {queue} of {_named(one, topic)}" if queue >= 0 else f"queues of {_named(one, topic)}"
             )
 
 
-def _records(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
+def _records(one: ParsedHistory, other: ParsedHistory) -> Iterator[FieldDifference]:
     drawn = _drawn(one) | _drawn(other)
     here, there = (_by_birth(history, drawn) for history in (one, other))
     for key in dict.fromkeys((*here, *there)):
@@ -195,7 +195,7 @@ def _records(one: ParsedHistory, other: ParsedHistory) -> Iterator[Difference]:
         if first is None or second is None:
             where = f"the record of message {key[0]} in {key[1]}"
             one_, other_ = (_there(key[1], found) for found in (first, second))
-            yield Difference("content", one_, other_, where)
+            yield FieldDifference("content", one_, other_, where)
             continue
         where = f"the record at {first[0]} ({_named(one, key[1])}, queue {first[1].get('queueId', 0)})"
         for each in _SAME.record("", first[1], second[1]):

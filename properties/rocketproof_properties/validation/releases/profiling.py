@@ -15,21 +15,21 @@ from typing import Any, Final
 
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_profiles.differing import Change, changes, shown
+from rocketproof_profiles.differing import SwitchChange, changes, shown
 
-from ...brokers.deployment import Target, TargetError
+from ...brokers.deployment import TargetError, ValidationTarget
 from ...brokers.runs.runner import Bounds
-from ...judging.reference.comparison import Difference
+from ...judging.reference.comparison import FieldDifference
 from ...programs.parts import Capability
-from ...programs.program import Choice, Program, generate
+from ...programs.program import Program, ProgramOptions, generate
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ..report import HISTORIES, prepare
 from .causes import Cause, cause_of
-from .explaining import Explanation, explain, told
+from .explaining import SwitchExplanation, explain, told
 from .smaller import all_smallest, plain, steps_of
-from .staging import Progress, Ran, Stage
-from .switching import Recorded
+from .staging import Progress, ReleaseRun, Stage
+from .switching import RecordedProgram
 from .witnesses import witnesses
 
 SCHEMA, VERSION = "rocketproof-profile", 1
@@ -47,7 +47,7 @@ class ProfileRequest:
 
     base: str
     folder: Path
-    target: Target | None = None
+    target: ValidationTarget | None = None
     programs: int = 300
     seed: int = 0
     workers: int = 4
@@ -56,11 +56,11 @@ class ProfileRequest:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownDifference:
     """A difference with the smallest program that was found for it."""
 
-    recorded: Recorded
-    difference: Difference
+    recorded: RecordedProgram
+    difference: FieldDifference
 
     def data(self, folder: Path) -> dict[str, Any]:
         at = self.recorded.path
@@ -76,14 +76,14 @@ class Shown:
 
 
 @dataclass
-class ProfileReport(Ran):
+class ProfileReport(ReleaseRun):
     """What was found. `agreed`: switches whose value a program has told, and `untold` those of which none tells other values."""
 
     name: str
     base: str
-    proposals: list[tuple[Change, int, Shown, tuple[Change, ...]]] = field(default_factory=list)
-    unexplained: list[tuple[Cause, int, Shown]] = field(default_factory=list)
-    agreed: dict[Change, Recorded] = field(default_factory=dict)
+    proposals: list[tuple[SwitchChange, int, ShownDifference, tuple[SwitchChange, ...]]] = field(default_factory=list)
+    unexplained: list[tuple[Cause, int, ShownDifference]] = field(default_factory=list)
+    agreed: dict[SwitchChange, RecordedProgram] = field(default_factory=dict)
     untold: list[str] = field(default_factory=list)
 
     @property
@@ -147,7 +147,7 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
         interrupts.heard()
         made.stopped, made.seconds = "Ctrl-C", time.monotonic() - began
         return made
-    smaller: dict[Change | Cause, Recorded] = {}
+    smaller: dict[SwitchChange | Cause, RecordedProgram] = {}
     try:
         _confirm(made, recorded, found, progress)
         if stage is not None and request.shrink > 0 and not stage.bounds.over:
@@ -162,22 +162,22 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
     return made
 
 
-def saved(folder: Path) -> list[Recorded]:
+def saved(folder: Path) -> list[RecordedProgram]:
     """The programs of an earlier run. Raises InputError for a folder that has none, TraceError."""
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a run of profile or validate")
-    return [Recorded.read(path) for path in paths]
+    return [RecordedProgram.read(path) for path in paths]
 
 
-def _programs(request: ProfileRequest, target: Target) -> list[Program]:
+def _programs(request: ProfileRequest, target: ValidationTarget) -> list[Program]:
     """The general programs and the witnesses, numbered."""
     configure, start = Capability.CONFIGURE in target.offers, Capability.START in target.offers
-    general = generate(Choice(request.base, request.programs, request.seed, configure=configure, start=start, drawn=False))
+    general = generate(ProgramOptions(request.base, request.programs, request.seed, configure=configure, start=start, drawn=False))
     return [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
 
 
-def _confirm(made: ProfileReport, recorded: Sequence[Recorded], found: Explanation, progress: Progress) -> None:
+def _confirm(made: ProfileReport, recorded: Sequence[RecordedProgram], found: SwitchExplanation, progress: Progress) -> None:
     """For each switch the programs that tell that it has no other value."""
     proposed = {one.switch for one in found.changes}
     wanted = [one for one in changes(found.profile) if one.switch not in proposed]
@@ -186,9 +186,9 @@ def _confirm(made: ProfileReport, recorded: Sequence[Recorded], found: Explanati
     made.untold = sorted({one.switch for one in wanted} - seen)
 
 
-def _wanted(found: Explanation, base: Profile) -> dict[Change | Cause, tuple[Recorded, Any]]:
+def _wanted(found: SwitchExplanation, base: Profile) -> dict[SwitchChange | Cause, tuple[RecordedProgram, Any]]:
     """What is to be made smaller, each with the question whether a program still shows it."""
-    wanted: dict[Change | Cause, tuple[Recorded, Any]] = {}
+    wanted: dict[SwitchChange | Cause, tuple[RecordedProgram, Any]] = {}
     for proposal in found.proposals:
         without = [one for one in found.changes if one != proposal.change]
         wanted[proposal.change] = (
@@ -200,16 +200,18 @@ def _wanted(found: Explanation, base: Profile) -> dict[Change | Cause, tuple[Rec
     return wanted
 
 
-def _shown_by(one: Recorded, base: Profile, chosen: Sequence[Change]) -> set[str]:
+def _shown_by(one: RecordedProgram, base: Profile, chosen: Sequence[SwitchChange]) -> set[str]:
     return {cause_of(each, one.history).about for each in one.differences(base, chosen)[:1]}
 
 
-def _fill(made: ProfileReport, found: Explanation, base: Profile, smaller: dict[Change | Cause, Recorded]) -> None:
+def _fill(made: ProfileReport, found: SwitchExplanation, base: Profile, smaller: dict[SwitchChange | Cause, RecordedProgram]) -> None:
     for proposal in found.proposals:
         one = smaller.get(proposal.change, proposal.shown[0])
         without = [each for each in found.changes if each != proposal.change]
-        made.proposals.append((proposal.change, len(proposal.shown), Shown(one, one.differences(base, without)[0]), proposal.instead))
+        made.proposals.append(
+            (proposal.change, len(proposal.shown), ShownDifference(one, one.differences(base, without)[0]), proposal.instead)
+        )
     for cause, group in found.unexplained.items():
         one = smaller.get(cause, group[0])
-        made.unexplained.append((cause, len(group), Shown(one, one.differences(base, found.changes)[0])))
+        made.unexplained.append((cause, len(group), ShownDifference(one, one.differences(base, found.changes)[0])))
     made.unexplained.sort(key=lambda row: -row[1])

@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_profiles import PROFILES
-from rocketproof_profiles.differing import Change, changes, shown
+from rocketproof_profiles.differing import SwitchChange, changes, shown
 
 from ...brokers.inprocess import InProcess
 from ...brokers.runs.parsed import load
 from ...brokers.runs.runner import Bounds
-from ...programs.program import Choice, Program, generate
+from ...programs.program import Program, ProgramOptions, generate
 from ...programs.settings import ENDED
 from ...reports import output
 from .page import SUFFIX
 from .smaller import smallest, steps_of
 from .staging import Progress, Stage
-from .switching import Recorded
+from .switching import RecordedProgram
 from .witnesses import FILE, program, rows
 
 _SECONDS = 20.0
@@ -44,13 +44,13 @@ def search(
     kept = [row for row in rows() if row["profile"] != profile]
     mine = [row for row in rows() if row["profile"] == profile]
     old = [program(row, number) for number, row in enumerate(mine, 1)]
-    general = generate(Choice(profile, programs, seed, configure=True, start=True, waits=False, concurrent=False, drawn=False))
+    general = generate(ProgramOptions(profile, programs, seed, configure=True, start=True, waits=False, concurrent=False, drawn=False))
     drawn = [Program(number, one.source, one.steps, one.needs) for number, one in enumerate([*general, *further], len(old) + 1)]
     recorded = stage.record([*old, *drawn], progress)
     by_size = sorted((one for one in recorded.values() if one.tells), key=lambda one: one.size)
     others = {(row["switch"], row["value"]) for row in kept}
     wanted = [one for one in changes(base) if (one.switch, shown(one.value)) not in others]
-    found: dict[Change, Recorded] = {}
+    found: dict[SwitchChange, RecordedProgram] = {}
     for number, change in enumerate(wanted, 1):
         progress("switch", number, len(wanted))
         teller = next((one for one in by_size if _tells(one, change, profile)), None)
@@ -72,12 +72,12 @@ def search(
     return [*kept, *made]
 
 
-def _tells(one: Recorded, change: Change, profile: str) -> bool:
+def _tells(one: RecordedProgram, change: SwitchChange, profile: str) -> bool:
     base = PROFILES[profile]
     return not one.differences(base) and bool(one.differences(base, (change,)))
 
 
-def _row(profile: str, change: Change, made: Program) -> dict[str, Any]:
+def _row(profile: str, change: SwitchChange, made: Program) -> dict[str, Any]:
     return {"switch": change.switch, "value": shown(change.value), "profile": profile, "needs": made.needs, "steps": steps_of(made)}
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import shown
 
-from ...programs.names import Names
+from ...programs.names import ProgramNames
 from ...programs.program import Program
 from ...reports.output import Page, counted
 from .against import REPORT as DIFFERENCES
 from .against import AgainstReport
-from .profiling import REPORT, ProfileReport, Shown
+from .profiling import REPORT, ProfileReport, ShownDifference
 
 
 def render(report: ProfileReport, folder: Path) -> None:
@@ -71,7 +71,7 @@ def render_differences(report: AgainstReport, folder: Path) -> None:
     page.line(f"report: {folder / DIFFERENCES}", "dim")
 
 
-def _print_example(example: Shown, page: Page) -> None:
+def _print_example(example: ShownDifference, page: Page) -> None:
     one, names = example.difference, example.recorded.history.names
     _print_program(example.recorded.program, page)
     page.wrapped(f"{names.bare(one.where)}: {one.field}", first="    ", indent=6)
@@ -88,5 +88,5 @@ def _print_program(program: Program, page: Page) -> None:
         page.line(f"    on a broker with {program.needs}")
 
 
-def _short(value: Any, names: Names) -> str:
+def _short(value: Any, names: ProgramNames) -> str:
     return textwrap.shorten(names.bare(str(value)), 300, placeholder="…")

@@ -16,29 +16,31 @@ from ...programs.shrink import shrink, simpler_steps
 from ...programs.vocabulary import Step
 from ...reports.choices import InputError
 from .staging import Progress, Stage
-from .switching import Recorded
+from .switching import RecordedProgram
 
 Key = TypeVar("Key")
-Shows = Callable[[Recorded], bool]
+Shows = Callable[[RecordedProgram], bool]
 
 
-def smallest(runner: Runner, first: Recorded, shows: Shows, seconds: float) -> Recorded:
+def smallest(runner: Runner, first: RecordedProgram, shows: Shows, seconds: float) -> RecordedProgram:
     """The smallest program found in this time that still shows what `first` does; `first` itself if it does not come again."""
     end = time.monotonic() + seconds
 
-    def tried(steps: Sequence[Step]) -> Recorded | None:
+    def tried(steps: Sequence[Step]) -> RecordedProgram | None:
         if not steps or time.monotonic() > end or runner.bounds.over:
             return None
-        again = Recorded.read(runner.perform(replace(first.program, steps=tuple(steps))))
+        again = RecordedProgram.read(runner.perform(replace(first.program, steps=tuple(steps))))
         return again if again.tells and shows(again) else None
 
     found = tried(first.program.steps)
     return first if found is None else shrink(found.program.steps, found, tried, simpler=simpler_steps)[1]
 
 
-def all_smallest(stage: Stage, wanted: Mapping[Key, tuple[Recorded, Shows]], seconds: float, progress: Progress) -> dict[Key, Recorded]:
+def all_smallest(
+    stage: Stage, wanted: Mapping[Key, tuple[RecordedProgram, Shows]], seconds: float, progress: Progress
+) -> dict[Key, RecordedProgram]:
     """The smallest program of each, which gets so many seconds. Raises TargetError."""
-    found: dict[Key, Recorded] = {}
+    found: dict[Key, RecordedProgram] = {}
     programs = {number: (key, replace(one.program, number=number)) for number, (key, (one, _)) in enumerate(wanted.items(), 1)}
     for runner, group in stage.runners([program for _, program in programs.values()]):
         for program in group:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from rocketproof_protocol.numbers import java_int
 
-from ...brokers.deployment import Deployment, Setup, Target
+from ...brokers.deployment import Deployment, Setup, ValidationTarget
 from ...brokers.runs.configured import configured
 from ...brokers.runs.parsed import load
 from ...brokers.runs.runner import Bounds, Runner
@@ -28,14 +28,14 @@ from ...reports.results import tool
 from ..stages import looks
 from ..validate import mark as new_mark
 from .edges import EDGES
-from .switching import Recorded
+from .switching import RecordedProgram
 
 Progress = Callable[[str, int, int], None]
 _CANARY: Final = Program(0, "canary", (("send", {"topic": "canary"}),))
 
 
 @dataclass(kw_only=True)
-class Ran:
+class ReleaseRun:
     """What a report about releases says of its run. `compared`: the programs that could be; `stopped`: what ended it early."""
 
     seed: int
@@ -48,7 +48,7 @@ class Ran:
 
     def record(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {"tool": tool(), **{each.name: getattr(self, each.name) for each in fields(Ran)}, "seconds": round(self.seconds, 1)}
+        return {"tool": tool(), **{each.name: getattr(self, each.name) for each in fields(ReleaseRun)}, "seconds": round(self.seconds, 1)}
 
     @property
     def size(self) -> str:
@@ -60,21 +60,21 @@ class Stage:
     """A target of which nothing runs between two uses. `folder` gets the histories; names of programs begin with `mark`, and are the same
     on two targets that have the same one and perform the same programs."""
 
-    def __init__(self, target: Target, folder: Path, seed: int, bounds: Bounds, mark: str | None = None) -> None:
+    def __init__(self, target: ValidationTarget, folder: Path, seed: int, bounds: Bounds, mark: str | None = None) -> None:
         self.target, self.folder, self.bounds = target, folder, bounds
         self._mark = mark or new_mark()
         self._seed = seed
         folder.mkdir(parents=True, exist_ok=True)
 
-    def record(self, programs: Sequence[Program], progress: Progress = lambda what, done, all_: None) -> dict[int, Recorded]:
+    def record(self, programs: Sequence[Program], progress: Progress = lambda what, done, all_: None) -> dict[int, RecordedProgram]:
         """The history of each program by its number, which no other program may have; without those that no time was left for.
 
         Raises TargetError.
         """
-        found: dict[int, Recorded] = {}
+        found: dict[int, RecordedProgram] = {}
 
         def done(program: Program, path: Path) -> None:
-            found[program.number] = Recorded.read(path)
+            found[program.number] = RecordedProgram.read(path)
             progress(f"{self.target.name}: program", len(found), len(programs))
 
         for runner, group in self.runners([one for one in programs if one.source != EDGES]):

@@ -12,30 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_profiles import Profile
-from rocketproof_profiles.differing import Change, changed, watched
+from rocketproof_profiles.differing import SwitchChange, changed, watched
 
 from ...brokers.runs.parsed import ParsedHistory, load
 from ...brokers.runs.transport import faults
-from ...judging.reference.comparison import Difference
+from ...judging.reference.comparison import FieldDifference
 from ...judging.reference.differences import differences
-from ...judging.reference.program import Reference
+from ...judging.reference.program import ReferenceReplay
 from ...programs.program import Program
 
 
 @dataclass
-class Recorded:
+class RecordedProgram:
     """A program's history, and what was found out of it so far, by the changes that its profile had."""
 
     program: Program
     path: Path
     history: ParsedHistory
-    _found: dict[tuple[str, tuple[str, ...]], dict[tuple[Any, ...], list[Difference]]] = field(default_factory=dict)
+    _found: dict[tuple[str, tuple[str, ...]], dict[tuple[Any, ...], list[FieldDifference]]] = field(default_factory=dict)
     """By a profile's name and the switches that were read, and by the values that these had."""
-    _given: dict[tuple[str, frozenset[Change]], list[Difference]] = field(default_factory=dict)
-    _whole: dict[tuple[str, str], list[Difference]] = field(default_factory=dict)
+    _given: dict[tuple[str, frozenset[SwitchChange]], list[FieldDifference]] = field(default_factory=dict)
+    _whole: dict[tuple[str, str], list[FieldDifference]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> Recorded:
+    def read(cls, path: Path) -> RecordedProgram:
         """The history in a file. Raises TraceError."""
         history = load(path)
         return cls(history.program, path, history)
@@ -56,14 +56,14 @@ class Recorded:
         """Steps, and what they say."""
         return len(self.program.steps), sum(len(args) for _, args in self.program.steps)
 
-    def differences(self, profile: Profile, given: Sequence[Change] = ()) -> list[Difference]:
+    def differences(self, profile: Profile, given: Sequence[SwitchChange] = ()) -> list[FieldDifference]:
         """Where the broker and the reference implementation of the changed profile differ, in order."""
         key = profile.name, frozenset(given)
         if key not in self._given:
             self._given[key] = self._known(changed(profile, given)) if self.tells else []
         return self._given[key]
 
-    def _known(self, profile: Profile) -> list[Difference]:
+    def _known(self, profile: Profile) -> list[FieldDifference]:
         """What differs; a profile that has the values which were read under another one needs no second look."""
         values = vars(profile)
         for (name, read), found in self._found.items():
@@ -75,9 +75,9 @@ class Recorded:
         self._found.setdefault((profile.name, read), {})[tuple(values[one] for one in read)] = compared
         return compared
 
-    def _compared(self, profile: Profile) -> list[Difference]:
+    def _compared(self, profile: Profile) -> list[FieldDifference]:
         """What differs over all orders and moments; where the order as it was asked shows the same as before, so do the others."""
-        plainly = list(Reference(self.history, profile, self.history.items).compare())
+        plainly = list(ReferenceReplay(self.history, profile, self.history.items).compare())
         key = profile.name, repr(plainly)
         if key not in self._whole:
             self._whole[key] = differences(self.history, profile) if plainly else []

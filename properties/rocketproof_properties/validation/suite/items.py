@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 
 from ...reports.output import phases
-from ..entries import Entry
+from ..entries import SuiteEntry
 from . import shared
 from .options import Options
-from .outcomes import Outcome
+from .outcomes import EntryOutcome
 
 NAME: Final = "rocketproof"
 OPTIONS = pytest.StashKey[Options]()
@@ -39,7 +39,7 @@ class Catalogue(pytest.Collector):
 class CatalogueItem(pytest.Item):
     """One entry under a profile."""
 
-    def __init__(self, *, entry: Entry, profile: str, **more: Any) -> None:
+    def __init__(self, *, entry: SuiteEntry, profile: str, **more: Any) -> None:
         super().__init__(**more)
         self.entry, self.profile = entry, profile
         self.add_marker(getattr(pytest.mark, NAME))
@@ -66,7 +66,7 @@ class CatalogueItem(pytest.Item):
             pytest.skip(f"there is no run: {found.error}")
 
     def runtest(self) -> None:
-        outcome = self._results().outcomes.get(self.entry.id) or Outcome("skipped", "not exercised: the run has no verdict on it")
+        outcome = self._results().outcomes.get(self.entry.id) or EntryOutcome("skipped", "not exercised: the run has no verdict on it")
         self.user_properties.append((f"{NAME}_verdict", outcome.words))
         self.user_properties += [(f"{NAME}_{what}", path) for what, path in outcome.files.items()]
         if outcome.status == "failed":
@@ -84,7 +84,7 @@ class CatalogueItem(pytest.Item):
         if found is not None and found.too_little and not found.error and shared.is_first_to_tell(self.config.stash[SCRATCH]):
             pytest.fail(f"the run says less than it was asked for: {found.too_little}", pytrace=False)
 
-    def _results(self) -> shared.Results:
+    def _results(self) -> shared.SuiteResults:
         scratch, options = self.config.stash[SCRATCH], self.config.stash[OPTIONS]
         found = shared.known(scratch)
         if found is not None:

@@ -22,7 +22,7 @@ from rocketproof_protocol.shown import json_text
 from rocketproof_traces.explorer import page as pages
 
 from ...brokers.choose import choose_named
-from ...brokers.deployment import Target
+from ...brokers.deployment import ValidationTarget
 from ...conformance.witnesses.known import WITNESSES
 from ...judging import documents as histories
 from ...judging.judging import EXPANDED
@@ -30,12 +30,12 @@ from ...programs.parts import Capability
 from ...reports import failures
 from ...reports.output import counted
 from .. import memory
-from ..entries import Entry, entries
+from ..entries import SuiteEntry, entries
 from ..report import ValidationReport
 from ..undecided import MORE_STATES
 from ..validate import Progress, ValidationRequest, tried_first, validate
 from .options import STATES, Options
-from .outcomes import Outcome, outcomes
+from .outcomes import EntryOutcome, outcomes
 
 SCHEMA: Final = "rocketproof-suite"
 VERSION: Final = 1
@@ -48,7 +48,7 @@ _RESULTS, _LOCK, _TOLD = "results.json", "lock", "told"
 
 
 @dataclass(frozen=True)
-class Results:
+class SuiteResults:
     """What came of the run. `error`: why there is none; `stopped`: what ended it early; `undecided`: what no judge came to the end of;
     `notes`: what else is to be said of it."""
 
@@ -57,7 +57,7 @@ class Results:
     stopped: str = ""
     summary: str = ""
     notes: tuple[str, ...] = ()
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, EntryOutcome] = field(default_factory=dict)
     undecided: str = ""
 
     @property
@@ -72,29 +72,29 @@ class Results:
         return {"schema": SCHEMA, "version": VERSION, **vars(self), "notes": list(self.notes), "outcomes": rows}
 
     @staticmethod
-    def read(path: Path) -> Results:
+    def read(path: Path) -> SuiteResults:
         data = json.loads(path.read_text("utf-8"))
-        rows = {id_: Outcome(**row) for id_, row in data["outcomes"].items()}
-        return Results(data["error"], data["folder"], data["stopped"], data["summary"], tuple(data["notes"]), rows, data["undecided"])
+        rows = {id_: EntryOutcome(**row) for id_, row in data["outcomes"].items()}
+        return SuiteResults(data["error"], data["folder"], data["stopped"], data["summary"], tuple(data["notes"]), rows, data["undecided"])
 
 
-def target_of(options: Options) -> Target:
+def target_of(options: Options) -> ValidationTarget:
     """What is validated. Raises InputError, TargetError."""
     return choose_named(options.target, options.profile)
 
 
-def entries_of(target: Target, options: Options) -> tuple[Entry, ...]:
+def entries_of(target: ValidationTarget, options: Options) -> tuple[SuiteEntry, ...]:
     """All entries for a target. Its store is offered too where a folder is given."""
     return entries(target.profile, target.offers | ({Capability.STORE} if options.store is not None else set()))
 
 
-def known(scratch: Path) -> Results | None:
+def known(scratch: Path) -> SuiteResults | None:
     """What came of the run, None if nobody has made it yet."""
     path = scratch / _RESULTS
-    return Results.read(path) if path.exists() else None
+    return SuiteResults.read(path) if path.exists() else None
 
 
-def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str, int, int], None]) -> Results:
+def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str, int, int], None]) -> SuiteResults:
     """What came of the run; it is made now unless another process has. `base`: the folder under which runs get a number.
 
     Raises KeyboardInterrupt when it was interrupted; what was recorded is kept.
@@ -107,9 +107,9 @@ def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str,
         try:
             found = _perform(options, base, progress)
         except RocketproofError as error:
-            found = Results(error=f"{options.target}: {error}" if options.target not in str(error) else str(error))
+            found = SuiteResults(error=f"{options.target}: {error}" if options.target not in str(error) else str(error))
         except Exception as error:
-            _keep(scratch, Results(error=f"the run failed: {type(error).__name__}: {error}"))
+            _keep(scratch, SuiteResults(error=f"the run failed: {type(error).__name__}: {error}"))
             raise
         _keep(scratch, found)
     if found.stopped == INTERRUPTED:
@@ -127,13 +127,13 @@ def is_first_to_tell(scratch: Path) -> bool:
     return True
 
 
-def _keep(scratch: Path, results: Results) -> None:
+def _keep(scratch: Path, results: SuiteResults) -> None:
     part = scratch / f"{_RESULTS}.part"
     part.write_text(json.dumps(results.data()), "utf-8")
     part.replace(scratch / _RESULTS)
 
 
-def _perform(options: Options, base: Path, progress: Progress) -> Results:
+def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
     target = target_of(options)
     folder = options.report or next(path for n in itertools.count(1) if not (path := base / str(n)).exists())
     remembered = memory.file_of(target.name, target.profile)
@@ -155,12 +155,12 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
     report = validate(request, progress)
     report.notes += filter(None, [memory.keep(report, tried_first(request), remembered)])
 
-    def page(history: Path, entry: Entry) -> Path | None:
+    def page(history: Path, entry: SuiteEntry) -> Path | None:
         return _drawn(history, folder / PAGES / f"{re.sub('[^A-Za-z0-9.-]+', '-', entry.id)}.html", target.profile, entry.title)
 
     found = outcomes(report, entries_of(target, options), folder, page)
     stopped = report.stopped or report.transport.undecided
-    results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found, _undecided(report))
+    results = SuiteResults("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found, _undecided(report))
     (folder / FILE).write_text(json_text(results.data(), indent=1) + "\n", "utf-8")
     return results
 

@@ -13,11 +13,11 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_traces.history.operations import OVER
 
-from ...brokers.runs.parsed import Asked, Other, ParsedHistory
+from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
 from ...catalogue.rules import rules
 from ...conformance.witnesses.known import HazardReplayed
 from ...reports.output import counted
-from ..entries import Entry
+from ..entries import SuiteEntry
 from ..report import ValidationFinding
 
 WIDTH: Final = 110
@@ -44,7 +44,7 @@ class Failure:
     """What contradicts an entry: the finding with its history, in how many `programs` of those that were `tried`; `first` is the entry to
     look at before this one, "" if none."""
 
-    entry: Entry
+    entry: SuiteEntry
     finding: ValidationFinding
     history: ParsedHistory
     profile: str
@@ -110,10 +110,10 @@ class Failure:
         yield f"the shortest program that shows it, {counted(len(asked), 'request')}:"
         rows: list[tuple[str, ...]] = [("   ", "event", *(["client"] if self.history.concurrent else []), "request", "answer")]
         about = self._about()
-        for item in [one for one in self.history.items if isinstance(one, Asked) or one.op != OVER]:
-            events = sorted({item.seq, item.end or item.seq} if isinstance(item, Asked) else {item.seq})
-            who = [item.process.removeprefix("client ")] if isinstance(item, Asked) else [""]
-            cells = (self._request(item), self._answer(item)) if isinstance(item, Asked) else (_happened(item), "")
+        for item in [one for one in self.history.items if isinstance(one, ParsedRequest) or one.op != OVER]:
+            events = sorted({item.seq, item.end or item.seq} if isinstance(item, ParsedRequest) else {item.seq})
+            who = [item.process.removeprefix("client ")] if isinstance(item, ParsedRequest) else [""]
+            cells = (self._request(item), self._answer(item)) if isinstance(item, ParsedRequest) else (_happened(item), "")
             rows.append(
                 ("-->" if about in events else "   ", "-".join(map(str, events)), *(who if self.history.concurrent else []), *cells)
             )
@@ -126,7 +126,7 @@ class Failure:
         named = re.search(r"\brequest ([0-9]+) \(", self.finding.verdict.text)
         return whole_number(named[1]) if named else -1
 
-    def _request(self, one: Asked) -> str:
+    def _request(self, one: ParsedRequest) -> str:
         fields = one.fields
         about = fields.get("topic") or fields.get("group") or ""
         shown = [f"{name} {_readable(value)}" for name, value in fields.items() if name not in _UNTOLD and value != _USUAL.get(name)]
@@ -135,7 +135,7 @@ class Failure:
         body = [f"{size:,} bytes"] if size > 20 else []
         return self._plain(" ".join([name, about, *([", ".join([*shown, *body])] if shown or body else [])]))
 
-    def _answer(self, one: Asked) -> str:
+    def _answer(self, one: ParsedRequest) -> str:
         if one.one_way:
             text = "wants none"
         elif one.closed == "ok":
@@ -165,13 +165,13 @@ class Failure:
         return _UNPRINTED.sub("·", self.history.names.bare(text))
 
 
-def vanished(entry: Entry, words: str) -> str:
+def vanished(entry: SuiteEntry, words: str) -> str:
     """That a known violation is not shown any more."""
     more = f"It is expected because: {entry.reason}. If the target has mended it, accept the difference or give another profile."
     return "\n".join([*_folded(entry.title, "", "  "), *_folded(words), *_folded(more)])
 
 
-def not_reproduced(entry: Entry, replayed: HazardReplayed) -> str:
+def not_reproduced(entry: SuiteEntry, replayed: HazardReplayed) -> str:
     """What was done and answered when a witness was replayed, up to where the target did otherwise."""
     said = [line for one in replayed.said for line in _folded(one, "    ", "      ")]
     return "\n".join([*_folded(entry.title, "", "  "), "the model's witness, as it was performed:", *said])

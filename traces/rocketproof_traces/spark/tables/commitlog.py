@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from ...stored.errors import StoredError
-from ...stored.kinds import Kind, Reason
+from ...stored.kinds import Reason, RowKind
 from ...stored.segments import Range, log_files, ranges
 from .clauses import Clauses, Mask, about, bounds, number_mask, text_passes
 from .maps import properties_map
-from .table import BYTES, INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, TEXTS, TIME, Table
+from .table import BYTES, INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, TEXTS, TIME, StoreTable
 from .times import microseconds
 
 if TYPE_CHECKING:
     from ...stored.chunk import Chunk
-    from ...stored.names import Names
+    from ...stored.names import NameTable
 
 ROWS = 16384
 
@@ -70,11 +70,11 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
     if not text_passes(about(clauses, "file"), path):
         return
     from ...stored.alone import settled
-    from ...stored.names import Names
+    from ...stored.names import NameTable
     from ...stored.walk import Walk  # its kernels are for those who read
 
     needed = {*columns, *(clause.column for clause in clauses)}
-    names = Names()
+    names = NameTable()
     reached = part.range.start
     try:
         with_properties = not needed.isdisjoint(_FROM_PROPERTIES)
@@ -95,11 +95,11 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
         yield from TABLE.one(row, columns, clauses)
 
 
-def _mask(chunk: Chunk, names: Names, clauses: Clauses) -> Mask:
+def _mask(chunk: Chunk, names: NameTable, clauses: Clauses) -> Mask:
     """The rows that pass; blanks never do."""
     kind = chunk["kind"]
-    record = (kind == Kind.MESSAGE) | (kind == Kind.MESSAGE_V2)
-    passed: Mask = record | (kind == Kind.CORRUPT)
+    record = (kind == RowKind.MESSAGE) | (kind == RowKind.MESSAGE_V2)
+    passed: Mask = record | (kind == RowKind.CORRUPT)
     for column in dict.fromkeys(clause.column for clause in clauses):
         asked = about(clauses, column)
         if column in _NUMBERS:
@@ -155,11 +155,11 @@ class _Rows:
 
     @property
     def stretch(self) -> Mask:
-        found: Mask = self.chunk["kind"] == Kind.CORRUPT
+        found: Mask = self.chunk["kind"] == RowKind.CORRUPT
         return found
 
 
-TABLE = Table(
+TABLE = StoreTable(
     name="rocketmq-commitlog",
     columns={
         "topic": TEXT,

@@ -14,7 +14,7 @@ from ...stored.facts import Column
 from ...stored.layout import ENTRY, ENTRY_SIZE, FILLER
 from ...stored.queues import Queue, Queues
 from .clauses import Clauses, about, bounds, number_mask, text_passes
-from .table import INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, Table, packed
+from .table import INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, StoreTable, packed
 
 _BLOCK = 1 << 16  # entries of a batch
 
@@ -94,7 +94,7 @@ _SENTENCES = ("zeros, and entries behind them", "filler, and entries before it")
 _NUMBERS: Mapping[str, pa.DataType] = {"queueOffset": LONG, "physicalOffset": LONG, "size": INT, "tagsCode": LONG}
 _COLUMNS: Mapping[str, pa.DataType] = {"topic": TEXT, "queueId": INT, **_NUMBERS, "file": TEXT, "error": TEXT}
 
-TABLE = Table(
+TABLE = StoreTable(
     name="rocketmq-consumequeue",
     columns=_COLUMNS,
     standard=tuple(_COLUMNS),

@@ -17,7 +17,7 @@ from ...stored.facts import Column
 from ...stored.index import open_index
 from ...stored.paths import join, names_of
 from .clauses import Clauses, Mask, about, number_mask, text_passes
-from .table import INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, Table, packed
+from .table import INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, StoreTable, packed
 
 _BLOCK = 1 << 16
 _NUMBERS = {"keyHash": INT, "physicalOffset": LONG, "storeTimestamp": LONG, "number": INT, "previous": INT}
@@ -66,7 +66,7 @@ def _array(name: str, values: Mapping[str, Column], passed: Mask, path: str) -> 
     return pa.array(values[name][passed].astype(_NUMBERS[name].to_pandas_dtype()))
 
 
-TABLE = Table(
+TABLE = StoreTable(
     name="rocketmq-index",
     columns={**_NUMBERS, "file": TEXT, "error": TEXT},
     standard=(*_NUMBERS, "file", "error"),

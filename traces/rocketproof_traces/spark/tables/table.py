@@ -26,7 +26,7 @@ OF_NUMBERS: frozenset[Operator] = frozenset((*PRESENCE, "=", "among", "<", "<=",
 
 
 @dataclass(frozen=True)
-class Table:
+class StoreTable:
     """`columns`: all there are; `standard`: those of a reader who names none. `pushed`: the clauses that `read` understands, by column.
 
     `parts(folders, clauses, part_size)` leaves out what no row can pass; each part can be pickled. `read(part, columns, clauses)` gives

@@ -11,7 +11,7 @@ from ...stored.config import read_topics
 from ...stored.errors import StoredError
 from ...stored.paths import join
 from .clauses import Clauses
-from .table import INT, LONG, TEXT, TEXTS, TRUTH, Table
+from .table import INT, LONG, TEXT, TEXTS, TRUTH, StoreTable
 
 _COLUMNS = {
     "topic": TEXT,
@@ -63,4 +63,4 @@ def _rows(path: str) -> Iterator[dict[str, Any]]:
         }
 
 
-TABLE = Table("rocketmq-topics", _COLUMNS, tuple(_COLUMNS), {}, _parts, _read)
+TABLE = StoreTable("rocketmq-topics", _COLUMNS, tuple(_COLUMNS), {}, _parts, _read)

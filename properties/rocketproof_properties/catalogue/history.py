@@ -145,7 +145,7 @@ class History:
     waited: list[WaitedProducer] = field(default_factory=list)
     events: list[TopicEvent] = field(default_factory=list)
     end: int = 0
-    rows: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    rows: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What `facts.py` has made of the history, kept as long as the history."""
 
     def stored(self, exchange: Exchange) -> list[StoredRecord]:

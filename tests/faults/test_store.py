@@ -12,11 +12,11 @@ import pytest
 
 from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs.parsed import ParsedRequest
 from rocketproof_properties.validation.faults import store
 from rocketproof_properties.validation.faults.found import FaultTests
 from rocketproof_properties.validation.faults.store import Loaded, Promised, PromisedStore
 from rocketproof_protocol import codes
+from rocketproof_traces.history.exchange import Exchange
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
 @pytest.mark.behaviour("INV-09", "REM-06")
 @pytest.mark.parametrize(("code", "found"), [(codes.SYSTEM_BUSY, []), (codes.SYSTEM_ERROR, ["refused"])])
 def test_a_broker_that_is_busy_refuses_nothing(loaded: PromisedStore, code: int, found: list[str]) -> None:
-    asked = ParsedRequest(1, "client 0", "send", {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
+    asked = Exchange("client 0", "send", "broker-a", 1, {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
     loaded.take(Loaded([asked]))
     assert claims(loaded) == found
 
@@ -67,7 +67,7 @@ def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
         found = made.load(2, lambda: None, (0.3, 0.3))
     made.promise(found.until(began))
     assert made.promised == Promised()
-    half = sorted(one.answer["at"] for one in found.acknowledged)[len(found.acknowledged) // 2] / 1000
+    half = sorted(one.outcome["at"] for one in found.acknowledged)[len(found.acknowledged) // 2] / 1000
     made.promise(found.until(half))
     some = len(made.promised.messages)
     assert 0 < some

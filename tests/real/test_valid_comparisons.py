@@ -13,7 +13,7 @@ import pytest
 from nonempty import nonempty
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.deployment import Setup
-from rocketproof_properties.brokers.runs.parsed import ParsedRequest, load
+from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging.judging import JudgedProgram, judge_file
 from rocketproof_properties.programs.program import Program
@@ -21,6 +21,7 @@ from rocketproof_properties.programs.settings import ASKED, at_start
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, OP_HALF_TOPIC
+from rocketproof_traces.history.exchange import Exchange
 
 COMMANDS = ("java", "mvn")
 WHEEL = "timerWheelEnable=true"
@@ -42,7 +43,7 @@ def judged(runner: Runner, version: str, *steps: Step, needs: str = "") -> Judge
     return judge_file(runner.perform(Program(1, "", steps, needs)), Apache(version).profile)
 
 
-def asked(found: JudgedProgram, op: str) -> list[ParsedRequest]:
+def asked(found: JudgedProgram, op: str) -> list[Exchange]:
     return [one for one in load(found.path).asked if one.op == op]
 
 
@@ -58,7 +59,7 @@ def test_pulls_of_at_most_n(version: str, expected: Sequence[int], tmp_path: Pat
     with runner_on(version, tmp_path) as runner:
         steps = [("send", A)] * 5 + [("pull", {"topic": "A", "most": most}) for most in (1, 2, 3, 5, 6)]
         found = judged(runner, version, *steps)
-    assert [int(one.answer["fields"]["nextBeginOffset"]) for one in asked(found, "pull")] == expected
+    assert [int(one.response_fields["nextBeginOffset"]) for one in asked(found, "pull")] == expected
     assert [one.property for one in found.findings if one.seq >= 0] == []
 
 
@@ -75,7 +76,7 @@ def test_the_operation_queue_after_a_deletion(version: str, length: int, tmp_pat
         found = judged(
             runner, version, HALF, ("end", {}), ("send", {"topic": "B"}), ("time", {"millis": 300}), ends, ("delete", {"topic": "B"}), ends
         )
-    assert [one.answer["fields"]["offset"] for one in asked(found, "max_offset")] == ["1", str(length)]
+    assert [one.response_fields["offset"] for one in asked(found, "max_offset")] == ["1", str(length)]
     assert (found.findings, found.unconfirmed) == ([], [])
 
 

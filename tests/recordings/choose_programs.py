@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.brokers.runs.parsed import ParsedHistory, ParsedRequest, load
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory, load
 from rocketproof_properties.judging.reference.differences import differences
+from rocketproof_traces.history.exchange import Exchange
 
 COUNT: Final = 200
 _LARGEST: Final = 150_000
@@ -47,11 +48,11 @@ def features(history: ParsedHistory) -> set[Hashable]:
     return found.union(*(_of_request(one) for one in history.asked))
 
 
-def _of_request(one: ParsedRequest) -> Iterator[Hashable]:
-    code = one.answer.get("code")
-    yield one.op, code, str(one.answer.get("remark") or "")[:_WORDS]
-    yield one.op, one.value.get("version"), one.one_way
-    for name in one.answer.get("fields") or {}:
+def _of_request(one: Exchange) -> Iterator[Hashable]:
+    code = one.outcome.get("code")
+    yield one.op, code, str(one.outcome.get("remark") or "")[:_WORDS]
+    yield one.op, one.request.get("version"), one.one_way
+    for name in one.outcome.get("fields") or {}:
         yield one.op, "answer", name
     for name, value in one.fields.items():
         if name not in _NAMES:

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
+from rocketproof_properties.brokers.runs.parsed import Other, ParsedHistory
 from rocketproof_properties.judging.reference.orders import Arrived, Item, orders
+from rocketproof_traces.history.exchange import Exchange
 
 
-def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> ParsedRequest:
+def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Exchange:
     """The request of a number; `place` is where its answer says that it is."""
     fields = {} if place is None else {"fields": {"msgId": f"{0:016X}{place:016X}"}}
     value: dict[str, Any] = {"fields": {"bornTimestamp": str(number)}, "oneWay": one_way}
-    return ParsedRequest(number, "client 0", op, value, "info" if one_way else "ok", {"code": 0, **fields})
+    return Exchange("client 0", op, "broker-a", number, value, "info" if one_way else "ok", {"code": 0, **fields})
 
 
-def found(*items: ParsedRequest | Other, born: dict[str, int], committed: dict[str, int] | None = None) -> set[tuple[str, ...]]:
+def found(*items: Exchange | Other, born: dict[str, int], committed: dict[str, int] | None = None) -> set[tuple[str, ...]]:
     return {tuple(word(one) for one in order) for order in orders(ParsedHistory({}, [], list(items)), born, committed or {})}
 
 
@@ -55,7 +56,8 @@ def test_a_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], o
 
 def test_each_transaction_ends_where_its_message_is_in_the_log() -> None:
     ends = [
-        ParsedRequest(n, "client 0", "end_transaction", {"fields": {"commitLogOffset": str(n)}, "oneWay": True}, "info", {}) for n in (1, 2)
+        Exchange("client 0", "end_transaction", "broker-a", n, {"fields": {"commitLogOffset": str(n)}, "oneWay": True}, "info")
+        for n in (1, 2)
     ]
     assert ("1", "3", "4", "2") in found(*ends, send(3, place=400), send(4, place=500), born={}, committed={"1": 300, "2": 600})
 

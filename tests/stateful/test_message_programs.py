@@ -12,11 +12,11 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.runs.simulated import history_of
 from rocketproof_properties.catalogue.history import (
     BrokerRequest,
-    Exchange,
     History,
     QueueEntry,
     Response,
     Routes,
+    StoredExchange,
     TopicEvent,
     WaitedProducer,
 )
@@ -210,14 +210,14 @@ def _record(at: int = 0, **more: object) -> StoredRecord:
 
 def _exchange(
     kind: str = "send", code: int | None = 0, *, stored: tuple[int, ...] = (), answers: int = 1, opaque: int = 1, **more: object
-) -> Exchange:
+) -> StoredExchange:
     asked = replace(BrokerRequest(kind, 1, topic="T", bodies=(b"x" * 8,)), **more)  # type: ignore[arg-type]
     fields = {"msgId": f"7F00000100002A9F{(stored or (0,))[0]:016X}", "queueId": "0", "queueOffset": "0"}
     given = [] if code is None else [Response(code, opaque, None, fields)] * answers
-    return Exchange(BROKER, asked, 0, given, stored=stored, queues=(4, 4))
+    return StoredExchange(BROKER, asked, 0, given, stored=stored, queues=(4, 4))
 
 
-def _history(*exchanges: Exchange, records: tuple[StoredRecord, ...] = (), file_size: int = 1000, **more: object) -> History:
+def _history(*exchanges: StoredExchange, records: tuple[StoredRecord, ...] = (), file_size: int = 1000, **more: object) -> History:
     log = LogRecords(file_size, max((r.end for r in records), default=0), list(records))
     made = History(list(exchanges), {BROKER: log}, {BROKER: {}}, {BROKER: {}}, {BROKER: {}}, end=10**9)
     return replace(made, **more)  # type: ignore[arg-type]
@@ -227,7 +227,7 @@ def _delayed() -> StoredRecord:
     return _record(topic="SCHEDULE_TOPIC_XXXX", queue_id=2, properties_text="DELAY\x013\x02REAL_TOPIC\x01T\x02REAL_QID\x010")
 
 
-def _back(level: int = 0, *, code: int = 0, stored: tuple[int, ...] = (100,)) -> Exchange:
+def _back(level: int = 0, *, code: int = 0, stored: tuple[int, ...] = (100,)) -> StoredExchange:
     return _exchange("send_back", code, stored=stored, topic="", group="g", delay_level=level, max_reconsume_times=16)
 
 

@@ -13,7 +13,7 @@ from rocketproof_impl.store.timers import to_timer_topic
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import WHEEL_TIMER_TOPIC
 from rocketproof_traces.checker.ways import timing_of
-from rocketproof_traces.history.operations import Operation
+from rocketproof_traces.history.exchange import Exchange
 
 NO_WHEEL = "accurate timer message is not enabled, timerWheelEnable is false"
 
@@ -88,7 +88,7 @@ def test_the_specification_and_the_implementation_sort_alike(name: str, value: s
     message = Message("T", 0, b"x", properties=dict(properties))
     refused = to_timer_topic(message, StoreSettings(), 1_700_000_000_000, trailing=True) is not None
     asked = {"fields": {"topic": "T", "properties": text(**properties)}}
-    operation = Operation("client", "send", "broker-a", 0, None, asked, None)
+    operation = Exchange("client", "send", "broker-a", 0, asked)
     timed, flaw = timing_of(operation, PROFILES["P533"], int(level or 0), "not")
     assert (timed, flaw != "none") == (message.topic == WHEEL_TIMER_TOPIC, refused)
 

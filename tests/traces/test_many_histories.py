@@ -26,7 +26,7 @@ from rocketproof_traces.bulk.work import JudgingJob, tasks
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.history.operations import CallEvents, paired
+from rocketproof_traces.history.exchanges import CallEvents, paired
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -15,7 +15,7 @@ from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.checker.machine import Machine, machine
 from rocketproof_traces.checker.shape import MachineShape
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.history.operations import NAME_SERVER
+from rocketproof_traces.history.exchanges import NAME_SERVER
 
 BROKER = "broker-a"
 Queues = tuple[int, int, int]

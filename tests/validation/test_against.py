@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from rocketproof_impl.store.record import decode
 from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.commands import run
 from rocketproof_properties.judging.reference import dispatched
@@ -24,6 +26,7 @@ from rocketproof_properties.validation.releases.edges import EDGES, edges
 from rocketproof_properties.validation.releases.pairs import compare
 from rocketproof_properties.validation.releases.staging import Stage, serves
 from rocketproof_properties.validation.releases.switching import RecordedProgram
+from rocketproof_traces.history.exchange import Exchange
 
 PERFORMED = against._performed
 SCHEMA = Path(__file__).parents[2] / "properties/docs/schemas/differences.schema.json"
@@ -53,6 +56,11 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[RecordedProgram, Rec
     return one, other
 
 
+def answer_with(history: ParsedHistory, exchange: Exchange, outcome: dict[str, object]) -> None:
+    """Give an exchange of a history another response."""
+    history.items[history.items.index(exchange)] = replace(exchange, outcome=outcome)
+
+
 @pytest.mark.parametrize(
     ("event", "change", "about"),
     [
@@ -69,8 +77,8 @@ def test_another_answer_is_a_difference(
     one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
     asked = other.asked[event]
     fields = change.get("fields")
-    with_fields = {"fields": {**asked.answer["fields"], **fields}} if isinstance(fields, dict) else {}
-    asked.answer = {**asked.answer, **change, **with_fields}
+    with_fields = {"fields": {**asked.response_fields, **fields}} if isinstance(fields, dict) else {}
+    answer_with(other, asked, {**asked.outcome, **change, **with_fields})
     assert [each.field for each in compare(one, other)] == [about]
     assert compare(one, pair[1].history) == []
 
@@ -80,7 +88,7 @@ def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch
     one, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
     for history, stamp in ((one, "5"), (other, "-1")):
         asked = history.asked[1]
-        asked.answer = {**asked.answer, "fields": {**asked.answer["fields"], "timestamp": stamp}}
+        answer_with(history, asked, {**asked.outcome, "fields": {**asked.response_fields, "timestamp": stamp}})
     assert compare(one, other) == []
     monkeypatch.setattr(dispatched, "WITHIN", 0)
     assert [each.field for each in compare(one, other)] == ["timestamp"]
@@ -93,7 +101,7 @@ def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
     one = performed("P494", tmp_path / "one", [Program(1, "test", steps)])[1].history
     other = performed("P494", tmp_path / "other", [Program(1, "test", (("send", {}),)), Program(2, "test", steps)])[2].history
     assert compare(one, other) == []
-    first, second = (int(asked.answer["fields"]["msgId"][16:], 16) for asked in other.asked if asked.op == "send")
+    first, second = (int(asked.response_fields["msgId"][16:], 16) for asked in other.asked if asked.op == "send")
     for row in other.states["records"]["records"]:
         data = base64.b64decode(row["data"])
         told = decode(data, exact=False)

@@ -7,28 +7,29 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.brokers.runs.parsed import ParsedHistory, ParsedRequest
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.judging.reference.comparison import FieldDifference
 from rocketproof_properties.judging.reference.decided import kept, rules_of
 from rocketproof_properties.judging.reference.rules import SHOWN, TOGETHER
 from rocketproof_protocol import codes
+from rocketproof_traces.history.exchange import Exchange
 
 NO_PERMISSION = [codes.NO_PERMISSION, "the broker[127.0.0.1] sending message is forbidden"]
 FORBIDDEN = [codes.NO_PERMISSION, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."]
 GOOD = [codes.SUCCESS, None]
 
 
-def asked(op: str, code: int, answer: int, fields: Mapping[str, str], seq: int = 0, **more: Any) -> ParsedRequest:
+def asked(op: str, code: int, answer: int, fields: Mapping[str, str], seq: int = 0, **more: Any) -> Exchange:
     value = {"code": code, "fields": dict(fields), "oneWay": False}
-    return ParsedRequest(seq, "client 0", op, value, "ok", {"code": answer, "fields": {}, **more}, end=seq + 1)
+    return Exchange("client 0", op, "broker-a", seq, value, "ok", {"code": answer, "fields": {}, **more}, end=seq + 1)
 
 
-def send(answer: int = 0, seq: int = 0, **fields: str) -> ParsedRequest:
+def send(answer: int = 0, seq: int = 0, **fields: str) -> Exchange:
     return asked("send", codes.SEND_MESSAGE_V2, answer, {"topic": "A", "queueId": "0", **fields}, seq)
 
 
-def history(*items: ParsedRequest, **states: Any) -> ParsedHistory:
+def history(*items: Exchange, **states: Any) -> ParsedHistory:
     return ParsedHistory({}, [], list(items), states=states)
 
 

@@ -399,7 +399,7 @@ def test_without_a_name_server_routes_are_not_asked_for(running: Deployment, tmp
         told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
         alone.close()
     assert [one.op for one in told.asked] == ["send"]
-    assert NAME_SERVER not in {one.value["to"] for one in told.asked}
+    assert NAME_SERVER not in {one.request["to"] for one in told.asked}
 
 
 @pytest.mark.parametrize("topic", [SCHEDULE, "  "])

@@ -66,9 +66,9 @@ def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
 def shifted(one: Touched, by: int) -> Touched:
     """As if the broker had put its last message so many places further."""
     *others, last = (each for each in one.asked if each.op == "send")
-    assert last.answer is not None
-    fields = {**last.answer["fields"], "queueOffset": str(int(last.answer["fields"]["queueOffset"]) + by)}
-    later = replace(last, answer={**last.answer, "fields": fields})
+    assert last.response is not None
+    fields = {**last.response["fields"], "queueOffset": str(int(last.response["fields"]["queueOffset"]) + by)}
+    later = replace(last, outcome={**last.response, "fields": fields})
     return replace(one, asked=(*others, later, *(each for each in one.asked if each.op != "send")))
 
 
@@ -112,7 +112,7 @@ def test_a_queue_is_drawn_of_as_many_as_the_program_wanted_that_made_the_topic(t
     first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
     drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
     _, found = judged(InProcess("P452"), tmp_path, [first, drawn], workers=1)
-    queues = {one.answer["fields"]["queueId"] for one in load(found.path).asked}
+    queues = {one.response_fields["queueId"] for one in load(found.path).asked}
     assert queues - {"0"}
     assert differences(load(found.path), PROFILES["P452"]) == []
 

@@ -23,7 +23,7 @@ from rocketproof_traces.audit.vocabulary import Asked, Class, Damage
 from rocketproof_traces.stored.kinds import BIT
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, host_of
 
-from .history import OK, Exchange, History
+from .history import OK, History, StoredExchange
 
 SENDS = ("send", "batch")
 _NO_CLASS = Class.encode("none")
@@ -88,7 +88,7 @@ class Facts:
         for number, exchange in enumerate(self.history.exchanges):
             yield FactRow(self._exchange(number, exchange), (), exchange)
 
-    def _exchange(self, number: int, exchange: Exchange) -> Row:
+    def _exchange(self, number: int, exchange: StoredExchange) -> Row:
         asked, answers = exchange.request, exchange.answers
         records = self._stored(exchange)
         taken = exchange.code in OK and asked.kind in SENDS
@@ -149,7 +149,7 @@ class Facts:
             for record in self._stored(exchange):
                 yield FactRow(self._kept_row(exchange, record), (), f"{record}, which {exchange} has stored,")
 
-    def _kept_row(self, exchange: Exchange, record: StoredRecord) -> Row:
+    def _kept_row(self, exchange: StoredExchange, record: StoredRecord) -> Row:
         asked, found = exchange.request, record.properties
         real = found.get(REAL_TOPIC)
         before = self._at(exchange.broker, asked.offset) if asked.kind == "send_back" else None
@@ -283,7 +283,7 @@ class Facts:
     def _at(self, broker: str, place: int) -> StoredRecord | None:
         return self._by_place.get(broker, {}).get(place)
 
-    def _stored(self, exchange: Exchange) -> list[StoredRecord]:
+    def _stored(self, exchange: StoredExchange) -> list[StoredRecord]:
         """The records of an exchange, as far as the log can be read, in the order of the log."""
         found = (self._at(exchange.broker, place) for place in sorted(set(exchange.stored)))
         return [record for record in found if record is not None]

@@ -53,7 +53,7 @@ class Response:
 
 
 @dataclass(slots=True)
-class Exchange:
+class StoredExchange:
     """A request, its answers, and what it left behind. `at` is the time in milliseconds.
 
     `ended`: its task ran and is over. `stored` are the places of its records in the broker's log. `retries`: how often its group
@@ -132,7 +132,7 @@ class History:
     record is longer than `max_message_size` bytes; otherwise no body is. `early_batches`: as the rules' setting.
     """
 
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[StoredExchange] = field(default_factory=list)
     logs: dict[str, LogRecords] = field(default_factory=dict)
     entries: dict[str, dict[tuple[str, int], list[QueueEntry | None]]] = field(default_factory=dict)
     next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class History:
     rows: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What `facts.py` has made of the history, kept as long as the history."""
 
-    def stored(self, exchange: Exchange) -> list[StoredRecord]:
+    def stored(self, exchange: StoredExchange) -> list[StoredRecord]:
         """The records of an exchange, as far as the log can be read."""
         places = set(exchange.stored)
         return [r for r in self.logs[exchange.broker].records if r.at in places] if places else []

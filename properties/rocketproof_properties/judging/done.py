@@ -97,12 +97,12 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:
     file_size = whole_number(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
     end: int | None = None
     for one in parsed.asked:
-        size, version = (whole_number(one.value.get(name) or 0) for name in ("bodySize", "version"))
+        size, version = (whole_number(one.request.get(name) or 0) for name in ("bodySize", "version"))
         free = None if end is None or not file_size else left_of_file(end, file_size)
-        sent = MeasuredRequest(one.op, one.fields, body_of(one.value), size, of, cluster, trace, version, free)
+        sent = MeasuredRequest(one.op, one.fields, body_of(one.request), size, of, cluster, trace, version, free)
         yield sent
         if one.op in SENDS:
-            found = places(one.answer.get("fields") or {})
+            found = places(one.outcome.get("fields") or {})
             plain = not lasts([(one.op, dict(one.fields))])  # what comes later is stored in another record
             end = found[0] + records_bytes(sent) if found and plain else None
 

@@ -17,9 +17,10 @@ from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.checker.histories import UnexplainedEvent, judge_history
 from rocketproof_traces.checker.placed import COMMON
 from rocketproof_traces.checker.steps import SearchBound
+from rocketproof_traces.history.exchange import Exchange
 
 from ..brokers.runs.exchanges import Rebuilt, rebuild
-from ..brokers.runs.parsed import ParsedHistory, ParsedRequest, load
+from ..brokers.runs.parsed import ParsedHistory, load
 from ..brokers.runs.transport import NOBODY, SILENT, TWICE, TransportFault, faults, numbered
 from ..catalogue.conditions import UNREAD
 from ..catalogue.table import HISTORY_CLAIMS, HistoryClaim
@@ -184,7 +185,7 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: JudgedProgram,
             found.verdicts.append(_unexplained(one, profile))
 
 
-def _is_own(found: UnexplainedEvent, about: ParsedRequest | None, names: ProgramNames) -> bool:
+def _is_own(found: UnexplainedEvent, about: Exchange | None, names: ProgramNames) -> bool:
     """Whether a finding is about topics of its program alone; `about` is the request, None for what the broker reported of its topics.
 
     A request that names no topic may lie in a common one, in whatever way others have made and filled that.

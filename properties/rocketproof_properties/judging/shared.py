@@ -30,7 +30,8 @@ from rocketproof_traces.checker.parts import UNREADABLE, HistoryPartition, Surve
 from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
-from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
+from rocketproof_traces.history.exchange import Exchange, config_of
+from rocketproof_traces.history.exchanges import JUDGED, SENDS, Snapshot, read_exchanges
 
 from ..brokers.runs.parsed import ParsedHistory
 from ..catalogue.history import OK
@@ -55,7 +56,7 @@ class Touched:
     needs: str
     header: Header
     topics: Mapping[str, Config]
-    asked: tuple[Operation, ...]
+    asked: tuple[Exchange, ...]
     seqs: Mapping[int, int]
 
     def part(self, topic: str) -> HistoryPartition | None:
@@ -65,10 +66,10 @@ class Touched:
             return None
         survey = Survey(cluster_of(self.header))
         for one in mine:
-            survey.ask(one.op, one.broker, one.opened, topic, TEMPLATE)
+            survey.ask(one.op, one.broker, one.seq, topic, TEMPLATE)
         for one in self.asked:
             if commits(one):
-                survey.commit(one.broker, one.opened)
+                survey.commit(one.broker, one.seq)
         return part_of(survey, self.broker, (topic,), mine, [Snapshot(_BEFORE, self.broker, self.topics)], alone=False)
 
 
@@ -91,17 +92,17 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
     topics = {name: config for name, entry in before.items() if (config := config_of(entry)) is not None}
     times = {event.seq: whole_number(began) + (event.time or 0) for event in parsed.events}
 
-    def timed(one: Operation) -> Operation:
-        closed = None if one.closed is None else times[one.closed]
-        return replace(one, process=f"{one.process} of {path.stem}", opened=times[one.opened], closed=closed)
+    def timed(one: Exchange) -> Exchange:
+        end = None if one.end is None else times[one.end]
+        return replace(one, process=f"{one.process} of {path.stem}", seq=times[one.seq], end=end)
 
-    def counts(one: Operation) -> bool:
+    def counts(one: Exchange) -> bool:
         if one.op not in JUDGED or "topic" not in one.fields or names.is_mine(one.topic):
             return commits(one)
-        unread = one.reason == UNREADABLE and one.closed is not None and one.code not in OK
+        unread = one.reason == UNREADABLE and one.end is not None and one.code not in OK
         return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there
 
-    found = [timed(one) for one in operations(parsed.events).asked if one.broker == parsed.broker and counts(one)]
+    found = [timed(one) for one in read_exchanges(parsed.events).asked if one.broker == parsed.broker and counts(one)]
     found += _seen(parsed, times)
     if not any(one.op in JUDGED for one in found):
         return None
@@ -111,7 +112,7 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
     return Touched(path, deployment, parsed.broker, parsed.program.needs, parsed.header, topics, tuple(found), seqs)
 
 
-def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation]:
+def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Exchange]:
     """The shared topics as they were read back, some time after the program's last request."""
     for last, event in pairwise(parsed.events):
         if (event.type, event.op) != ("state", "topics"):
@@ -123,13 +124,13 @@ def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation
             body = base64.b64encode(json.dumps(known.get(topic)).encode()).decode()
             answer = {"code": SUCCESS, "body": body} if topic in known else {"code": TOPIC_NOT_EXIST}
             asked = {"to": parsed.broker, "fields": {"topic": topic}}
-            yield Operation("reader", "topic_config", parsed.broker, times[last.seq], times[event.seq], asked, answer)
+            yield Exchange("reader", "topic_config", parsed.broker, times[last.seq], asked, "ok", answer, times[event.seq])
 
 
 def judge_topics(programs: Sequence[Touched], profile: str, bound: SearchBound) -> Iterator[Shared]:
     """The verdict of each shared topic that can be judged, for each broker and its settings. `bound` as in `judge_part`."""
     groups: dict[tuple[Any, ...], list[Touched]] = {}
-    for one in sorted(programs, key=lambda one: min(each.opened for each in one.asked)):
+    for one in sorted(programs, key=lambda one: min(each.seq for each in one.asked)):
         groups.setdefault((one.deployment, one.broker, one.needs), []).append(one)
     left: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
     made: dict[tuple[Any, ...], dict[str, Config]] = {}
@@ -151,13 +152,13 @@ def judge_topics(programs: Sequence[Touched], profile: str, bound: SearchBound) 
 def _made(group: Sequence[Touched]) -> dict[str, Config]:
     """The topics as programs saw them last that the broker did not have before the first one. Nobody deletes what all share."""
     looks = [one for each in group for one in each.asked if one.op == "topic_config" and one.topic not in each.topics]
-    last = {one.topic: one.config() for one in sorted(looks, key=lambda one: one.opened)}
+    last = {one.topic: one.config() for one in sorted(looks, key=lambda one: one.seq)}
     return {topic: config for topic, config in last.items() if config is not None}
 
 
 def _joined(parts: Sequence[HistoryPartition], earlier: Sequence[tuple[int, str, int]]) -> HistoryPartition:
     """The parts of all programs as one, with what earlier ones have left under way."""
-    asked = sorted((one for part in parts for one in part.asked), key=lambda one: one.opened)
+    asked = sorted((one for part in parts for one in part.asked), key=lambda one: one.seq)
     own = sorted((*earlier, *(one for part in parts for one in part.own)), key=lambda one: one[0])
     joined = replace(parts[0], asked=asked, own=own, cut=None, why="")
     for part in parts:
@@ -176,11 +177,11 @@ def _decided_elsewhere(part: HistoryPartition, profile: Profile, cluster: str) -
     return made and any(default_of(one.fields) not in (*TEMPLATES, cluster, part.broker) for one in sends)
 
 
-def _plain(one: Operation) -> Operation:
+def _plain(one: Exchange) -> Exchange:
     """The request with a default topic that all programs have: to a topic that is there, or that nobody makes, it is all the same."""
     if one.op not in SENDS or default_of(one.fields) in TEMPLATES:
         return one
-    return replace(one, asked={**one.asked, "fields": {**one.fields, "defaultTopic": TEMPLATE}})
+    return replace(one, request={**one.request, "fields": {**one.fields, "defaultTopic": TEMPLATE}})
 
 
 def _shared(topic: str, programs: Sequence[Touched], verdict: PartVerdict) -> Shared:

@@ -19,11 +19,12 @@ from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_traces.history.exchange import Exchange
 
 from ..brokers.comeback import come_back
 from ..brokers.deployment import Deployment, TargetError, ValidationTarget
 from ..brokers.runs.client import perform
-from ..brokers.runs.parsed import ParsedHistory, ParsedRequest, load
+from ..brokers.runs.parsed import ParsedHistory, load
 from ..brokers.runs.readback import Reader
 from ..brokers.runs.runner import Bounds, Gone, Runner
 from ..catalogue.history import OK
@@ -270,7 +271,7 @@ class _Climber:
             for difference in ReferenceReplay(parsed, PROFILES[self._target.profile], parsed.items).compare():
                 yield of_difference(difference, parsed)
 
-    def _too_little(self, missing: Sequence[str], asked: Sequence[ParsedRequest], reader: Reader) -> Failed:
+    def _too_little(self, missing: Sequence[str], asked: Sequence[Exchange], reader: Reader) -> Failed:
         """Nothing is wrong, since nothing could be seen."""
         text = f"what came says too little to judge by {', '.join(missing)}"
         for name, answer in reader.refused.items():
@@ -286,24 +287,24 @@ class _Climber:
         return Failed(f"without it is lost: {known.lost}", f"{known.request} ({known.code})", known.answer)
 
 
-def _asked_again(two: Sequence[ParsedRequest]) -> bool:
+def _asked_again(two: Sequence[Exchange]) -> bool:
     """Whether a question for a route is asked again, because a registration may have been on its way."""
     return len(two) == 2 and two[0].op == "route" == two[1].op and two[0].fields == two[1].fields
 
 
-def _request(one: ParsedRequest) -> str:
+def _request(one: Exchange) -> str:
     fields = {name: one.fields[name] for name in ("topic", "queueId", "group", "offset", "delayLevel") if name in one.fields}
     shown = ", ".join(f"{name}={value}" for name, value in fields.items())
-    code = whole_number(one.value["code"])
+    code = whole_number(one.request["code"])
     return f"{codes.REQUESTS.get(code, code)} ({code}) {shown}".strip()
 
 
-def _answer(one: ParsedRequest) -> str:
+def _answer(one: Exchange) -> str:
     if one.code is None:
-        return str(one.answer.get("error") or "no answer")
-    fields: Mapping[str, str] = one.answer.get("fields") or {}
+        return str(one.outcome.get("error") or "no answer")
+    fields: Mapping[str, str] = one.outcome.get("fields") or {}
     shown = ", ".join(f"{name}={fields[name]}" for name in ("queueId", "queueOffset", "msgId") if name in fields)
-    return " ".join(filter(None, [said(one.code, one.answer.get("remark")), shown]))
+    return " ".join(filter(None, [said(one.code, one.outcome.get("remark")), shown]))
 
 
 def _contradicted(verdict: ProgramFinding, parsed: ParsedHistory) -> Failed:

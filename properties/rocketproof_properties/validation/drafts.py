@@ -13,7 +13,7 @@ from typing import Any, Final
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.history import Event, Header, read
-from rocketproof_traces.history.operations import CallEvents, paired
+from rocketproof_traces.history.exchanges import CallEvents, paired
 
 from ..catalogue.rules import rules
 from ..reports.choices import InputError

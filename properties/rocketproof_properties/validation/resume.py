@@ -14,7 +14,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.shown import json_text
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import read as read_history
-from rocketproof_traces.history.operations import OVER
+from rocketproof_traces.history.exchanges import OVER
 
 from ..programs.program import Program
 from ..reports.choices import InputError

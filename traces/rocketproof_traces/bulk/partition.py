@@ -27,7 +27,7 @@ from ..checker.places import TOLD_BY_FIELDS
 from ..checker.ways import PLACING, linked, subject_of
 from ..common.errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import CONFIGURE, PROGRESS, SENDS, STRAY, CallEvents, breaking, called, check_asked, of_stray, paired, snapshot
+from ..history.exchanges import CONFIGURE, PROGRESS, SENDS, STRAY, CallEvents, breaking, called, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 

@@ -13,7 +13,7 @@ from rocketproof_protocol.numbers import whole_number
 from ..checker.part import UnexplainedEvent
 from ..checker.parts import default_of
 from ..history import Event
-from ..history.operations import addressee
+from ..history.exchanges import addressee
 
 EVENTS = pa.schema(
     [

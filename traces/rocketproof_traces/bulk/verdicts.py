@@ -18,7 +18,8 @@ from ..checker.steps import SearchBound
 from ..common.collection import uncollected
 from ..common.errors import TraceError
 from ..history import Event, Header
-from ..history.operations import Break, Operation, Snapshot, called, served_again, snapshot
+from ..history.exchange import Exchange
+from ..history.exchanges import Break, Snapshot, called, served_again, snapshot
 from .partition import HISTORY, value_of
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 
@@ -108,7 +109,7 @@ def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]) -> HistoryPartition:
+def _part(brief: Mapping[str, Any], asked: list[Exchange], said: list[Snapshot]) -> HistoryPartition:
     broker = brief["broker"]
     header = Header(brief["origin"])
     survey = Survey(cluster_of(header), is_recording(header), begun={broker: brief["begun"]})
@@ -119,7 +120,7 @@ def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]
     survey.commits[broker] = brief["commits"]
     if brief["unheard"] is not None:
         survey.unheard[broker] = brief["unheard"]
-    asked.sort(key=attrgetter("opened"))
+    asked.sort(key=attrgetter("seq"))
     said.sort(key=attrgetter("seq"))
     return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"], placed=brief["placed"])
 
@@ -131,7 +132,7 @@ class _Bad(NamedTuple):
     why: str
 
 
-def _operations(rows: Sequence[_Row]) -> tuple[list[Operation], _Bad | None]:
+def _operations(rows: Sequence[_Row]) -> tuple[list[Exchange], _Bad | None]:
     """The operations up to the first event that none can be read from, and that event."""
     try:
         return _served(rows), None
@@ -141,13 +142,13 @@ def _operations(rows: Sequence[_Row]) -> tuple[list[Operation], _Bad | None]:
     return _served(before), bad
 
 
-def _served(rows: Sequence[_Row]) -> list[Operation]:
+def _served(rows: Sequence[_Row]) -> list[Exchange]:
     """The operations, and once more those that may have been served twice."""
     asked = list(map(_operation, rows))
     return asked + served_again(one for one, row in zip(asked, rows, strict=True) if row.kind == "twice")
 
 
-def _operation(row: _Row) -> Operation:
+def _operation(row: _Row) -> Exchange:
     end = None if row.answer is None else (row.closed, value_of(row.closed, row.answer))
     return called(row.process, row.op, row.opened, value_of(row.opened, row.asked), end, row.took)
 

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..history.operations import Operation
+from ..history.exchange import Exchange
 
 
-def told_before(asked: Sequence[Operation]) -> dict[int, int]:
+def told_before(asked: Sequence[Exchange]) -> dict[int, int]:
     """By the event of each question, the greatest answer to one about the same end that was over before; questions in the order in which
     they began."""
-    over = sorted((one for one in asked if one.closed is not None), key=lambda one: one.closed or 0, reverse=True)
+    over = sorted((one for one in asked if one.end is not None), key=lambda one: one.end or 0, reverse=True)
     furthest: dict[tuple[str, int, str], int] = {}
     found = {}
     for one in asked:
-        while over and (over[-1].closed or 0) < one.opened:
+        while over and (over[-1].end or 0) < one.seq:
             before = over.pop()
             furthest[_end(before)] = max(furthest.get(_end(before), 0), before.answered("offset") or 0)
-        found[one.opened] = furthest.get(_end(one), 0)
+        found[one.seq] = furthest.get(_end(one), 0)
     return found
 
 
-def _end(asked: Operation) -> tuple[str, int, str]:
+def _end(asked: Exchange) -> tuple[str, int, str]:
     """Which end of which queue is asked for."""
     return asked.topic, asked.number("queueId"), str(asked.fields.get("committed", True)).lower()
 

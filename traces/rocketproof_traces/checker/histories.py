@@ -23,7 +23,7 @@ from ..common.collection import uncollected
 from ..common.errors import TraceError, short
 from ..common.outcomes import JudgingOutcome, all_of, decisive
 from ..history import Event, Header
-from ..history.operations import CONFIGURE, operations
+from ..history.exchanges import CONFIGURE, read_exchanges
 from .left_out import left_out
 from .machine import machine
 from .part import Located, Make, PartChecker, UnexplainedEvent, last_of
@@ -102,7 +102,7 @@ def judge_history(
     `tick(explained, all)` is called as answers are explained. Stopped by Ctrl-C, it keeps what was judged. Raises TraceError for events
     that are not of requests to brokers.
     """
-    found = operations(events)
+    found = read_exchanges(events)
     split = parted(found, cluster_of(header), recorded=is_recording(header))
     left = Counter(split.left_out)
     judged: list[PartVerdict] = []
@@ -144,7 +144,7 @@ def judge_history(
 def _answers_of(part: HistoryPartition) -> int:
     """How many answers and statements of a part there are to be explained, about."""
     last = last_of(part)
-    return sum(one.closed is not None and one.closed <= last for one in part.asked) + len(part.snapshots)
+    return sum(one.end is not None and one.end <= last for one in part.asked) + len(part.snapshots)
 
 
 def cluster_of(header: Header) -> str:
@@ -214,7 +214,7 @@ def _order(checker: PartChecker, explained: tuple[int, ...]) -> RequestOrder:
     """The order with what of the part's requests is judged and not in it."""
     known, last = set(explained), last_of(checker.part)
     judged = (one for one, why in zip(checker.part.asked, checker.reasons, strict=True) if not why and one.op != CONFIGURE)
-    rest = (one.opened for one in judged if one.closed is not None and one.closed <= last and one.opened not in known)
+    rest = (one.seq for one in judged if one.end is not None and one.end <= last and one.seq not in known)
     return RequestOrder(explained, tuple(rest))
 
 

@@ -10,7 +10,8 @@ from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, S
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..history.cases import AT_LIMIT
-from ..history.operations import CONFIGURE, SENDS, Operation
+from ..history.exchange import Exchange
+from ..history.exchanges import CONFIGURE, SENDS
 from .parts import HistoryPartition
 
 BUSY = "a busy broker"
@@ -18,7 +19,7 @@ LONG_RETRIES = "sends to retry topics whose names only the store tests"
 SLAVE = "from slave broker"  # what a slave answers where a master would change a topic
 
 
-def reason(one: Operation, profile: Profile) -> str:
+def reason(one: Exchange, profile: Profile) -> str:
     """Why an answered operation is not judged."""
     if one.op in SENDS:
         if why := beyond(one, profile):
@@ -42,22 +43,22 @@ def reason(one: Operation, profile: Profile) -> str:
     return ""
 
 
-def is_busy(one: Operation) -> bool:
+def is_busy(one: Exchange) -> bool:
     """Whether the answer says that the broker was too busy to serve the request, or to wait for its end."""
     return is_rejected(one) or one.code == SERVICE_NOT_AVAILABLE or (bool(one.code) and "broker busy" in one.remark)
 
 
-def is_rejected(one: Operation) -> bool:
+def is_rejected(one: Exchange) -> bool:
     """Whether a busy broker has not even begun with the request (REM-06, REM-07, REM-10)."""
-    return one.code == SYSTEM_BUSY
+    return bool(one.code == SYSTEM_BUSY)
 
 
-def is_refused_late(one: Operation, profile: Profile) -> bool:
+def is_refused_late(one: Exchange, profile: Profile) -> bool:
     """Whether a send is to a retry topic whose name the store alone tests, unless the message has become a dead letter (STO-02)."""
     return not profile.check_names and one.topic.startswith(RETRY_PREFIX) and java_length(one.topic) > profile.longest(one.topic)
 
 
-def beyond(one: Operation, profile: Profile) -> str:
+def beyond(one: Exchange, profile: Profile) -> str:
     """Why the specification does not speak of a send: a last retry goes to the retry topic in some profiles (DLQ-02)."""
     return "" if one.reason == AT_LIMIT and profile.dlq_beyond else one.reason
 
@@ -68,9 +69,9 @@ def left_out(part: HistoryPartition, reasons: Sequence[str]) -> Counter[str]:
     for one, why in zip(part.asked, reasons, strict=True):
         if one.again or one.op == CONFIGURE:
             continue  # the request was judged, or is counted; settings are changed in every part
-        if part.cut is not None and (one.closed is None or one.closed >= part.cut):
+        if part.cut is not None and (one.end is None or one.end >= part.cut):
             found[part.why] += 1
-        elif one.closed is None:
+        elif one.end is None:
             found["no answer came"] += 1
         elif why:
             found[why] += 1

@@ -20,7 +20,8 @@ from rocketproof_spec.remarks import remarked
 
 from ..common.refusal import Refusal
 from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
-from ..history.operations import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING, Operation
+from ..history.exchange import Exchange
+from ..history.exchanges import CONFIGURE, CREATION, PERMISSION, SENDS, TELLING
 from .administered import Configured, RefusedRequest, TopicDeletion, TopicUpdate
 from .ends import told_before
 from .left_out import beyond, reason
@@ -87,7 +88,7 @@ class _Kept(NamedTuple):
     searched: SearchEnd
     answers: list[ResponsePoint]
     requests: list[CheckedRequest]
-    made: list[Operation | None]
+    made: list[Exchange | None]
 
 
 def last_of(part: HistoryPartition, upto: int | None = None) -> int:
@@ -191,15 +192,15 @@ class PartChecker:
         return any(one.op == CONFIGURE for one in self.part.asked)
 
     @cached_property
-    def _deletions(self) -> list[Operation]:
+    def _deletions(self) -> list[Exchange]:
         return [one for one in self.part.asked if one.op == "delete_topic"]
 
-    def _reason(self, one: Operation) -> str:
+    def _reason(self, one: Exchange) -> str:
         return self._ended_anew(one) or reason(one, self.profile)
 
-    def _ended_anew(self, one: Operation) -> str:
+    def _ended_anew(self, one: Exchange) -> str:
         """Why nobody knows how far a queue may be: it may have begun anew, and entries of before may follow."""
-        if one.op != "max_offset" or one.closed is None or not self._deletions or one.closed <= self._deletions[0].opened:
+        if one.op != "max_offset" or one.end is None or not self._deletions or one.end <= self._deletions[0].seq:
             return ""
         return "the ends of queues after a deletion"
 
@@ -234,19 +235,19 @@ class PartChecker:
     def _opened(self, last: int) -> list[tuple[int, int, int | None]]:
         """The requests up to an event: from which event on, their numbers, and the event at which they have ended."""
         asked = [
-            (one, why, one.closed if one.closed is not None and one.closed <= last and not why else None)
+            (one, why, one.end if one.end is not None and one.end <= last and not why else None)
             for one, why in zip(self.part.asked, self.reasons, strict=True)
-            if one.opened <= last
+            if one.seq <= last
         ]
         own = [one for one in self._own_records() if one[0] <= last]
         claims = self._claims(last) if own or any(end is None for _, _, end in asked) else frozenset()
         self.requests: list[CheckedRequest] = []
-        self.made: list[Operation | None] = []
+        self.made: list[Exchange | None] = []
         opened = self._after_deletions(last)
         for one, why, end in asked:
             request = self._request(one, why, known=end is not None, claims=claims)
             if request is not None:
-                opened.append((one.opened, self._add(request, one), end))
+                opened.append((one.seq, self._add(request, one), end))
         for since, topic, queue in own:
             opened.append((since, self._add(self._own(topic, queue, claims), None), None))
         if not self.part.alone and not (self.auto_create and not self._configures):
@@ -257,12 +258,12 @@ class PartChecker:
 
     def _after_deletions(self, last: int) -> list[tuple[int, int, int | None]]:
         """What becomes of queues whose topics are deleted, as `_opened` has it."""
-        deleted = [one for one in self._deletions if one.opened <= last]
+        deleted = [one for one in self._deletions if one.seq <= last]
         if not deleted:
             return []
         topics = {self.topics[one.topic] for one in deleted}
         queues = {(claim.topic, claim.queue) for claim in self._named if claim.topic in topics or self.part.recorded}
-        since, found = deleted[0].opened, list[tuple[int, int, int | None]]()
+        since, found = deleted[0].seq, list[tuple[int, int, int | None]]()
         if not self.part.recorded:
             found.append((since, self._add(Cleaned(self.machine, tuple(sorted(topics))), None), None))
         for topic, queue in sorted(queues):
@@ -281,7 +282,7 @@ class PartChecker:
                 found.setdefault((claim.topic, claim.queue), set()).add(claim.offset)
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             offset = one.answered("offset") if one.op == "max_offset" and not why else None
-            if offset is not None and one.closed is not None and one.closed <= last:
+            if offset is not None and one.end is not None and one.end <= last:
                 found.setdefault((self.topics[one.topic], one.number("queueId")), set()).add(offset)
         queues = self.machine.queues
         return {key: offsets - {0} for key, offsets in found.items() if key[1] in queues and key[0] not in empty and offsets - {0}}
@@ -309,7 +310,7 @@ class PartChecker:
             looks_ahead=not self.part.recorded,  # one client: it costs more than it saves
         )
 
-    def _add(self, request: CheckedRequest, one: Operation | None) -> int:
+    def _add(self, request: CheckedRequest, one: Exchange | None) -> int:
         self.requests.append(request)
         self.made.append(one)
         return len(self.requests) - 1
@@ -330,10 +331,10 @@ class PartChecker:
         found = []
         last = last_of(self.part)
         for one, why in zip(self.part.asked, self.reasons, strict=True):
-            if one.op in SENDS and not why and one.closed is not None and one.closed <= last and self._kind(one) in COUNTED:
+            if one.op in SENDS and not why and one.end is not None and one.end <= last and self._kind(one) in COUNTED:
                 queue, offset = one.answered("queueId"), one.answered("queueOffset")
                 if queue is not None and offset is not None:
-                    found.append(ClaimedOffsets(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
+                    found.append(ClaimedOffsets(one.end, self.topics[one.topic], queue, offset, one.messages or 0))
         return found
 
     @cached_property
@@ -341,10 +342,10 @@ class PartChecker:
         return told_before([one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op == "max_offset" and not why])
 
     @staticmethod
-    def _kind(one: Operation) -> str:
+    def _kind(one: Exchange) -> str:
         return KINDS[one.number("sysFlag") & 12]
 
-    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
+    def _request(self, one: Exchange, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         """The operation as a request; None if it changes and shows nothing."""
         if one.op == CONFIGURE:
             return Configured(self.machine, tuple(self._changes(one)), one.code if known else None)
@@ -362,9 +363,9 @@ class PartChecker:
             return None
         if one.op == "topic_config":
             return Described(self.machine, topic, one.config())
-        return MaxOffsetQuery(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.opened, 0))
+        return MaxOffsetQuery(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.seq, 0))
 
-    def _changes(self, one: Operation) -> Iterator[tuple[Function, tuple[int, ...]]]:
+    def _changes(self, one: Exchange) -> Iterator[tuple[Function, tuple[int, ...]]]:
         """The steps by which settings become others."""
         for name, value in one.settings().items():
             if name == CREATION:
@@ -378,18 +379,18 @@ class PartChecker:
         """What is answered to whoever names a topic that is none, None if that is not looked at."""
         return self.profile.illegal_code if self.part.recorded else None
 
-    def _deleted_code(self, one: Operation) -> int | None:
+    def _deleted_code(self, one: Exchange) -> int | None:
         """The code of the answer to a deletion; a broker without a wheel of timers deletes, and fails behind it."""
         wheelless = self.profile.counts_timers and one.code == SYSTEM_ERROR and NO_WHEEL in one.remark
         return SUCCESS if wheelless else one.code
 
-    def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
+    def _send(self, one: Exchange, topic: int, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
         if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
-        if self.profile.wants_request_body and one.asked.get("bodySize") == 0:
+        if self.profile.wants_request_body and one.request.get("bodySize") == 0:
             return RefusedRequest(self.machine, SYSTEM_ERROR, NO_BODY, one.code if known else None)
-        if self.profile.wants_flags and one.asked.get("code") != SEND_MESSAGE and not {"unitMode", "batch"} <= one.fields.keys():
+        if self.profile.wants_flags and one.request.get("code") != SEND_MESSAGE and not {"unitMode", "batch"} <= one.fields.keys():
             return RefusedRequest(self.machine, SYSTEM_ERROR, NO_FLAG, one.code if known else None)
         ended = self._ended(one) if known else None
         default = self.topics[default_of(one.fields)]
@@ -408,7 +409,7 @@ class PartChecker:
             tuple(others),
         )
 
-    def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
+    def _starts(self, one: Exchange, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
         """The handlers with which a send may begin. What is stored elsewhere, or refused by a limit, takes no offset here; it may have made
         the topic all the same."""
         elsewhere = (one.reason and beyond(one, self.profile) in ELSEWHERE) or why == "limits of batches"
@@ -425,7 +426,7 @@ class PartChecker:
         own = {"halves": HALF_TOPIC, "delayed": SCHEDULE, "wheel": WHEEL_TIMER_TOPIC}
         return {column: self.topics.get(topic, 0) for column, topic in own.items()}
 
-    def _ended(self, one: Operation) -> SendResponse:
+    def _ended(self, one: Exchange) -> SendResponse:
         code = one.code or 0
         actions = remarked(one.remark) if code else frozenset()
         return SendResponse(code, one.answered("queueId"), one.answered("queueOffset"), actions=actions)
@@ -454,7 +455,7 @@ class PartChecker:
         reached: dict[tuple[int, int], int] = {}  # what a broker answers about a queue may be behind its records
         for one in self.part.asked:
             offset = one.answered("offset") if one.op == "max_offset" else None
-            if offset is not None and one.closed is not None and one.closed <= last:
+            if offset is not None and one.end is not None and one.end <= last:
                 key = (self.topics[one.topic], one.number("queueId"))
                 reached[key] = max(reached.get(key, offset), offset)
         queues = self.machine.queues
@@ -522,7 +523,7 @@ class PartChecker:
         searched, self.answers, self.requests, self.made = explained
         return self._finding(answer.seq, *asked, searched)
 
-    def _finding(self, seq: int, request: CheckedRequest, one: Operation | None, best: SearchEnd) -> UnexplainedEvent:
+    def _finding(self, seq: int, request: CheckedRequest, one: Exchange | None, best: SearchEnd) -> UnexplainedEvent:
         """That nothing explains an answer after the explained ones."""
         return UnexplainedEvent(
             part=self.part.name,
@@ -540,7 +541,7 @@ class PartChecker:
     def order(self, steps: Sequence[ExplanationStep]) -> tuple[int, ...]:
         """The requests that an explanation of the last search brings to their ends, by the events that began them, in that order."""
         made = ((number, self.made[step.request]) for number, step in enumerate(steps))
-        last = {one.opened: number for number, one in made if one is not None and one.op != CONFIGURE}  # that is in every part
+        last = {one.seq: number for number, one in made if one is not None and one.op != CONFIGURE}  # that is in every part
         return tuple(sorted(last, key=last.__getitem__))
 
     def _element_names(self) -> dict[str, list[str]]:
@@ -548,7 +549,7 @@ class PartChecker:
 
     def _step(self, request: int, label: str) -> str:
         one = self.made[request]
-        return f"{label} ({f'event {one.opened}, {one.process}' if one is not None else 'the broker'})"
+        return f"{label} ({f'event {one.seq}, {one.process}' if one is not None else 'the broker'})"
 
     def _readable(self, shared: tuple[int, ...]) -> dict[str, Any]:
         topics = {}
@@ -564,7 +565,7 @@ class PartChecker:
         return {"topics": topics, "offsets": counters}
 
 
-def _recorded(request: CheckedRequest, one: Operation | None) -> str:
+def _recorded(request: CheckedRequest, one: Exchange | None) -> str:
     if isinstance(request, Send):
         return str(request.ended)
     if isinstance(request, Described):

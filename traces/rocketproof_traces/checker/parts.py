@@ -18,7 +18,8 @@ from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE, TEMPLATES
 
 from ..history.cases import ATTRIBUTES, UNREADABLE, Config
-from ..history.operations import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, Operation, Operations, Snapshot, is_specified
+from ..history.exchange import Exchange
+from ..history.exchanges import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, RecordedExchanges, Snapshot, is_specified
 from .places import tells_unheard
 from .ways import PLACING, linked, subject_of
 
@@ -49,7 +50,7 @@ class HistoryPartition:
 
     broker: str
     topics: tuple[str, ...]
-    asked: list[Operation] = field(default_factory=list)
+    asked: list[Exchange] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)
     own: list[tuple[int, str, int]] = field(default_factory=list)
     initial: dict[str, Config] = field(default_factory=dict)
@@ -200,25 +201,25 @@ class Survey:
         return any((broker, topic) in self.placed for topic in topics)
 
 
-def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool = False) -> Parted:
+def parted(found: RecordedExchanges, cluster: str = "DefaultCluster", *, recorded: bool = False) -> Parted:
     """Divide a history."""
     survey = Survey(cluster, recorded)
     topics_of = [one.topic if recorded else subject_of(one) for one in found.asked]
     for one, topic in zip(found.asked, topics_of, strict=True):
-        if not one.again and not survey.is_setting(one.op, one.asked):
-            survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields), None if recorded else linked(one))
-            survey.hear(one.op, one.broker, one.opened, one.fields)
+        if not one.again and not survey.is_setting(one.op, one.request):
+            survey.ask(one.op, one.broker, one.seq, topic, default_of(one.fields), None if recorded else linked(one))
+            survey.hear(one.op, one.broker, one.seq, one.fields)
         if commits(one):
-            survey.commit(one.broker, one.opened)
+            survey.commit(one.broker, one.seq)
     for stop in found.breaks:
         survey.stop(stop)
     for look in found.snapshots:
         survey.report(look.broker, look.seq, look.topics)
     groups = survey.groups()
     of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
-    mine: list[list[Operation]] = [[] for _ in groups]
+    mine: list[list[Exchange]] = [[] for _ in groups]
     for one, topic in zip(found.asked, topics_of, strict=True):
-        if survey.is_setting(one.op, one.asked):
+        if survey.is_setting(one.op, one.request):
             for asked, (broker, _) in zip(mine, groups, strict=True):
                 asked += [one] if broker == one.broker else []
             continue
@@ -238,7 +239,7 @@ def default_of(fields: Mapping[str, str]) -> str:
     return str(fields.get("defaultTopic", TEMPLATE))
 
 
-def commits(one: Operation) -> bool:
+def commits(one: Exchange) -> bool:
     """Whether a request ends a transaction so that its messages are stored."""
     return one.op == "end_transaction" and one.number("commitOrRollback") == COMMIT
 
@@ -247,7 +248,7 @@ def part_of(
     survey: Survey,
     broker: str,
     topics: tuple[str, ...],
-    asked: Sequence[Operation],
+    asked: Sequence[Exchange],
     reports: Sequence[Snapshot],
     *,
     alone: bool,
@@ -280,7 +281,7 @@ def _know(part: HistoryPartition, reports: Sequence[Snapshot], survey: Survey) -
     part.snapshots = [s for s in reports if s.seq >= begun]
 
 
-def _cut(part: HistoryPartition, asked: Sequence[Operation], survey: Survey) -> None:
+def _cut(part: HistoryPartition, asked: Sequence[Exchange], survey: Survey) -> None:
     """End the part where the specification has no word for what happens."""
     if part.broker in survey.breaks:
         part.cut_at(*survey.breaks[part.broker])
@@ -290,13 +291,13 @@ def _cut(part: HistoryPartition, asked: Sequence[Operation], survey: Survey) -> 
         part.cut_at(survey.retries[part.broker], "the broker makes and fills retry topics by itself")
     for one in asked:
         if one.op == "update_topic" and java_boolean(str(one.fields.get("order", ""))):
-            part.cut_at(one.opened, "order topics")
+            part.cut_at(one.seq, "order topics")
         elif one.op == "update_topic" and one.reason == ATTRIBUTES:
-            part.cut_at(one.opened, ATTRIBUTES)
+            part.cut_at(one.seq, ATTRIBUTES)
         elif one.op in SENDS and one.reason == UNREADABLE:
-            part.cut_at(one.opened, UNREADABLE)  # the topic may have been made with whatever could be read
+            part.cut_at(one.seq, UNREADABLE)  # the topic may have been made with whatever could be read
         elif one.op == "batch" and one.messages is None:
-            part.cut_at(one.opened, "batches without their body")
+            part.cut_at(one.seq, "batches without their body")
 
 
 def _allow(part: HistoryPartition, committed: Sequence[int]) -> None:
@@ -304,9 +305,9 @@ def _allow(part: HistoryPartition, committed: Sequence[int]) -> None:
     half: list[tuple[int, str, int]] = []
     for one in part.asked:
         if one.op == "send" and one.reason == "delayed messages":
-            part.own.append((one.opened, one.topic, one.number("queueId")))
+            part.own.append((one.seq, one.topic, one.number("queueId")))
         elif one.op == "send" and one.reason == "transactional messages":
-            half.append((one.opened, one.topic, one.number("queueId")))
+            half.append((one.seq, one.topic, one.number("queueId")))
     if half:
         part.own += [(seq, topic, queue) for seq in committed for opened, topic, queue in half if opened < seq]
         part.own.sort(key=lambda own: own[0])

@@ -29,7 +29,8 @@ from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_spec.committing import UNTOLD as UNTOLD_OFFSET
 
 from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
-from ..history.operations import PROGRESS, SENDS, Operation
+from ..history.exchange import Exchange
+from ..history.exchanges import PROGRESS, SENDS
 from .administered import Committed, RefusedRequest, Regrouped, TopicDeletion
 from .left_out import BUSY, LONG_RETRIES, is_busy, is_refused_late, is_rejected, reason
 from .looks import OffsetQuery
@@ -86,7 +87,7 @@ class PlacedChecker(PartChecker):
         told = (one.group() for one in self.part.asked if one.op == "update_group")
         return [*super()._queues(), *(group[2] - 1 for group in told if group is not None)]
 
-    def _reason(self, one: Operation) -> str:
+    def _reason(self, one: Exchange) -> str:
         if one.op in SENDS:
             unnamed = one.code == SERVICE_NOT_AVAILABLE and not self.profile.names_no_wheel
             if is_timed(one, self.profile) and (one.op == "batch" or not self.profile.timers or unnamed):
@@ -115,7 +116,7 @@ class PlacedChecker(PartChecker):
     def _length(self, name: str) -> int:
         return len(name.encode("utf-8", "surrogatepass")) if self.profile.limits_name_bytes else len(name)
 
-    def _untold(self, one: Operation) -> str:
+    def _untold(self, one: Exchange) -> str:
         """Why the end of a transaction is not judged, if nobody told of its half message."""
         known = self._slave or (ended_kind(one) and (self._record(one) or one.code == SYSTEM_ERROR))
         return "" if known else UNTOLD
@@ -146,7 +147,7 @@ class PlacedChecker(PartChecker):
                 elif known is not None:
                     known.add(subject_of(one))
             elif known is not None and one.op in (*SENDS, "send_back") and subject_of(one) not in known:
-                found.add(one.opened)
+                found.add(one.seq)
         return found
 
     @cached_property
@@ -154,7 +155,7 @@ class PlacedChecker(PartChecker):
         """The groups that are changed, by their retry topics."""
         return {subject_of(one) for one in self.part.asked if one.op in REGROUPS}
 
-    def _regrouped(self, one: Operation, code: int | None) -> CheckedRequest:
+    def _regrouped(self, one: Exchange, code: int | None) -> CheckedRequest:
         topic, told = subject_of(one), one.group() if one.op == "update_group" else None
         if topic not in self.topics or topic is None:
             return RefusedRequest(self.machine, SUCCESS, "a group may always be changed", code)
@@ -165,7 +166,7 @@ class PlacedChecker(PartChecker):
         group = (known, limit, queues, remade) if told is None else (1, *told[1:], 1)
         return Regrouped(self.machine, self.topics[topic], group, code, self._forgotten(one))
 
-    def _forgotten(self, _one: Operation) -> tuple[int, ...]:
+    def _forgotten(self, _one: Exchange) -> tuple[int, ...]:
         """The places of which the offsets go with a group that is deleted."""
         return ()
 
@@ -179,22 +180,22 @@ class PlacedChecker(PartChecker):
     @cached_property
     def _others(self) -> int:
         """The first event after which offsets may be others than the part's requests tell: of another part, or one that cannot be read."""
-        unread = [one.opened for one in self.part.asked if one.op == "commit" and self._unread(one)]
+        unread = [one.seq for one in self.part.asked if one.op == "commit" and self._unread(one)]
         return min((*unread, *(() if self.part.unheard is None else (self.part.unheard,))), default=1 << 62)
 
-    def _unheard(self, one: Operation) -> str:
+    def _unheard(self, one: Exchange) -> str:
         """Why what a group tells or asks is not judged."""
         if one.topic == "null":  # who names no topic tells of this one, too
             return UNREADABLE
-        return self._unread(one) or (OTHERS if one.closed is not None and self._others < one.closed else "")
+        return self._unread(one) or (OTHERS if one.end is not None and self._others < one.end else "")
 
-    def _unread(self, one: Operation) -> str:
+    def _unread(self, one: Exchange) -> str:
         """Why nobody knows what the broker makes of the header."""
         lacks = None in (one.fields.get("consumerGroup"), one.fields.get("topic"), *numbers(one))
         unread = (lacks and (one.op == "progress" or not self.profile.null_fields)) or not are_read(numbers(one))
         return UNREADABLE if unread else ""
 
-    def _committed(self, one: Operation, code: int | None) -> Committed:
+    def _committed(self, one: Exchange, code: int | None) -> Committed:
         """A group tells how far it is. Nobody knows whether its broker has the group: whoever pulls makes it."""
         group, topic = self.topics.get(RETRY_PREFIX + named(one, "consumerGroup"), 0), self.topics[one.topic]
         names, whole = one.fields.get("topic") is not None, None not in numbers(one)
@@ -202,7 +203,7 @@ class PlacedChecker(PartChecker):
         args = group, topic, int(names), int(whole), self._places[place_of(one)], told
         return Committed(self.machine, args, code, self.profile.illegal_code, listed=self.part.recorded)
 
-    def _progressed(self, one: Operation) -> OffsetQuery:
+    def _progressed(self, one: Exchange) -> OffsetQuery:
         """A group asks how far it is."""
         queue, zero = one.number("queueId"), one.fields.get("setZeroIfNotFound")
         counters = self.machine.counters(self.topics[one.topic], queue)
@@ -217,7 +218,7 @@ class PlacedChecker(PartChecker):
         told: dict[int, set[int]] = {}
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             offset = one.answered("offset")
-            if one.op == "progress" and not why and offset is not None and one.closed is not None and one.closed <= last:
+            if one.op == "progress" and not why and offset is not None and one.end is not None and one.end <= last:
                 told.setdefault(self._places[place_of(one)], set()).add(offset)
         for place, offsets in told.items():
             yield -1, self._add(Remembered(self.machine, place, tuple(sorted(offsets))), None), None
@@ -227,20 +228,20 @@ class PlacedChecker(PartChecker):
     @cached_property
     def _records(self) -> dict[int, tuple[int, AnsweredRecord]]:
         """The records that answers tell of, by their places in the log, with the event that told of them."""
-        told = ((one.closed or 0, found) for one in self._kept_sends() for found in records_of(one, self.profile))
+        told = ((one.end or 0, found) for one in self._kept_sends() for found in records_of(one, self.profile))
         return {place: (seq, record) for seq, (place, record) in told}
 
-    def _kept_sends(self) -> Iterator[Operation]:
+    def _kept_sends(self) -> Iterator[Exchange]:
         return (one for one in self.part.asked if one.op in SENDS)
 
-    def _record(self, one: Operation) -> AnsweredRecord | None:
+    def _record(self, one: Exchange) -> AnsweredRecord | None:
         """The record that a request names by its place in the log, None if no answer told of it before, or the request names no place."""
         seq, record = self._records.get(one.number("offset" if one.op == "send_back" else "commitLogOffset", -1), (0, None))
-        return record if seq < one.opened else None
+        return record if seq < one.seq else None
 
     # What is asked
 
-    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
+    def _request(self, one: Exchange, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         ended = SendResponse(one.code or 0, shows=False) if known else None
         if one.op in PROGRESS:
             if self._unread(one):
@@ -258,15 +259,15 @@ class PlacedChecker(PartChecker):
             return replace(request, forgets=tuple(number for place, number in self._places.items() if is_in(place, one.topic)))
         return request
 
-    def _starts(self, one: Operation, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
-        unsure = one.opened in self._unsure
+    def _starts(self, one: Exchange, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
+        unsure = one.seq in self._unsure
         ways = ways_of(one, self.profile, self.cluster, sure=not unsure and one.topic not in self._regroups)
         if unsure and ways[0].get("step") == "retry":
             ways = [way | side for way in ways for side in SIDES]
         kind = self._kind(one)
         return [self.machine.arrived(topic, default, numbers, queue, kind, way=self._codes_of_way(each)) for each in ways]
 
-    def _sent_back(self, one: Operation, ended: SendResponse | None, claims: Claims) -> CheckedRequest:
+    def _sent_back(self, one: Exchange, ended: SendResponse | None, claims: Claims) -> CheckedRequest:
         """A send-back of a record, of any if nobody told of the one that it names: it may be there or not, and have been retried or not."""
         record, way, topic = self._record(one), back_of(one), self.topics[subject_of(one) or ""]
         missing = {"offset", "group", "delayLevel"} - one.fields.keys()
@@ -281,7 +282,7 @@ class PlacedChecker(PartChecker):
                 for found in there
                 for each in other
             ]
-            if one.opened in self._unsure:
+            if one.seq in self._unsure:
                 ways = [each | side for each in ways for side in SIDES]
         else:
             levels = range(1 if self.profile.dlq_clears_delay else DELAY_LEVELS + 1)
@@ -297,7 +298,7 @@ class PlacedChecker(PartChecker):
         claims = frozenset() if ended is not None else claims
         return Send(self.machine, start, topic, 0, 1, ended, claims, illegal_code=self.profile.illegal_code, others=tuple(others))
 
-    def _ended_transaction(self, one: Operation, ended: SendResponse | None, claims: Claims) -> CheckedRequest | None:
+    def _ended_transaction(self, one: Exchange, ended: SendResponse | None, claims: Claims) -> CheckedRequest | None:
         """The end of a transaction; of an unknown kind it is none, and nobody hears of it."""
         if not self.profile.half_messages:
             return RefusedRequest(self.machine, REQUEST_CODE_NOT_SUPPORTED, "there are no half messages", one.code if ended else None)
@@ -328,26 +329,26 @@ class PlacedChecker(PartChecker):
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             reals: list[tuple[str, int]] = []
             if one.op == "end_transaction" and why == UNTOLD:
-                reals = [real for opened, real in halves if one.closed is None or opened < one.closed]
+                reals = [real for opened, real in halves if one.end is None or opened < one.end]
             elif one.code in (None, SUCCESS, *STATUSES) and one.op == "send_back":
                 reals = self._retried(one)
             elif one.code in (None, SUCCESS, *STATUSES) and one.op == "send":
                 reals = self._delivered(one, halves)
-            yield from ((one.opened, topic, queue) for topic, queue in reals if queue < self.machine.shape.queues and topic in self.topics)
+            yield from ((one.seq, topic, queue) for topic, queue in reals if queue < self.machine.shape.queues and topic in self.topics)
 
-    def _delivered(self, one: Operation, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
+    def _delivered(self, one: Exchange, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
         """Where a message may come to that waits; a half message is kept in `halves`."""
         way, queue = way_of(one, self.profile, self.cluster), one.answered("queueId")
         place = one.topic, one.number("queueId") if queue is None else queue
         if way["half"]:
             if way["level"] <= 0:  # else the topic that it was meant for is lost
-                halves.append((one.opened, place))
+                halves.append((one.seq, place))
             return []
         dead = is_letter(way, self.profile, sure=one.topic not in self._regroups) if way.get("step") == "retry" else False
         letters = [(way["dead"], 0)] if dead is not False and not self.profile.dlq_keeps_delay else []
         return [*([] if dead else [place]), *letters] if way["level"] > 0 or way["timed"] is not False else []
 
-    def _retried(self, one: Operation) -> list[tuple[str, int]]:
+    def _retried(self, one: Exchange) -> list[tuple[str, int]]:
         """Where a message may come to that is given back and waits."""
         record, way, topic = self._record(one), back_of(one), subject_of(one) or ""
         dead = None if record is None else is_letter(way | {"times": record.times}, self.profile, sure=topic not in self._regroups)
@@ -381,19 +382,19 @@ class PlacedChecker(PartChecker):
         for one in self._answered_sends(last_of(self.part)):
             (topic, queue), sure = self._place(one)
             if sure:
-                claim = ClaimedOffsets(one.closed or 0, self.topics[topic], queue, one.answered("queueOffset") or 0, one.messages or 0)
+                claim = ClaimedOffsets(one.end or 0, self.topics[topic], queue, one.answered("queueOffset") or 0, one.messages or 0)
                 found.append(claim)
         return found
 
-    def _answered_sends(self, last: int) -> Iterator[Operation]:
+    def _answered_sends(self, last: int) -> Iterator[Exchange]:
         """The sends that are answered with a place that counts."""
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             told = one.answered("queueId") is not None and one.answered("queueOffset") is not None
-            if one.op in SENDS and not why and told and one.closed is not None and one.closed <= last:
+            if one.op in SENDS and not why and told and one.end is not None and one.end <= last:
                 if self._kind(one) in COUNTED or is_half(one, self.profile):
                     yield one
 
-    def _place(self, one: Operation) -> tuple[tuple[str, int], bool]:
+    def _place(self, one: Exchange) -> tuple[tuple[str, int], bool]:
         """Where the record of an answered send lies, and whether that is sure."""
         return destination_of(one, way_of(one, self.profile, self.cluster), self.profile, sure=one.topic not in self._regroups)
 

@@ -9,7 +9,8 @@ from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long
 from rocketproof_spec.scope import MOST_TOLD
 
-from ..history.operations import JUDGED, PROGRESS, Operation
+from ..history.exchange import Exchange
+from ..history.exchanges import JUDGED, PROGRESS
 from .ways import PLACING
 
 _READING = ("min_offset", "search", "earliest", "find", "view", "topics", "groups", "settings", "stats")
@@ -17,13 +18,13 @@ HEARD = frozenset((*JUDGED, *PLACING, *PROGRESS, *_READING, "heartbeat", "consum
 """Requests by which no group's offset changes but as the specification says."""
 
 
-def named(one: Operation, name: str) -> str:
+def named(one: Exchange, name: str) -> str:
     """A name in a header as brokers join it with others."""
     value = one.fields.get(name)
     return "null" if value is None else str(value)
 
 
-def place_of(one: Operation) -> tuple[str, int]:
+def place_of(one: Exchange) -> tuple[str, int]:
     """What a group tells of a queue, as its broker keeps it: by topic and group in one name, and queue."""
     return f"{named(one, 'topic')}@{named(one, 'consumerGroup')}", one.number("queueId")
 
@@ -38,7 +39,7 @@ def is_in(place: tuple[str, int], topic: str) -> bool:
     return place[0].split("@")[:-1] == [topic]
 
 
-def numbers(one: Operation) -> list[object]:
+def numbers(one: Exchange) -> list[object]:
     """What the header has where a request tells numbers, None where it has nothing."""
     return [one.fields.get(name) for name in ("queueId", "commitOffset")[: 2 if one.op == "commit" else 1]]
 
@@ -53,7 +54,7 @@ TOLD_BY_FIELDS = ("pull", "delete_group", *PROGRESS)
 """Requests whose header says whether they do."""
 
 
-def forgets(one: Operation, profile: Profile) -> bool:
+def forgets(one: Exchange, profile: Profile) -> bool:
     """Whether a request deletes a group and its offsets."""
     return one.op == "delete_group" and java_boolean(str(one.fields.get(profile.clean_offsets, "")))
 

@@ -30,7 +30,8 @@ from rocketproof_spec.sizes import FIXED
 
 from ..common.outcomes import JudgingOutcome
 from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, StoredMessage
-from ..history.operations import CREATION, PERMISSION, SENDS, TELLING, Operation
+from ..history.exchange import Exchange
+from ..history.exchanges import CREATION, PERMISSION, SENDS, TELLING
 from .administered import RefusedRequest, RouteUpdate, TopicUpdate
 from .left_out import SLAVE, reason
 from .looks import Routed
@@ -78,7 +79,7 @@ class RecordedChecker(PlacedChecker):
 
     def cases(self, bound: SearchBound, tick: Callable[[int], None] = lambda _: None) -> Cases:
         """Judge the cases one after the other."""
-        last = max((one.closed or one.opened for one in self.part.asked), default=0)
+        last = max((one.end or one.seq for one in self.part.asked), default=0)
         search = self._searching(self._opened(last), bound, tick)
         points, first, findings, skipped = [Point(self._start(last))], 0, list[UnexplainedEvent](), 0
         self.refused, self.undecided = set[str](), set[str]()
@@ -105,7 +106,7 @@ class RecordedChecker(PlacedChecker):
         """The requests of the cases that are explained, by the events that began them; they came one after the other."""
         lost = self.refused | self.undecided
         asked = zip(self.part.asked, self.reasons, strict=True)
-        return tuple(one.opened for one, why in asked if not why and one.closed is not None and (one.looks_after or one.case) not in lost)
+        return tuple(one.seq for one, why in asked if not why and one.end is not None and (one.looks_after or one.case) not in lost)
 
     def _case_at(self, answer: int) -> str:
         one = self.made[self.answers[answer].request]
@@ -121,22 +122,22 @@ class RecordedChecker(PlacedChecker):
                 found["not decided within the limit"] += not one.looks_after
             elif not one.looks_after:
                 silent = one.op == "end_transaction" and not ended_kind(one)  # nobody is answered
-                found[why or ("no answer came" if one.closed is None and not silent else "")] += 1
+                found[why or ("no answer came" if one.end is None and not silent else "")] += 1
         del found[""]
         return found
 
     # What is asked
 
     @cached_property
-    def _requests(self) -> dict[str, Operation]:
+    def _requests(self) -> dict[str, Exchange]:
         return {one.case: one for one in self.part.asked if not one.looks_after}
 
     @cached_property
-    def _looks(self) -> dict[str, Operation]:
+    def _looks(self) -> dict[str, Exchange]:
         """What the broker had of its topic after a case."""
         return {one.looks_after: one for one in self.part.asked if one.looks_after}
 
-    def _ended_anew(self, one: Operation) -> str:
+    def _ended_anew(self, one: Exchange) -> str:
         del one
         return ""  # the broker serves one request after the other, and the state tells what a deletion has left
 
@@ -163,10 +164,10 @@ class RecordedChecker(PlacedChecker):
     def _knows_routes(self) -> bool:
         return not self._slave
 
-    def _reason(self, one: Operation) -> str:
+    def _reason(self, one: Exchange) -> str:
         if one.looks_after or one.op in (ROUTE, *REGROUPS, "send_back"):
             return ""
-        code = whole_number(one.asked["code"])
+        code = whole_number(one.request["code"])
         if one.op in PROGRESS:
             return self._unheard(one)
         if one.op in SENDS:
@@ -187,7 +188,7 @@ class RecordedChecker(PlacedChecker):
         if one.op == "max_offset":
             return "records of ended transactions" if one.topic == OP_HALF_TOPIC else self._ended_anew(one) or reason(one, self.profile)
         if one.op == "end_transaction":
-            return "" if one.closed is None else self._untold(one)
+            return "" if one.end is None else self._untold(one)
         return f"request code {code}"
 
     # Groups and their offsets
@@ -195,14 +196,14 @@ class RecordedChecker(PlacedChecker):
     @cached_property
     def _unspoken(self) -> int:
         """The first request that may make groups or tell how far they are, and of which the specification does not speak."""
-        return min((one.opened for one in self.part.asked if one.op not in SPOKEN), default=1 << 62)
+        return min((one.seq for one in self.part.asked if one.op not in SPOKEN), default=1 << 62)
 
-    def _unheard(self, one: Operation) -> str:
-        if self._unspoken < one.opened:
+    def _unheard(self, one: Exchange) -> str:
+        if self._unspoken < one.seq:
             return OTHERS
         return self._unread(one)
 
-    def _forgotten(self, one: Operation) -> tuple[int, ...]:
+    def _forgotten(self, one: Exchange) -> tuple[int, ...]:
         if not forgets(one, self.profile):
             return ()
         return tuple(number for place, number in self._places.items() if is_of(place, str(one.fields.get("groupName"))))
@@ -210,7 +211,7 @@ class RecordedChecker(PlacedChecker):
     # Records
 
     @staticmethod
-    def _seen(one: Operation) -> list[StoredMessage]:
+    def _seen(one: Exchange) -> list[StoredMessage]:
         """The records that a look found where the answer to a send says; a blank is none, and has no topic."""
         return [record for record in one.stored() if record.topic]
 
@@ -221,18 +222,18 @@ class RecordedChecker(PlacedChecker):
         for one in reversed(self.part.asked):
             if one.op in SENDS and one.code in (SUCCESS, *STATUSES):
                 place = (one.topic, one.answered("queueId"), one.answered("queueOffset"))
-                if place in later and whole_number(one.asked.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED and not self._seen(one):
+                if place in later and whole_number(one.request.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED and not self._seen(one):
                     found.add(one.case)
                 later.add(place)
         return found
 
-    def _kept_sends(self) -> Iterator[Operation]:
+    def _kept_sends(self) -> Iterator[Exchange]:
         return (one for one in super()._kept_sends() if one.case not in self._lost)
 
     def _begins_empty(self, topic: str) -> bool:
         return True
 
-    def _delivered(self, one: Operation, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
+    def _delivered(self, one: Exchange, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
         places = super()._delivered(one, halves)
         stored = one.stored()
         return [record.real for record in stored if record.real is not None and record.topic == SCHEDULE] if stored else places
@@ -255,18 +256,18 @@ class RecordedChecker(PlacedChecker):
             opened.append((-1, self._add(Registering(self.machine), None), None))
         for one, why in zip(self.part.asked, self.reasons, strict=True):
             if why:
-                at = one.opened if one.closed is None else one.closed
-                opened.append((one.opened, self._add(Adopted(self.machine, self._codes(one)), one), at))
+                at = one.seq if one.end is None else one.end
+                opened.append((one.seq, self._add(Adopted(self.machine, self._codes(one)), one), at))
             else:
-                request = self._request(one, "", known=one.closed is not None, claims=frozenset())
+                request = self._request(one, "", known=one.end is not None, claims=frozenset())
                 if request is not None:
-                    opened.append((one.opened, self._add(request, one), one.closed))
+                    opened.append((one.seq, self._add(request, one), one.end))
         opened += self._after_deletions(last)
         for since, topic, queue in self._stored_later():
             opened.append((since, self._add(self._own(topic, queue, frozenset()), None), None))
         return opened
 
-    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
+    def _request(self, one: Exchange, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
         machine, code = self.machine, one.code if known else None
         if one.op == ROUTE:
             route = one.route()
@@ -277,11 +278,11 @@ class RecordedChecker(PlacedChecker):
             return RefusedRequest(machine, SYSTEM_ERROR, NAMELESS, code)
         if one.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
             return RefusedRequest(machine, SYSTEM_BUSY, REJECTED, code)
-        if one.op in SENDS and one.reach(whole_number(one.asked["code"]))[1] == UNREADABLE:
+        if one.op in SENDS and one.reach(whole_number(one.request["code"]))[1] == UNREADABLE:
             return RefusedRequest(machine, SYSTEM_ERROR, NO_HEADER, code)
         if one.op in ("update_topic", "delete_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
             return RefusedRequest(machine, SYSTEM_ERROR, ON_SLAVE, code)
-        if one.op == "update_topic" and one.reach(whole_number(one.asked["code"]))[1] == "filter types":
+        if one.op == "update_topic" and one.reach(whole_number(one.request["code"]))[1] == "filter types":
             return RefusedRequest(machine, SYSTEM_ERROR, UNNAMED, code)
         if one.op in (*REGROUPS, "end_transaction") and not known:
             return None
@@ -292,7 +293,7 @@ class RecordedChecker(PlacedChecker):
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
 
-    def _told_args(self, one: Operation) -> tuple[int, ...]:
+    def _told_args(self, one: Exchange) -> tuple[int, ...]:
         """What a name server is told of this broker; nothing where it is told nothing of it, or of no topic."""
         topic = self.topics[one.topic]
         if one.fields.get("topic") is None:
@@ -316,10 +317,10 @@ class RecordedChecker(PlacedChecker):
         return set() if 0 in waiting else {code for code in STATUSES if code in waiting}
 
     @staticmethod
-    def _waits(one: Operation) -> bool:
+    def _waits(one: Exchange) -> bool:
         return java_boolean(one.properties.get(WAIT, "true"))
 
-    def _ended(self, one: Operation) -> SendResponse:
+    def _ended(self, one: Exchange) -> SendResponse:
         ended = super()._ended(one)
         against = ""
         if ended.code in STATUSES and not (ended.code in self._statuses and self._waits(one)):
@@ -338,7 +339,7 @@ class RecordedChecker(PlacedChecker):
                 shared = self.machine.assigned(shared, self.machine.route_codes(self.topics[name], config))
         return shared
 
-    def _codes(self, one: Operation) -> dict[int, int]:
+    def _codes(self, one: Exchange) -> dict[int, int]:
         """What the broker and the name server have after a request, as far as it was recorded."""
         machine, look = self.machine, self._looks.get(one.case)
         codes: dict[int, int] = {}

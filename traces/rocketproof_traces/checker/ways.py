@@ -52,7 +52,8 @@ from rocketproof_spec.sizes import FIXED
 from rocketproof_spec.vocabulary import Kind
 
 from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
-from ..history.operations import PROGRESS, SENDS, Operation
+from ..history.exchange import Exchange
+from ..history.exchanges import PROGRESS, SENDS
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 """Why a send's record may lie elsewhere than it asks for (`history.cases.reach`)."""
@@ -96,18 +97,18 @@ class AnsweredRecord:
     topic: str | None = None
 
 
-def level_asked(one: Operation) -> int | None:
+def level_asked(one: Exchange) -> int | None:
     """The delay level that a send asks for, 0 without one; None if it is no int."""
     text = one.properties.get(DELAY)
     return 0 if text is None else java_int(text)
 
 
-def is_half(one: Operation, profile: Profile) -> bool:
+def is_half(one: Exchange, profile: Profile) -> bool:
     """TRX-01, TRX-02: whether a send is transactional in this release. A batch is none (BAT-03)."""
     return one.op == "send" and profile.half_messages and java_boolean(one.properties.get(TRAN_MSG))
 
 
-def is_odd_batch(one: Operation, profile: Profile) -> bool:
+def is_odd_batch(one: Exchange, profile: Profile) -> bool:
     """BAT-02, BAT-04: whether a send is a batch that no release, or not this one, stores."""
     if one.op != "batch":
         return False
@@ -116,22 +117,22 @@ def is_odd_batch(one: Operation, profile: Profile) -> bool:
     return unfit or (one.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
 
 
-def _is_misread(one: Operation) -> bool:
+def _is_misread(one: Exchange) -> bool:
     """Whether a send is a batch whose flag says of its records' hosts that they are longer: who goes over them by their sizes does not find
     the second one, or the end of the only one, which is an error where the flag means anything (HAZ-51)."""
     return one.op == "batch" and bool(one.number("sysFlag") & HOSTS_IPV6)
 
 
-def is_timed(one: Operation, profile: Profile) -> bool:
+def is_timed(one: Exchange, profile: Profile) -> bool:
     """Whether 5.x keeps a message in its timer wheel, or refuses it."""
     return profile.always_traced and _names_time(one)
 
 
-def _names_time(one: Operation) -> bool:
+def _names_time(one: Exchange) -> bool:
     return not one.properties.keys().isdisjoint(_TIMED)
 
 
-def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) -> tuple[bool | None, str]:
+def timing_of(one: Exchange, profile: Profile, level: int | None, kind: str) -> tuple[bool | None, str]:
     """Whether 5.x has a message wait in its timer topic, None if nobody knows, and the flaw that it refuses it for: as the properties tell;
     where they leave it open, as what time it was and whether there is a wheel, the answer does."""
     items = one.properties
@@ -153,12 +154,12 @@ def timing_of(one: Operation, profile: Profile, level: int | None, kind: str) ->
     return _holds(waits_for_time, ahead, _MOST_AHEAD), "size" if refused else "none"
 
 
-def is_inner(one: Operation) -> bool:
+def is_inner(one: Exchange) -> bool:
     """STO-02: whether a send names itself an inner batch, which later releases take to no topic of these."""
     return one.op in SENDS and (INNER_NUM in one.properties or bool(one.number("sysFlag") & INNER_BATCH))
 
 
-def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
+def way_of(one: Exchange, profile: Profile, cluster: str) -> Values:
     """What a send's place depends on."""
     half, level = is_half(one, profile), level_asked(one)
     timed, untimely = timing_of(one, profile, level, "not" if half else KINDS[one.number("sysFlag") & 12])
@@ -170,7 +171,7 @@ def way_of(one: Operation, profile: Profile, cluster: str) -> Values:
     return {**values, **limit_of(one), "step": "retry", "times": one.number("reconsumeTimes"), **_topics(one.topic)}
 
 
-def ways_of(one: Operation, profile: Profile, cluster: str, *, sure: bool) -> list[Values]:
+def ways_of(one: Exchange, profile: Profile, cluster: str, *, sure: bool) -> list[Values]:
     """What a send's place may depend on; `sure` as in `is_letter`. Where a dead letter keeps the level that it gets, it is stored whatever
     text it came with (DLQ-04)."""
     way = way_of(one, profile, cluster)
@@ -183,7 +184,7 @@ def ways_of(one: Operation, profile: Profile, cluster: str, *, sure: bool) -> li
     return [way, letter] if dead is None else [letter if dead else way]
 
 
-def back_of(one: Operation) -> Values:
+def back_of(one: Exchange) -> Values:
     """What the place of a message depends on that is sent back, but for the message."""
     level, named = one.number("delayLevel"), bool(one.fields.get("originTopic"))
     topic = RETRY_PREFIX + str(one.fields.get("group", ""))
@@ -203,15 +204,15 @@ def flaws_of_back(record: AnsweredRecord | None, profile: Profile, *, origin: bo
     return ("none", "encoding") if record.long else ("none",)
 
 
-def limit_of(one: Operation) -> Values:
+def limit_of(one: Exchange) -> Values:
     """The limit of retries that a request names, and whether its version may name one."""
     requested = number_of(one.fields, "maxReconsumeTimes")
     named = requested is not None
-    version = whole_number(one.asked.get("version", NAMES_LIMIT if named else 0))  # of one that was not recorded nothing is concluded
+    version = whole_number(one.request.get("version", NAMES_LIMIT if named else 0))  # of one that was not recorded nothing is concluded
     return {"named": named, "requested": requested or 0, "version": version}
 
 
-def _is_nameless(one: Operation) -> bool:
+def _is_nameless(one: Exchange) -> bool:
     """Whether a request is a retry that could name a limit, names none and is refused with an error."""
     if one.code != SYSTEM_ERROR or not one.topic.startswith(RETRY_PREFIX):
         return False
@@ -219,21 +220,21 @@ def _is_nameless(one: Operation) -> bool:
     return not limit["named"] and limit["version"] >= NAMES_LIMIT
 
 
-def _is_bodiless(one: Operation) -> bool:
+def _is_bodiless(one: Exchange) -> bool:
     """STO-02: whether a send without a body is refused, as by a store that takes none like it."""
-    return one.code == MESSAGE_ILLEGAL and one.asked.get("bodySize") == 0
+    return one.code == MESSAGE_ILLEGAL and one.request.get("bodySize") == 0
 
 
 def _topics(retry_topic: str) -> Values:
     return {"dead": DLQ_PREFIX + retry_topic.removeprefix(RETRY_PREFIX)}
 
 
-def ended_kind(one: Operation) -> str:
+def ended_kind(one: Exchange) -> str:
     """How a request ends a transaction."""
     return {COMMIT: "commit", ROLLBACK: "rollback"}.get(one.number("commitOrRollback"), "")
 
 
-def topics_of(one: Operation) -> list[str]:
+def topics_of(one: Exchange) -> list[str]:
     """The topics that a request's record may lie in, beside the one that it names."""
     if one.op == "send_back":
         topic = RETRY_PREFIX + str(one.fields.get("group", ""))
@@ -245,7 +246,7 @@ def topics_of(one: Operation) -> list[str]:
     return dead + [SCHEDULE] * (DELAY in names) + [HALF_TOPIC] * (TRAN_MSG in names) + [WHEEL_TIMER_TOPIC] * _names_time(one)
 
 
-def subject_of(one: Operation) -> str | None:
+def subject_of(one: Exchange) -> str | None:
     """The topic that a request is about, of a group its retry topic; None if it names none."""
     if one.op in SENDS:
         return one.topic if "topic" in one.fields else None
@@ -258,7 +259,7 @@ def subject_of(one: Operation) -> str | None:
     return one.topic if "topic" in one.fields else None if name is None else RETRY_PREFIX + str(name)
 
 
-def linked(one: Operation) -> list[str] | None:
+def linked(one: Exchange) -> list[str] | None:
     """The topics that are judged together with the one that a request is about, because its record lies there or comes from there (of an
     inner batch none); None for a request whose record lies where it asks for, and for one that neither has a record nor tells an offset.
     What lies on a delay level is judged by each part for itself."""
@@ -283,7 +284,7 @@ def is_letter(way: Values, profile: Profile, *, sure: bool) -> bool | None:
     return is_given_up(way["times"], limit, beyond=profile.dlq_beyond and way["step"] != "back")
 
 
-def destination_of(one: Operation, way: Values, profile: Profile, *, sure: bool) -> tuple[tuple[str, int], bool]:
+def destination_of(one: Exchange, way: Values, profile: Profile, *, sure: bool) -> tuple[tuple[str, int], bool]:
     """The topic and the queue in which the record lies of a send that is answered with a queue, and whether that is certain. `sure` as in
     `is_letter`."""
     topic, queue, level = one.topic, one.answered("queueId") or 0, way["level"]
@@ -309,9 +310,9 @@ def committed_to(record: AnsweredRecord | None) -> list[tuple[str, int, int]]:
     return [waited if record.topic in (SCHEDULE, WHEEL_TIMER_TOPIC) else meant]
 
 
-def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, AnsweredRecord]]:
+def records_of(one: Exchange, profile: Profile) -> Iterable[tuple[int, AnsweredRecord]]:
     """The records that the answer to a send tells of, by their places in the log."""
-    places = str(one.told.get("msgId") or "").split(",")
+    places = str(one.response_fields.get("msgId") or "").split(",")
     if one.op not in SENDS or len(places[0]) != 32:
         return
     half, offset = is_half(one, profile), one.answered("queueOffset") or 0
@@ -339,7 +340,7 @@ def records_of(one: Operation, profile: Profile) -> Iterable[tuple[int, Answered
         )
 
 
-def _level_in_batch(text: str, one: Operation, profile: Profile) -> int | None:
+def _level_in_batch(text: str, one: Exchange, profile: Profile) -> int | None:
     """BAT-04: the delay level of a message of a batch that has these properties, None if it is no number. What is put behind them counts
     before, and where nothing separates the two, the last one goes on with it."""
     level = properties_of(text).get(DELAY)
@@ -353,7 +354,7 @@ def _level_in_batch(text: str, one: Operation, profile: Profile) -> int | None:
 # What is refused
 
 
-def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, half: bool) -> str:
+def _flaw(one: Exchange, profile: Profile, cluster: str, level: int | None, *, half: bool) -> str:
     """What a send will be refused for, as far as its header and its body tell. Where they leave it open, its answer does."""
     kind = KINDS[one.number("sysFlag") & 12]
     transactional = half or (not profile.half_messages and TRAN_MSG in one.properties)
@@ -361,7 +362,7 @@ def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, 
         return "transaction"  # rejectTransactionMessage, which no history tells
     if is_odd_batch(one, profile):
         return "size" if level is not None or kind != "not" else "error"
-    if (profile.refuses_inner and is_inner(one)) or (profile.wants_body and one.asked.get("bodySize") == 0):
+    if (profile.refuses_inner and is_inner(one)) or (profile.wants_body and one.request.get("bodySize") == 0):
         return "size"
     fits = {_fits(one, profile, size) for size in _sizes(one, profile, cluster, half=half)}
     refused = MESSAGE_ILLEGAL if one.op != "batch" or not profile.wants_topic else SYSTEM_ERROR
@@ -374,22 +375,22 @@ def _flaw(one: Operation, profile: Profile, cluster: str, level: int | None, *, 
     return "none"
 
 
-def _body_alone(one: Operation, profile: Profile) -> bool:
+def _body_alone(one: Exchange, profile: Profile) -> bool:
     return not _holds(body_fits, _size(one), 0, MAX_MESSAGE, int(profile.limits_record))
 
 
-def _size(one: Operation) -> int:
-    return whole_number(one.asked.get("bodySize") or 0)
+def _size(one: Exchange) -> int:
+    return whole_number(one.request.get("bodySize") or 0)
 
 
-def _fits(one: Operation, profile: Profile, properties: int) -> bool:
+def _fits(one: Exchange, profile: Profile, properties: int) -> bool:
     if one.op == "batch" and not profile.limits_batch_properties:
         properties = 0  # BAT-04: nobody asks
     around = FIXED + len(one.topic.encode("utf-8", "replace")) + properties
     return _holds(properties_fit, properties) and _holds(body_fits, _size(one), around, MAX_MESSAGE, int(profile.limits_record))
 
 
-def _sizes(one: Operation, profile: Profile, cluster: str, *, half: bool) -> Sequence[int]:
+def _sizes(one: Exchange, profile: Profile, cluster: str, *, half: bool) -> Sequence[int]:
     """The smallest and the largest number of bytes that the stored properties may have (SEND-03, SEND-25, SEND-26, TRX-04)."""
     text = str(one.fields.get("properties") or "")
     cut = CUT.search(text)
@@ -402,8 +403,8 @@ def _sizes(one: Operation, profile: Profile, cluster: str, *, half: bool) -> Seq
     added = {CLUSTER: cluster}
     if profile.always_traced:
         added |= {
-            MSG_REGION: str(one.told.get("MSG_REGION") or _ANSWERED["region"]),
-            TRACE_ON: str(one.told.get("TRACE_ON") or _ANSWERED["trace"]),
+            MSG_REGION: str(one.response_fields.get("MSG_REGION") or _ANSWERED["region"]),
+            TRACE_ON: str(one.response_fields.get("TRACE_ON") or _ANSWERED["trace"]),
         }
     if profile.makes_unique_key and one.op == "send" and UNIQ_KEY not in items:
         added[UNIQ_KEY] = _ANSWERED["key"]

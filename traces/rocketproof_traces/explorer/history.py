@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..checker.histories import HistoryVerdict
 from ..checker.part import UnexplainedEvent
 from ..history import Event, Header
-from ..history.operations import OVER, SENDS, CallEvents, paired
+from ..history.exchanges import OVER, SENDS, CallEvents, paired
 from ..witness.words import value_text
 from .document import SCHEMA, CommandLine, TraceSubject
 from .window import LARGEST, window

@@ -19,7 +19,7 @@ from rocketproof_protocol.topics import TEMPLATE
 
 from . import Event
 from .cases import expanded, is_heading, no_case, rows, stored
-from .operations import NAME_SERVER, SENDS
+from .exchanges import NAME_SERVER, SENDS
 
 OPS = {
     codes.SEND_MESSAGE: "send",

@@ -21,7 +21,7 @@ from rocketproof_protocol.groups import CHECK_GROUP
 from rocketproof_protocol.numbers import hexadecimal, java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
-from rocketproof_traces.history.operations import STRAY
+from rocketproof_traces.history.exchanges import STRAY
 
 from ...catalogue.history import OK
 from ...programs.call import Context, RecordedCall, StoredPlace, may_be_held

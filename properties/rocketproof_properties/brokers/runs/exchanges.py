@@ -19,13 +19,14 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log, record_at
 
-from ...catalogue.history import OK, BrokerRequest, Exchange, History, QueueEntry, Response, Routes, TopicEvent, WaitedProducer
+from ...catalogue.history import OK, BrokerRequest, History, QueueEntry, Response, Routes, StoredExchange, TopicEvent, WaitedProducer
 from ...catalogue.stored import settings
 from ...programs.requests import batch_items
 from .client import places
-from .parsed import Other, ParsedHistory, ParsedRequest
+from .parsed import Other, ParsedHistory
 from .recording import body_of
 from .sendbacks import choose, groups_of
 from .transport import is_lost
@@ -81,12 +82,12 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     return found
 
 
-def _exchanged(asked: ParsedRequest, stored: tuple[int, ...]) -> Exchange:
+def _exchanged(asked: Exchange, stored: tuple[int, ...]) -> StoredExchange:
     """The request with its answers and records."""
-    answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
-    timed_out = "TimedOut" in str(asked.answer.get("error", ""))
-    return Exchange(
-        asked.value["to"], request_of(asked), whole_number(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored
+    answers = [_answer(value, asked.seq) for value in ([asked.outcome] if asked.closed == "ok" else []) + asked.strays]
+    timed_out = "TimedOut" in str(asked.outcome.get("error", ""))
+    return StoredExchange(
+        asked.request["to"], request_of(asked), whole_number(asked.request.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored
     )
 
 
@@ -109,7 +110,7 @@ class _Rebuilding:
         self.by_place = {record.at: record for record in self.records}
         rows = self.parsed.states.get("records", {}).get("records", ())
         self.unread = {whole_number(row["at"]) for row in rows if "data" not in row}
-        self.acknowledged = {place for one in self.parsed.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
+        self.acknowledged = {place for one in self.parsed.asked if one.code in OK for place in places(one.outcome.get("fields") or {})}
         self.stored: dict[int, tuple[int, ...]] = {}
         self.requests = {one.seq: request_of(one) for one in self.parsed.asked}
         named = (self.requests[one.seq].group for one in self.parsed.asked)
@@ -159,7 +160,7 @@ class _Rebuilding:
         known = [QueueEntry(at, self.by_place[at].total_size) if at in self.by_place else None for at in found]
         return [*known, *([None] * (end - len(known)))]
 
-    def _exchange(self, asked: ParsedRequest) -> Exchange | None:
+    def _exchange(self, asked: Exchange) -> StoredExchange | None:
         """The request with its answers and records; None for one whose records are too long to be kept."""
         exchange = _exchanged(asked, self.stored[asked.seq])
         exchange.broker = self.parsed.broker
@@ -173,7 +174,7 @@ class _Rebuilding:
         self._note(asked)
         return exchange
 
-    def _note(self, asked: ParsedRequest) -> None:
+    def _note(self, asked: Exchange) -> None:
         """What an administrator has changed, or may have."""
         if is_lost(asked) and asked.op in ("update_topic", "delete_topic"):
             self.counts[asked.fields.get("topic", "")] = None
@@ -186,11 +187,11 @@ class _Rebuilding:
         elif asked.op == "delete_topic":
             self.counts[asked.fields["topic"]] = None
 
-    def _stored(self, asked: ParsedRequest, asked_for: bool) -> tuple[int, ...]:
+    def _stored(self, asked: Exchange, asked_for: bool) -> tuple[int, ...]:
         """The places of its records; with `asked_for`, of a send-back only of what it asks for."""
         request = self.requests[asked.seq]
         if asked.op in ("send", "batch") and asked.code in OK:
-            return tuple(at for at in places(asked.answer.get("fields") or {}) if at in self.by_place or at in self.unread)
+            return tuple(at for at in places(asked.outcome.get("fields") or {}) if at in self.by_place or at in self.unread)
         free = (record for record in self.records if record.at not in self.acknowledged and record.at not in self.taken)
         found: tuple[int, ...] = ()
         if asked.op in ("send", "batch") and not asked_for:
@@ -211,7 +212,7 @@ class _Rebuilding:
         for asked in self.parsed.asked:
             if asked.op == "route" and asked.code == codes.SUCCESS:
                 try:
-                    data = fastjson.loads(body_of(asked.answer) or b"{}")
+                    data = fastjson.loads(body_of(asked.outcome) or b"{}")
                     queues = {asked.fields["topic"]: tuple(str(row["brokerName"]) for row in data["queueDatas"])}
                     brokers = {
                         str(b["brokerName"]): {whole_number(i): str(a) for i, a in b["brokerAddrs"].items()} for b in data["brokerDatas"]
@@ -234,10 +235,10 @@ def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[WaitedProducer]:
             if "error" not in item.value:
                 yield WaitedProducer(client, tuple(topic for topic, group in halves if group in mine), item.value["code"] is not None)
             return
-        if isinstance(item, ParsedRequest) and item.op == "heartbeat":
+        if isinstance(item, Exchange) and item.op == "heartbeat":
             for group in _producers(item):
                 groups.setdefault(group, set()).add(item.process)
-        if isinstance(item, ParsedRequest) and item.op == "send" and item.code in OK:
+        if isinstance(item, Exchange) and item.op == "send" and item.code in OK:
             request = request_of(item)
             if is_checked(request) and request.properties.get(PGROUP, "") in groups:
                 halves.append((request.topic, request.properties[PGROUP]))
@@ -251,7 +252,7 @@ def is_checked(request: BrokerRequest) -> bool:
     return request.kind == "send" and named.get(TRAN_MSG, "").lower() == "true" and plain
 
 
-def _producers(heartbeat: ParsedRequest) -> list[str]:
+def _producers(heartbeat: Exchange) -> list[str]:
     """The groups of the producers that are there; none for a body that cannot be read."""
     try:
         return [str(one["groupName"]) for one in _json(heartbeat)["producerDataSet"]]
@@ -259,8 +260,8 @@ def _producers(heartbeat: ParsedRequest) -> list[str]:
         return []
 
 
-def _json(asked: ParsedRequest) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(body_of(asked.value) or b"{}")
+def _json(asked: Exchange) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(body_of(asked.request) or b"{}")
     return found
 
 
@@ -268,14 +269,14 @@ def _answer(value: Mapping[str, Any], opaque: int) -> Response:
     return Response(whole_number(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
 
 
-def request_of(asked: ParsedRequest) -> BrokerRequest:
+def request_of(asked: Exchange) -> BrokerRequest:
     """The request as the claims read it; what does not fit has its default."""
     fields = asked.fields
     kind = asked.op if asked.op in KINDS else "other"
     topic = fields.get("topic", "") if kind in ("send", "batch") else ""
     group = topic.removeprefix(RETRY_PREFIX) if topic.startswith(RETRY_PREFIX) else fields.get("group", "")
     most = fields.get("maxReconsumeTimes")
-    body = body_of(asked.value)
+    body = body_of(asked.request)
     return BrokerRequest(
         kind,
         asked.seq,
@@ -288,7 +289,7 @@ def request_of(asked: ParsedRequest) -> BrokerRequest:
         tuple(one for one, _ in batch_items(body or b"")) if kind == "batch" else (body,),
         _number(fields.get("reconsumeTimes")),
         None if most is None else java_int(most),
-        whole_number(asked.value["version"]),
+        whole_number(asked.request["version"]),
         _number(fields.get("delayLevel")),
         _number(fields.get("offset")),
     )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocketproof_protocol.codes import SYSTEM_BUSY
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
-from rocketproof_traces.history.operations import STRAY, CallEvents, paired
+from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchanges import STRAY, CallEvents, addressee, paired
 
 from ...programs.call import may_be_held
 from ...programs.names import ProgramNames
@@ -23,58 +23,16 @@ from .reported import readable, unreadable
 _NO_HEADER = Header()
 
 
-@dataclass
-class ParsedRequest:
-    """A request, sent `millis` after the begin. `closed` is ok, fail, info, crash or "" for one that is still open; `answer` the value of
-    that event.
+def held_millis(exchange: Exchange) -> int | None:
+    """How long a pull waited that a broker may hold until there is a message (milliseconds); None for other requests."""
+    if exchange.closed != "ok" or not may_be_held(exchange.op, exchange.fields):
+        return None
+    return exchange.ended_millis - exchange.sent_millis
 
-    `strays`: further answers to it, or any to one that wants none. `alone`: no other request was under way.
-    """
 
-    seq: int
-    process: str
-    op: str
-    value: Mapping[str, Any]
-    closed: str = ""
-    answer: Mapping[str, Any] = field(default_factory=dict)
-    strays: list[Mapping[str, Any]] = field(default_factory=list)
-    end: int = 0
-    millis: int = 0
-    ended: int = 0
-
-    @property
-    def fields(self) -> Mapping[str, str]:
-        fields: Mapping[str, str] = self.value["fields"]
-        return fields
-
-    @property
-    def one_way(self) -> bool:
-        return bool(self.value["oneWay"])
-
-    @property
-    def held(self) -> int | None:
-        """How long a pull waited that a broker may hold until there is something to answer (ms); None for others."""
-        return self.ended - self.millis if self.closed == "ok" and may_be_held(self.op, self.fields) else None
-
-    @property
-    def served(self) -> int:
-        """The event that says when it was served: a pull that was held is served anew when it is answered."""
-        return self.seq if self.held is None else self.end
-
-    @property
-    def code(self) -> int | None:
-        """The answer's code, None without one."""
-        return whole_number(self.answer["code"]) if self.closed == "ok" else None
-
-    @property
-    def refused(self) -> bool:
-        """Whether the broker had too much to do and so did nothing (REM-06, REM-07, REM-10); one-way callers are answered too (HAZ-26)."""
-        answers = [self.answer] if self.closed == "ok" else []
-        return any(answer.get("code") == SYSTEM_BUSY for answer in (*answers, *self.strays))
-
-    def __str__(self) -> str:
-        about = self.fields.get("topic") or self.fields.get("group") or ""
-        return f"event {self.seq} ({self.op} {about})".replace(" )", ")")
+def served_at(exchange: Exchange) -> int:
+    """The event that says when a request was served: a held pull is served again when it is answered."""
+    return exchange.seq if exchange.end is None or held_millis(exchange) is None else exchange.end
 
 
 @dataclass(frozen=True)
@@ -92,7 +50,7 @@ class ParsedHistory:
 
     origin: Mapping[str, Any]
     events: list[Event]
-    items: list[ParsedRequest | Other] = field(default_factory=list)
+    items: list[Exchange | Other] = field(default_factory=list)
     strays: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
     states: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     looks: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
@@ -106,8 +64,8 @@ class ParsedHistory:
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
     @property
-    def asked(self) -> list[ParsedRequest]:
-        return [one for one in self.items if isinstance(one, ParsedRequest)]
+    def asked(self) -> list[Exchange]:
+        return [one for one in self.items if isinstance(one, Exchange)]
 
     @property
     def busy(self) -> bool:
@@ -173,15 +131,12 @@ class ParsedHistory:
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
     """Put requests and answers together."""
     parsed = ParsedHistory(header.origin, list(events), header=header)
-    asked: dict[int, ParsedRequest] = {}
+    asked: dict[int, Exchange] = {}
     strays: list[Event] = []
     for found in paired(parsed.events):
         if isinstance(found, CallEvents):
             begun, ended = found
-            one = asked[begun.seq] = ParsedRequest(begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000)
-            if ended is not None:
-                one.closed, one.answer, one.end = ended.type, ended.value, ended.seq
-                one.ended = (ended.time or 0) // 1_000_000
+            asked[begun.seq] = _exchange(begun, ended)
         elif found.type == "state":
             parsed.states[found.op] = found.value
             parsed.looks.append((found.process, found.op, found.value))
@@ -189,9 +144,9 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
             strays.append(found)
         elif found.type != "invoke":
             parsed.items.append(Other(found.seq, found.op, found.value))
-    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.served if isinstance(one, ParsedRequest) else one.seq)
-    served = [one for one in parsed.asked if one.held is None]
-    parsed.concurrent = any(not one.closed or one.end > after.seq for one, after in itertools.pairwise(served))
+    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda item: served_at(item) if isinstance(item, Exchange) else item.seq)
+    served = [exchange for exchange in parsed.asked if held_millis(exchange) is None]
+    parsed.concurrent = any(one.end is None or one.end > after.seq for one, after in itertools.pairwise(served))
     for stray in strays:
         of = asked.get(stray.value.get("of", -1))
         if of is None:
@@ -199,6 +154,14 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
         else:
             of.strays.append(stray.value)
     return parsed
+
+
+def _exchange(begun: Event, ended: Event | None) -> Exchange:
+    broker = addressee(begun.value)
+    if ended is None:
+        return Exchange(begun.process, begun.op, broker, begun.seq, begun.value, sent=begun.time)
+    took = (ended.time or 0) - (begun.time or 0)
+    return Exchange(begun.process, begun.op, broker, begun.seq, begun.value, ended.type, ended.value, ended.seq, begun.time, took)
 
 
 def load(path: Path) -> ParsedHistory:

@@ -21,7 +21,7 @@ from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
-from rocketproof_traces.history.operations import OVER
+from rocketproof_traces.history.exchanges import OVER
 
 from ...programs.call import Context
 from ...programs.names import ProgramNames

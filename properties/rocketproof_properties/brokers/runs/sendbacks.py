@@ -19,9 +19,9 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import REAL_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up, retry_limit_of
+from rocketproof_traces.history.exchange import Exchange
 
 from ...catalogue.history import BrokerRequest
-from .parsed import ParsedRequest
 from .recording import body_of
 
 
@@ -38,17 +38,17 @@ class Group:
         return self.queues <= 0
 
 
-def made(update: ParsedRequest) -> tuple[str, Group]:
+def made(update: Exchange) -> tuple[str, Group]:
     """The group that an administrator changes, by its name; of a body that cannot be read the group "", as a broker makes it."""
     try:
-        data = json.loads(body_of(update.value) or b"{}")
+        data = json.loads(body_of(update.request) or b"{}")
         group = Group(whole_number(data.get("retryMaxTimes", RETRY_MAX_TIMES)), whole_number(data.get("retryQueueNums", 1)))
         return str(data.get("groupName")), group
     except (ValueError, TypeError, AttributeError):
         return "", Group()
 
 
-def groups_of(asked: Iterable[ParsedRequest], named: Iterable[str]) -> Iterator[Group]:
+def groups_of(asked: Iterable[Exchange], named: Iterable[str]) -> Iterator[Group]:
     """The group that each of these requests names, as it is when they are served in this order."""
     known: dict[str, Group] = {}
     for one, name in zip(asked, named, strict=True):

@@ -18,7 +18,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.history import Event
-from rocketproof_traces.history.operations import STRAY
+from rocketproof_traces.history.exchanges import STRAY
 from rocketproof_traces.stored.record import StoredRecord
 
 from ...catalogue.history import History

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .parsed import ParsedHistory, ParsedRequest
+from rocketproof_traces.history.exchange import Exchange
+
+from .parsed import ParsedHistory
 
 REFUSED: Final = "connection refused"
 CLOSED: Final = "connection closed"
@@ -64,12 +66,12 @@ def _of_requests(parsed: ParsedHistory) -> Iterator[TransportFault]:
     for asked in parsed.asked:
         at = at_of[asked.seq]
         if asked.closed == "fail":
-            yield TransportFault(REFUSED, at, asked.seq, str(asked.answer.get("error", "")), asked.op)
-        elif asked.closed == "info" and "error" in asked.answer:
-            text = str(asked.answer["error"])
+            yield TransportFault(REFUSED, at, asked.seq, str(asked.outcome.get("error", "")), asked.op)
+        elif asked.closed == "info" and "error" in asked.outcome:
+            text = str(asked.outcome["error"])
             yield TransportFault(_kind(text), at, asked.seq, text, asked.op)
         elif is_doubled(asked):
-            codes = " and ".join(str(answer.get("code")) for answer in (asked.answer, *asked.strays))
+            codes = " and ".join(str(answer.get("code")) for answer in (asked.outcome, *asked.strays))
             yield TransportFault(TWICE, at, asked.seq, f"{1 + len(asked.strays)} answers, with the codes {codes}", asked.op)
 
 
@@ -90,11 +92,11 @@ def _kind(text: str) -> str:
     return _KINDS.get(text.partition(":")[0], CLOSED)
 
 
-def is_lost(asked: ParsedRequest) -> bool:
+def is_lost(asked: Exchange) -> bool:
     """Whether an answer was wanted, and none came that could be read."""
-    return asked.closed == "info" and "error" in asked.answer and not asked.one_way
+    return asked.closed == "info" and "error" in asked.outcome and not asked.one_way
 
 
-def is_doubled(asked: ParsedRequest) -> bool:
+def is_doubled(asked: Exchange) -> bool:
     """Whether more than one answer came to a request that wants one."""
     return asked.closed == "ok" and bool(asked.strays) and not asked.one_way

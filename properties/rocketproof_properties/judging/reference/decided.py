@@ -14,8 +14,9 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_traces.history.exchange import Exchange
 
-from ...brokers.runs.parsed import ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import ParsedHistory
 from .cases import SENDS
 from .comparison import FieldDifference
 from .rules import Decision, deciding
@@ -54,7 +55,7 @@ def _all(parsed: ParsedHistory, stored: Collection[str]) -> Iterator[tuple[str, 
         if asked.code is None or asked.one_way:
             continue
         made = _decision(asked)
-        names = dict.fromkeys((*(asked.answer.get("fields") or {}), *(_ANSWERED if made.request in SENDS else ())))
+        names = dict.fromkeys((*(asked.outcome.get("fields") or {}), *(_ANSWERED if made.request in SENDS else ())))
         for field in ("code", *(f"extFields.{name}" for name in names)):
             yield deciding(made, field)
     for topic in parsed.states.get("topics", {}).get("topics") or {}:
@@ -73,11 +74,11 @@ def _all(parsed: ParsedHistory, stored: Collection[str]) -> Iterator[tuple[str, 
             yield from (deciding(made_by, f"stored.{field}") for field in fields)
 
 
-def _decision(asked: ParsedRequest) -> Decision:
-    return Decision(whole_number(asked.value["code"]), asked.fields, asked.code, str(asked.answer.get("remark") or ""))
+def _decision(asked: Exchange) -> Decision:
+    return Decision(whole_number(asked.request["code"]), asked.fields, asked.code, str(asked.outcome.get("remark") or ""))
 
 
-def _of_answer(one: FieldDifference, asked: ParsedRequest) -> tuple[str, ...]:
+def _of_answer(one: FieldDifference, asked: Exchange) -> tuple[str, ...]:
     """The rules behind the answer that should have come; where that is a success, those behind the refusal that came instead."""
     made = _decision(asked)
     if one.field == "remark":
@@ -92,7 +93,7 @@ def _of_answer(one: FieldDifference, asked: ParsedRequest) -> tuple[str, ...]:
 
 def _of_record(parsed: ParsedHistory, topic: str) -> Decision | None:
     """Who has stored records of a topic: sends, or send-backs; None where it may be either, or the broker by itself."""
-    kinds = {whole_number(one.value["code"]) for one in parsed.asked if one.op in ("send", "batch", "send_back", "end_transaction")}
+    kinds = {whole_number(one.request["code"]) for one in parsed.asked if one.op in ("send", "batch", "send_back", "end_transaction")}
     if codes.END_TRANSACTION in kinds:
         return None
     if _BACK in kinds and topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SCHEDULE)):
@@ -104,7 +105,7 @@ def _of_record(parsed: ParsedHistory, topic: str) -> Decision | None:
     return Decision(min(sends), {}, stored=(topic,)) if len(sends) == 1 else None
 
 
-def _properties(one: ParsedRequest) -> dict[str, str]:
+def _properties(one: Exchange) -> dict[str, str]:
     return parse_properties(one.fields.get("properties"), exact=False)
 
 
@@ -114,4 +115,4 @@ def _of_entry(parsed: ParsedHistory, topic: str) -> Decision | None:
     changed = next((one for one in about if one.op == "update_topic" and one.code == codes.SUCCESS), None)
     made = changed or next((one for one in about if one.op in ("send", "batch")), None)
     back = any(one.op == "send_back" for one in parsed.asked) and topic.startswith(RETRY_PREFIX)
-    return None if made is None or back else Decision(whole_number(made.value["code"]), made.fields, codes.SUCCESS)
+    return None if made is None or back else Decision(whole_number(made.request["code"]), made.fields, codes.SUCCESS)

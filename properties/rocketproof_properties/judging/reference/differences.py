@@ -16,7 +16,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 
-from ...brokers.runs.parsed import Other, ParsedHistory
+from ...brokers.runs.parsed import Other, ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
 from .orders import Item, asked_first, late_closes, orders
@@ -47,7 +47,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         possible += orders(history, born, ends)
         missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
         found = [one for one in found if not _is_less(one, missing)]
-    if any(one.held is not None for one in history.asked):
+    if any(held_millis(one) is not None for one in history.asked):
         possible.append(asked_first(history))
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
     ways = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
@@ -93,7 +93,7 @@ def _moments(history: ParsedHistory) -> list[int]:
     """When the queues may have been read, in milliseconds, in a run so slow that what was delayed may have been delivered meanwhile."""
     if history.millis < _SHORTEST_DELAY:
         return []
-    first = max((one.millis for one in history.asked), default=0)
+    first = max((one.sent_millis for one in history.asked), default=0)
     step = max(DELAY_STEP, (history.millis - first) // _MOST_MOMENTS)
     return [*range(first, history.millis, step), history.millis]
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from rocketproof_protocol import codes
+from rocketproof_traces.history.exchange import Exchange
 
-from ...brokers.runs.parsed import ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import ParsedHistory
 
 WITHIN: Final = 1000
 """Milliseconds behind a request for its message, by which it must be in its queue."""
@@ -23,10 +24,10 @@ OF_DISPATCH: Final = (*ENDS, "progress")
 """Requests whose answers say how far a broker has dispatched."""
 
 
-def is_soon(history: ParsedHistory, asked: ParsedRequest) -> bool:
+def is_soon(history: ParsedHistory, asked: Exchange) -> bool:
     """Whether what was sent just before a question may not be dispatched yet."""
-    sent = max((one.millis for one in history.asked if one.seq < asked.seq and one.op != asked.op), default=-WITHIN)
-    return asked.millis < sent + WITHIN
+    sent = max((one.sent_millis for one in history.asked if one.seq < asked.seq and one.op != asked.op), default=-WITHIN)
+    return asked.sent_millis < sent + WITHIN
 
 
 def has_all(theirs: Mapping[str, str], ours: Mapping[str, str]) -> bool:

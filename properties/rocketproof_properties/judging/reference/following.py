@@ -31,10 +31,11 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PULL_SUSPENDS
 from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.client import places, take_notified
 from ...brokers.runs.exchanges import request_of
-from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import Other, ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of
 from ...brokers.runs.sendbacks import Group, choose
 from ...brokers.simulated import SimulatedConnection
@@ -55,19 +56,19 @@ _LARGEST_FILE: Final = 1 << 24
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 
 
-def is_by_key(asked: ParsedRequest) -> bool:
+def is_by_key(asked: Exchange) -> bool:
     """Whether records are sought under a key, which is judged when it is known where the target has them and since when."""
     return asked.op == "find" and asked.code in keys.ANSWERS and keys.sought(asked.fields) is not None
 
 
-def is_timed(asked: ParsedRequest) -> bool:
+def is_timed(asked: Exchange) -> bool:
     """Whether a message names a time of its own: what becomes of it depends on the second in which it comes."""
     return not parse_properties(asked.fields.get("properties"), exact=False).keys().isdisjoint(TIMES)
 
 
-def answer_of(asked: ParsedRequest) -> RecordedResponse:
+def answer_of(asked: Exchange) -> RecordedResponse:
     """What the target answered."""
-    return RecordedResponse(asked.answer.get("code"), asked.answer.get("remark"), asked.answer.get("fields") or {})
+    return RecordedResponse(asked.outcome.get("code"), asked.outcome.get("remark"), asked.outcome.get("fields") or {})
 
 
 @dataclass
@@ -88,9 +89,9 @@ class Follower:
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
         self._lost = sorted(
-            (one.seq, self._name_of(one) if isinstance(one, ParsedRequest) else self._named(one.value["client"]))
+            (one.seq, self._name_of(one) if isinstance(one, Exchange) else self._named(one.value["client"]))
             for one in self.history.items
-            if "error" in (one.answer if isinstance(one, ParsedRequest) else one.value if one.op in _HEARD else {})
+            if "error" in (one.outcome if isinstance(one, Exchange) else one.value if one.op in _HEARD else {})
         )
         self._addresses = count()
         self.first = {name: config.copy() for name, config in self.broker.topics.table.items()}
@@ -101,7 +102,7 @@ class Follower:
         self.theirs = {at: message for at, message in decoded.items() if message is not None}
         self.broken = [at for at, message in decoded.items() if message is None]
         self._taken: set[int] = set()
-        first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
+        first = min((place for one in self.history.asked for place in places(one.outcome.get("fields") or {})), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
             begin_log_at(self.broker, first)
@@ -110,13 +111,13 @@ class Follower:
     def _clock(self) -> int:
         """What the target's clock showed when the program began: what the caller's did, put right by the first record that the target says
         to have stored within a day of it."""
-        began = next((whole_number(one.value["at"]) - one.millis for one in self.history.asked if "at" in one.value), START)
+        began = next((whole_number(one.request["at"]) - one.sent_millis for one in self.history.asked if "at" in one.request), START)
         kept = self.history.records
         for one in self.history.asked:
-            for place in places(one.answer.get("fields") or {}):
+            for place in places(one.outcome.get("fields") or {}):
                 message = self.decoded(kept[place]) if place in kept else None
-                if message is not None and abs(message.store_timestamp - one.millis - began) < _DAY:
-                    return message.store_timestamp - one.millis
+                if message is not None and abs(message.store_timestamp - one.sent_millis - began) < _DAY:
+                    return message.store_timestamp - one.sent_millis
         return began
 
     def decoded(self, data: bytes) -> Message | None:
@@ -194,7 +195,7 @@ class Follower:
         self.broker.store.dispatch()
         self.cluster.scheduler.settle()
 
-    def answer(self, asked: ParsedRequest) -> Command | None:
+    def answer(self, asked: Exchange) -> Command | None:
         """What is answered here, None if nothing is in time or nothing is wanted."""
         part, name = self._part_of(asked), self._name_of(asked)
         while self._lost and self._lost[0][0] < asked.seq:  # the client went on over another connection
@@ -206,7 +207,7 @@ class Follower:
             self._connections[name].remote = (host, port + next(self._addresses))  # each from an address of its own
         connection = self._connections[name]
         if is_timed(asked):
-            self.deployment.act("time", millis=max(0, self._began + asked.millis - self.cluster.clock.now()))
+            self.deployment.act("time", millis=max(0, self._began + asked.sent_millis - self.cluster.clock.now()))
         command = self._command(asked)
         self.deployment.draw.queue = self._drawn(asked)
         try:
@@ -219,11 +220,11 @@ class Follower:
             self.dispatch()
         return None
 
-    def _part_of(self, asked: ParsedRequest) -> str:
-        return NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
+    def _part_of(self, asked: Exchange) -> str:
+        return NAME_SERVER if asked.request["to"] == NAME_SERVER else self.deployment.part
 
-    def _name_of(self, asked: ParsedRequest) -> str:
-        return self._named(asked.process, asked.value.get("line") or self._part_of(asked))
+    def _name_of(self, asked: Exchange) -> str:
+        return self._named(asked.process, asked.request.get("line") or self._part_of(asked))
 
     def _named(self, client: str, over: str | None = None) -> str:
         """What a client's connection is called here: the one to the broker, unless another is given."""
@@ -241,7 +242,7 @@ class Follower:
         connection = self._connections.get(self._named(client))
         return take_notified(connection.strays) if connection is not None else []
 
-    def arrive(self, asked: ParsedRequest) -> None:
+    def arrive(self, asked: Exchange) -> None:
         """What a send does before it is stored: it is checked, and its topic is made, and for a retry topic its group (DLQ-02)."""
         command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
@@ -252,14 +253,14 @@ class Follower:
                 if checked.code == codes.UNDECIDED and header.topic.startswith(RETRY_PREFIX):
                     self.broker.groups.find(header.topic.removeprefix(RETRY_PREFIX))
 
-    def _command(self, asked: ParsedRequest) -> Command:
+    def _command(self, asked: Exchange) -> Command:
         return command_of(
-            whole_number(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, whole_number(asked.value["version"])
+            whole_number(asked.request["code"]), self._ours(asked), body_of(asked.request) or None, whole_number(asked.request["version"])
         )
 
-    def _drawn(self, asked: ParsedRequest) -> int:
+    def _drawn(self, asked: Exchange) -> int:
         """The queue that the target chose at random, as its answer or its record shows."""
-        answer = asked.answer.get("fields") or {}
+        answer = asked.outcome.get("fields") or {}
         if asked.op == "send_back":
             if asked.code not in (codes.SUCCESS, None):
                 return 0  # what it may have become is another request's
@@ -277,7 +278,7 @@ class Follower:
         counted = self.history.states.get("queues", {}).get("queues", ())
         return next((queue for name, queue, end, *_ in counted if name == topic and end > self.broker.store.max_offset(name, queue)), 0)
 
-    def _again(self, asked: ParsedRequest) -> Message | None:
+    def _again(self, asked: Exchange) -> Message | None:
         """The record that a message became when it was sent back, the first that no earlier request has become."""
         request = request_of(asked)
         before, config = self.theirs.get(request.offset), self.broker.groups.table.get(request.group)
@@ -291,10 +292,12 @@ class Follower:
         self._taken.add(place)
         return self.theirs[place]
 
-    def _ours(self, asked: ParsedRequest) -> dict[str, str]:
+    def _ours(self, asked: Exchange) -> dict[str, str]:
         """The request's fields with our places instead of the target's."""
         fields = here(asked.fields, self.places)
-        if asked.held is not None and "suspendTimeoutMillis" in fields:  # in the order of the items its time is over, or there is something
+        if (
+            held_millis(asked) is not None and "suspendTimeoutMillis" in fields
+        ):  # in the order of the items its time is over, or there is something
             fields["sysFlag"] = str(whole_number(fields["sysFlag"]) & ~PULL_SUSPENDS)
         if is_by_key(asked):
             fields = keys.at_any_time(fields)

@@ -14,9 +14,10 @@ from typing import Final
 
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.client import places
-from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import Other, ParsedHistory
 
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all of up to three."""
@@ -26,10 +27,10 @@ _MOST_CLOSES: Final = 27
 class Arrived:
     """A send that is checked here, and served elsewhere or never."""
 
-    asked: ParsedRequest
+    asked: Exchange
 
 
-Item = ParsedRequest | Other | Arrived
+Item = Exchange | Other | Arrived
 
 
 def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
@@ -67,30 +68,30 @@ def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
         yield items
 
 
-def _next_registration(history: ParsedHistory, at: int) -> ParsedRequest | None:
+def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """The first registration over the next connection of a broker whose connection is closed by this item."""
     closed = history.items[at]
     if not isinstance(closed, Other) or closed.op != "disconnect":
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
-    return next((one for one in later if isinstance(one, ParsedRequest) and one.value.get("line") == line and _registers(one)), None)
+    return next((one for one in later if isinstance(one, Exchange) and one.request.get("line") == line and _registers(one)), None)
 
 
-def _registers(one: ParsedRequest) -> bool:
-    return whole_number(one.value["code"]) == codes.REGISTER_BROKER
+def _registers(one: Exchange) -> bool:
+    return whole_number(one.request["code"]) == codes.REGISTER_BROKER
 
 
-def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[ParsedRequest | Other]]:
+def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Exchange | Other]]:
     """The orders in which each request is served in one piece."""
 
-    def place(one: ParsedRequest | Other) -> int | None:
-        if not isinstance(one, ParsedRequest):
+    def place(one: Exchange | Other) -> int | None:
+        if not isinstance(one, Exchange):
             return None
         if one.op == "end_transaction":
             return committed.get(one.fields.get("commitLogOffset", ""))
         if one.one_way:
             return born.get(one.fields.get("bornTimestamp", ""))
-        return min(places(one.answer.get("fields") or {}), default=None)
+        return min(places(one.outcome.get("fields") or {}), default=None)
 
     stored = [number for number, one in enumerate(history.items) if place(one) is not None]
     in_log = sorted((history.items[number] for number in stored), key=lambda one: place(one) or 0)
@@ -110,16 +111,16 @@ def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
     yield [one for one in history.items if not _silent(one) or one.op != "send" or place(one) is not None]
 
 
-def _silent(one: ParsedRequest | Other) -> bool:
-    return isinstance(one, ParsedRequest) and one.one_way
+def _silent(one: Exchange | Other) -> bool:
+    return isinstance(one, Exchange) and one.one_way
 
 
-def _with_arrivals(history: ParsedHistory, items: Sequence[ParsedRequest | Other]) -> list[Item]:
+def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Other]) -> list[Item]:
     """The same order, with the sends that want no answer checked where they were sent."""
     found: list[Item] = list(items)
     behind = 0  # what was sent before has arrived, and what was answered is over
     for one in history.items:
-        if isinstance(one, ParsedRequest) and one.one_way and one.op == "send":
+        if isinstance(one, Exchange) and one.one_way and one.op == "send":
             found.insert(behind, Arrived(one))
             behind += 1
         elif not _silent(one):
@@ -127,15 +128,15 @@ def _with_arrivals(history: ParsedHistory, items: Sequence[ParsedRequest | Other
     return found
 
 
-def _overtaken(history: ParsedHistory, items: Sequence[ParsedRequest | Other]) -> list[Item]:
+def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Other]) -> list[Item]:
     """The same order, with the answered send behind sends that want no answer checked before these."""
     found: list[Item] = list(items)
-    first: ParsedRequest | None = None
+    first: Exchange | None = None
     for one in history.items:
-        if isinstance(one, ParsedRequest) and one.one_way:
+        if isinstance(one, Exchange) and one.one_way:
             first = first or (one if one.op == "send" and one in found else None)
             continue
-        if first is not None and isinstance(one, ParsedRequest) and one.op == "send" and found.index(first) < found.index(one):
+        if first is not None and isinstance(one, Exchange) and one.op == "send" and found.index(first) < found.index(one):
             found.insert(found.index(first), Arrived(one))
         first = None
     return found

@@ -21,10 +21,11 @@ from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
 from rocketproof_protocol.topics import OP_HALF_TOPIC
 from rocketproof_traces.history.cases import has_plain_attributes
+from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs import queries as looks
 from ...brokers.runs.client import places
-from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import Other, ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of, is_kept
 from ...brokers.runs.transport import faults, is_doubled, is_lost
 from ...programs.parts import NAME_SERVER
@@ -72,7 +73,7 @@ class ReferenceReplay:
         self.names = self.history.names
         self._of_others: set[int] = set()
         self._lengths: dict[tuple[str, str], tuple[int, int]] = {}
-        self._by_key: list[tuple[ParsedRequest, list[int]]] = []
+        self._by_key: list[tuple[Exchange, list[int]]] = []
         version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
         self.same = RunComparison(version, 0 if self.followed.exact else None, self.history.millis + _CLOCKS)
@@ -85,8 +86,8 @@ class ReferenceReplay:
             if isinstance(item, Arrived):
                 self.followed.arrive(item.asked)
                 continue
-            if isinstance(item, ParsedRequest):
-                self.followed.pass_to(item.millis)
+            if isinstance(item, Exchange):
+                self.followed.pass_to(item.sent_millis)
             if isinstance(item, Other) and item.op == "question":
                 yield from self._questioned(item)
             elif isinstance(item, Other) and item.op == "checked":
@@ -135,12 +136,12 @@ class ReferenceReplay:
             yield FieldDifference("notified", item.value["groups"], ours, f"event {item.seq} (notified)", item.seq)
 
     @staticmethod
-    def _is_unserved(asked: ParsedRequest, found: Command | None) -> bool:
+    def _is_unserved(asked: Exchange, found: Command | None) -> bool:
         """Whether the target has changed something by a request that the reference implementation does not serve."""
         refused = found is not None and found.code == codes.REQUEST_CODE_NOT_SUPPORTED
         return refused and asked.op in _CHANGING and asked.code == codes.SUCCESS
 
-    def _routed(self, asked: ParsedRequest, differing: list[FieldDifference]) -> list[FieldDifference]:
+    def _routed(self, asked: Exchange, differing: list[FieldDifference]) -> list[FieldDifference]:
         """The differences of an answer; those of a route may be by chance, as what the broker registers by itself leaves it."""
         topic = asked.fields.get("topic")
         if topic is None:
@@ -155,19 +156,18 @@ class ReferenceReplay:
                         return [replace(one, by_chance=True) for one in differing]
         return differing
 
-    def _compared(self, asked: ParsedRequest, found: Command | None) -> Iterator[FieldDifference]:
+    def _compared(self, asked: Exchange, found: Command | None) -> Iterator[FieldDifference]:
         if asked.closed == "ok":
             yield from self._answered(asked, found)
         elif is_lost(asked) and found is not None:
-            yield FieldDifference(ANSWER, asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
+            yield FieldDifference(ANSWER, asked.outcome.get("error"), f"code {found.code}", str(asked), asked.seq)
 
-    def _answered(self, asked: ParsedRequest, found: Command | None) -> Iterator[FieldDifference]:
+    def _answered(self, asked: Exchange, found: Command | None) -> Iterator[FieldDifference]:
         recorded = answer_of(asked)
-        longest = (
-            whole_number(asked.fields["suspendTimeoutMillis"]) if asked.held is not None and recorded.code == codes.PULL_NOT_FOUND else 0
-        )
-        if asked.held is not None and asked.held < _PATIENT * longest:
-            yield FieldDifference("waits", f"{asked.held} ms", f"{longest} ms", str(asked), asked.seq)
+        waited = held_millis(asked)
+        longest = whole_number(asked.fields["suspendTimeoutMillis"]) if waited is not None and recorded.code == codes.PULL_NOT_FOUND else 0
+        if waited is not None and waited < _PATIENT * longest:
+            yield FieldDifference("waits", f"{waited} ms", f"{longest} ms", str(asked), asked.seq)
         if found is not None and asked.fields.get("topic") in MOVING and asked.op in OF_MOVING:
             yield from self._moving(asked, recorded, found)
             return
@@ -201,17 +201,17 @@ class ReferenceReplay:
             and recorded.code == codes.SUCCESS
             and self.names.is_mine(asked.fields.get("topic", ""))
         ):
-            one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
+            one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.outcome), found.body))
             differences += comparison.values("route", one, other)
-            differences += self._own_address(body_of(asked.answer), found.body)
-        if found is not None and asked.op == "pull" and is_kept(asked.answer) and self.names.is_mine(asked.fields.get("topic", "")):
-            one, other = (_in_queue(data) for data in (body_of(asked.answer), found.body))
+            differences += self._own_address(body_of(asked.outcome), found.body)
+        if found is not None and asked.op == "pull" and is_kept(asked.outcome) and self.names.is_mine(asked.fields.get("topic", "")):
+            one, other = (_in_queue(data) for data in (body_of(asked.outcome), found.body))
             differences += [FieldDifference("records", one, other)] * (one != other)
-        if found is not None and recorded.code == codes.SUCCESS and asked.value["to"] == NAME_SERVER and asked.op in _TOLD:
+        if found is not None and recorded.code == codes.SUCCESS and asked.request["to"] == NAME_SERVER and asked.op in _TOLD:
             differences += self._told(asked, found)
         yield from within(differences, str(asked), asked.seq)
 
-    def _moving(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> Iterator[FieldDifference]:
+    def _moving(self, asked: Exchange, recorded: RecordedResponse, found: Command) -> Iterator[FieldDifference]:
         """Whether a queue that all programs share has got shorter than it was earlier in this history, where the reference
         implementation's has not. Deletions by other programs may do that, but not where a release keeps the queue."""
         queue = asked.fields["topic"], asked.fields.get("queueId", "")
@@ -225,14 +225,14 @@ class ReferenceReplay:
             expected = f"{before} or more" if theirs < before else f"less than {before}"
             yield FieldDifference("offset", theirs, expected, str(asked), asked.seq, by_chance=not kept)
 
-    def _may_be_late(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> bool:
+    def _may_be_late(self, asked: Exchange, recorded: RecordedResponse, found: Command) -> bool:
         """Whether a stored message is said to be flushed too late, which a release that does not look again says of one that begins a file
         (HAZ-21). Where files begin, the messages of other programs decide."""
-        late = recorded.code == codes.FLUSH_DISK_TIMEOUT and found.code == codes.SUCCESS and whole_number(asked.value["code"]) in SENDS
+        late = recorded.code == codes.FLUSH_DISK_TIMEOUT and found.code == codes.SUCCESS and whole_number(asked.request["code"]) in SENDS
         synchronous = self.followed.broker.settings.flush_disk_type == "SYNC_FLUSH"
         return late and synchronous and not self.profile.rechecks_after_flush
 
-    def _there(self, asked: ParsedRequest, remark: str) -> str:
+    def _there(self, asked: Exchange, remark: str) -> str:
         """A remark that ends with the place which a request names, with the place that it names on the target."""
         theirs, ours = (fields.get("offset", "") for fields in (asked.fields, here(asked.fields, self.followed.places)))
         return remark.removesuffix(f", {ours}") + f", {theirs}" if ours and remark.endswith(f", {ours}") else remark
@@ -244,9 +244,9 @@ class ReferenceReplay:
             if None not in (one, other) and one != other:
                 yield FieldDifference("address", one, other)
 
-    def _told(self, asked: ParsedRequest, found: Command) -> Iterator[FieldDifference]:
+    def _told(self, asked: Exchange, found: Command) -> Iterator[FieldDifference]:
         """What a name server says in a body about what is the program's own."""
-        theirs = body_of(asked.answer)
+        theirs = body_of(asked.outcome)
         if asked.op == "cluster":
             one, other = (comparison.clusters(data, self.names.is_mine) for data in (theirs, found.body))
             yield from comparison.values("clusters", one, other)
@@ -254,7 +254,7 @@ class ReferenceReplay:
             other = fastjson.loads(found.body or b"{}")
             yield from comparison.values("body", comparison.fields(theirs, other), other)
 
-    def _earliest(self, asked: ParsedRequest, theirs: int, ours: int) -> Iterator[FieldDifference]:
+    def _earliest(self, asked: Exchange, theirs: int, ours: int) -> Iterator[FieldDifference]:
         """The target has to answer with the time at which it stored what is the queue's first message here, -1 for none and soon after that
         was sent: it may not be dispatched."""
         topic, queue = asked.fields["topic"], whole_number(asked.fields["queueId"])
@@ -264,23 +264,25 @@ class ReferenceReplay:
             place = (
                 None if first is None else next((at for at, here in self.followed.places.items() if here == first.physical_offset), None)
             )
-            sent = next((one.millis for one in self.history.asked if place in places(one.answer.get("fields") or {})), asked.millis)
-            late = theirs == -1 and asked.millis < sent + WITHIN
+            sent = next(
+                (one.sent_millis for one in self.history.asked if place in places(one.outcome.get("fields") or {})), asked.sent_millis
+            )
+            late = theirs == -1 and asked.sent_millis < sent + WITHIN
             expected = theirs if late or place not in self.followed.theirs else self.followed.theirs[place].store_timestamp
         if theirs != expected and self.names.is_mine(topic):
             yield FieldDifference(TIMESTAMP, theirs, expected)
 
-    def _is_comparable(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> bool:
+    def _is_comparable(self, asked: Exchange, recorded: RecordedResponse, found: Command) -> bool:
         """Whether the two answers should be the same."""
         if recorded.code != found.code and asked.op == "route" and self._asks_again(asked):
             return False
-        if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and whole_number(asked.value["code"]) != UNSUPPORTED_CODE:
+        if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and whole_number(asked.request["code"]) != UNSUPPORTED_CODE:
             return False  # releases serve more codes than the reference implementation
         if asked.op in ("max_offset", "search", *NOTHING_THERE) and self._is_behind(asked, recorded, found):
             return False
         return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 
-    def _is_behind(self, asked: ParsedRequest, recorded: RecordedResponse, found: Command) -> bool:
+    def _is_behind(self, asked: Exchange, recorded: RecordedResponse, found: Command) -> bool:
         """Whether the target may not have dispatched yet what was sent just before."""
         if not is_soon(self.history, asked):
             return False
@@ -293,16 +295,16 @@ class ReferenceReplay:
             return False  # how far a group is was committed, and waits for nothing
         return any(_is_less(theirs, ours.get(name, "0")) for name, theirs in recorded.fields.items())
 
-    def _made_by_others(self, asked: ParsedRequest) -> bool:
+    def _made_by_others(self, asked: Exchange) -> bool:
         """Whether another program may have made the topic: the system's own, and without name checks all that get no prefix. That a send
         is forbidden does not depend on it: the broker makes such a topic by itself."""
         topic = asked.fields.get("topic", "")
         if self.names.is_mine(topic) or topic in self.followed.first:
             return False
-        forbidden = whole_number(asked.value["code"]) in SENDS and topic in self.profile.forbidden
+        forbidden = whole_number(asked.request["code"]) in SENDS and topic in self.profile.forbidden
         return not self.profile.check_names or (self.names.is_shared(topic) and not forbidden)
 
-    def _asks_again(self, asked: ParsedRequest) -> bool:
+    def _asks_again(self, asked: Exchange) -> bool:
         """Whether the same client asks for the same route next."""
         later = next((one for one in self.history.asked if one.seq > asked.seq and one.process == asked.process), None)
         return later is not None and later.op == "route" and later.fields == asked.fields

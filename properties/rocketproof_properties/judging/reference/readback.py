@@ -17,9 +17,9 @@ from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs import queries as looks
-from ...brokers.runs.parsed import ParsedRequest
 from ...brokers.runs.recording import KEPT, body_of
 from ...programs.vocabulary import plain
 from . import comparison, keys, masks
@@ -46,7 +46,7 @@ class ReadBack:
     followed: Follower
     same: RunComparison
     of_others: Collection[int]
-    by_key: Sequence[tuple[ParsedRequest, Sequence[int]]]
+    by_key: Sequence[tuple[Exchange, Sequence[int]]]
 
     def __post_init__(self) -> None:
         self.history, self.names = self.followed.history, self.followed.history.names
@@ -62,8 +62,8 @@ class ReadBack:
         yield from self._ends()
         for asked, there in self.by_key:
             late = set(self.followed.theirs) if is_soon(self.history, asked) else set[int]()
-            known = looks.split(body_of(asked.answer) or b"")
-            answer = {**asked.answer, "places": [looks.place_of(data) for data in known]}
+            known = looks.split(body_of(asked.outcome) or b"")
+            answer = {**asked.outcome, "places": [looks.place_of(data) for data in known]}
             yield from within(self._found(asked.fields, there, answer, late), str(asked), asked.seq)
         yield from self._looks()
         yield from self._looked(self.history.states.get("consumed", {}).get("looks", ()))

@@ -155,8 +155,8 @@ class DiskRound:
     def _unconfirmed(self, loaded: Loaded) -> None:
         """Messages that were sent and acknowledged while no flush went through."""
         if self._fault.fails:
-            sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from and one.closed == "ok"]
-            answers = Counter(one.code for one in sent if one.answer["at"] < self._to)
+            sent = [one for one in loaded.asked if one.op == "send" and one.request["at"] > self._from and one.closed == "ok"]
+            answers = Counter(one.code for one in sent if one.outcome["at"] < self._to)
             if answers[SUCCESS]:
                 self._store.wrong("confirmed", [f"{answers[SUCCESS]} of {answers.total()} messages are answered 0"])
 

@@ -168,11 +168,11 @@ class PairRound:
     def _unconfirmed(self, loaded: Loaded) -> None:
         """Messages that were sent and acknowledged while none reached the slave."""
         if self._strike.seconds:
-            sent = [one for one in loaded.asked if one.op == "send" and one.value["at"] > self._from]
+            sent = [one for one in loaded.asked if one.op == "send" and one.request["at"] > self._from]
             done = [one for one in sent if one.code == SUCCESS]
             self.master.wrong("copied", [f"{len(done)} messages that were sent without a slave are answered 0"] if done else [])
             wanted = FLUSH_SLAVE_TIMEOUT if self._strike.held else whole_number(inherited(_ALONE, self.master.profile))
-            late = [one.code for one in sent if one.value["at"] > self._from + _NOTED]
+            late = [one.code for one in sent if one.request["at"] > self._from + _NOTED]
             other = [code for code in late if code in _WITHOUT and code != wanted]
             self.master.wrong("without", [f"{len(other)} of {len(late)} are answered {other[0]}, in place of {wanted}"] if other else [])
 
@@ -183,7 +183,7 @@ class PairRound:
             self.slave.unknown("prefix", "its files cannot be read")
             return
         self._prefix(mine, theirs)
-        promised = [place for one in loaded.asked if one.op == "send" and one.code == SUCCESS for place in places(one.answer["fields"])]
+        promised = [place for one in loaded.asked if one.op == "send" and one.code == SUCCESS for place in places(one.outcome["fields"])]
         ends = {place: place + int.from_bytes(theirs[place : place + 4]) for place in promised}
         # A log's bytes end with the last that is not zero.
         gone = [place for place, end in ends.items() if mine[place:end].rstrip(b"\0") != theirs[place:end].rstrip(b"\0")]

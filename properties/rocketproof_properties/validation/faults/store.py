@@ -31,13 +31,14 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.queues import Queues
 from rocketproof_traces.stored.record import LogRecords, StoredRecord
 
 from ...brokers.comeback import NotBack, come_back
 from ...brokers.deployment import Deployment, TargetError
 from ...brokers.runs.client import PATIENCE, ProgramClient, places
-from ...brokers.runs.parsed import ParsedRequest, load
+from ...brokers.runs.parsed import load
 from ...brokers.runs.readback import Reader
 from ...brokers.runs.recording import HistoryRecorder, body_of, worded
 from ...brokers.runs.waiting import until
@@ -101,19 +102,19 @@ class Promised:
 class Loaded:
     """What clients asked until a fault struck, and the bodies of the messages that nobody knows of."""
 
-    asked: list[ParsedRequest]
+    asked: list[Exchange]
 
     @property
-    def acknowledged(self) -> list[ParsedRequest]:
+    def acknowledged(self) -> list[Exchange]:
         return [one for one in self.asked if one.code in OK]
 
     def until(self, seconds: float) -> Loaded:
         """What had an answer by then, on the wall clock."""
-        return Loaded([one for one in self.asked if one.answer.get("at", math.inf) < 1000 * seconds])
+        return Loaded([one for one in self.asked if one.outcome.get("at", math.inf) < 1000 * seconds])
 
     @property
     def open(self) -> set[bytes | None]:
-        return {body_of(one.value) for one in self.asked if one.op == "send" and one.closed != "ok"}
+        return {body_of(one.request) for one in self.asked if one.op == "send" and one.closed != "ok"}
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ class PromisedStore:
         busy machine each has, now and then (REM-06)."""
         self.found.acknowledged += sum(one.op == "send" for one in loaded.acknowledged)
         odd = [one for one in loaded.asked if one.closed == "ok" and one.code not in OK and not one.refused] if refused else []
-        remarks = Counter(f"{one.op}, code {one.code}: {one.answer.get('remark')}" for one in odd)
+        remarks = Counter(f"{one.op}, code {one.code}: {one.outcome.get('remark')}" for one in odd)
         self.wrong("refused", (f"{times} times {what}" for what, times in remarks.items()))
         self.promise(loaded)
 
@@ -227,11 +228,11 @@ class PromisedStore:
         """Remember what was acknowledged."""
         for one in loaded.acknowledged:
             if one.op == "send":
-                self.remember(one.fields, one.answer.get("fields") or {}, body_of(one.value))
+                self.remember(one.fields, one.outcome.get("fields") or {}, body_of(one.request))
             elif one.op == "update_topic":
                 self.promised.topics.add(one.fields["topic"])
             elif one.op == "update_group":
-                self.promised.groups.add(json.loads(body_of(one.value) or b"{}")["groupName"])
+                self.promised.groups.add(json.loads(body_of(one.request) or b"{}")["groupName"])
 
     def restart(self, settings: Mapping[str, str] | None = None) -> bool:
         """Start the broker again, with some settings changed for good; that it does not is a finding."""

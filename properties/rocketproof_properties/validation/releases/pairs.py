@@ -19,9 +19,10 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC
 from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
+from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.client import MESSAGE_ID
-from ...brokers.runs.parsed import ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import ParsedHistory
 from ...brokers.runs.queries import REACHES, born_of
 from ...brokers.runs.recording import body_of
 from ...judging.reference import comparison
@@ -63,9 +64,9 @@ def bare(history: ParsedHistory, value: Any) -> Any:
 # Answers
 
 
-def _asked(history: ParsedHistory) -> list[ParsedRequest]:
+def _asked(history: ParsedHistory) -> list[Exchange]:
     """The requests; of a question that was asked again at once only the last time."""
-    found: list[ParsedRequest] = []
+    found: list[Exchange] = []
     for each in history.asked:
         if found and each.op == found[-1].op == "route" and each.fields == found[-1].fields:
             found.pop()
@@ -75,14 +76,14 @@ def _asked(history: ParsedHistory) -> list[ParsedRequest]:
 
 def _answers(one: ParsedHistory, other: ParsedHistory) -> Iterator[FieldDifference]:
     for here, there in itertools.zip_longest(_asked(one), _asked(other)):
-        if here is None or there is None or here.value["code"] != there.value["code"]:
+        if here is None or there is None or here.request["code"] != there.request["code"]:
             present = here or there
             yield FieldDifference("request", here and here.op, there and there.op, str(present), here.seq if here else -1)
             return
         yield from (replace(each, where=str(here), seq=here.seq) for each in _of_request(one, here, other, there))
 
 
-def _of_request(one: ParsedHistory, here: ParsedRequest, other: ParsedHistory, there: ParsedRequest) -> Iterator[FieldDifference]:
+def _of_request(one: ParsedHistory, here: Exchange, other: ParsedHistory, there: Exchange) -> Iterator[FieldDifference]:
     if (here.closed, len(here.strays)) != (there.closed, len(there.strays)):
         yield FieldDifference("answers", _how_many(here), _how_many(there))
         return
@@ -107,24 +108,24 @@ def _of_request(one: ParsedHistory, here: ParsedRequest, other: ParsedHistory, t
         yield FieldDifference(_TIME, first, second)
     if here.op == "route" and recorded.code == 0:
         routes = [
-            bare(history, comparison.route(body_of(each.answer), history.names.is_mine)) for history, each in ((one, here), (other, there))
+            bare(history, comparison.route(body_of(each.outcome), history.names.is_mine)) for history, each in ((one, here), (other, there))
         ]
         yield from comparison.values("route", *routes)
 
 
-def _answer(history: ParsedHistory, asked: ParsedRequest) -> RecordedResponse:
+def _answer(history: ParsedHistory, asked: Exchange) -> RecordedResponse:
     """What was answered, with names and ids as another broker would have them."""
-    remark, fields = asked.answer.get("remark"), bare(history, asked.answer.get("fields") or {})
+    remark, fields = asked.outcome.get("remark"), bare(history, asked.outcome.get("fields") or {})
     if "msgId" in fields:
         fields["msgId"] = MESSAGE_ID.sub(_NOWHERE, fields["msgId"])
     return RecordedResponse(asked.code, None if remark is None else bare(history, remark), fields)
 
 
-def _how_many(asked: ParsedRequest) -> str:
+def _how_many(asked: Exchange) -> str:
     return f"{(asked.closed == 'ok') + len(asked.strays)} answers"
 
 
-def _is_shared(history: ParsedHistory, asked: ParsedRequest) -> bool:
+def _is_shared(history: ParsedHistory, asked: Exchange) -> bool:
     """Whether the message may lie where other programs' messages do."""
     text = asked.fields.get("properties", "")
     elsewhere = any(f"{name}\x01" in text for name in (DELAY, "TRAN_MSG"))

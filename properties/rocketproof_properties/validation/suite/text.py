@@ -11,9 +11,10 @@ from typing import Any, Final
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
-from rocketproof_traces.history.operations import OVER
+from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchanges import OVER
 
-from ...brokers.runs.parsed import Other, ParsedHistory, ParsedRequest
+from ...brokers.runs.parsed import Other, ParsedHistory
 from ...catalogue.rules import rules
 from ...conformance.witnesses.known import HazardReplayed
 from ...reports.output import counted
@@ -110,10 +111,10 @@ class Failure:
         yield f"the shortest program that shows it, {counted(len(asked), 'request')}:"
         rows: list[tuple[str, ...]] = [("   ", "event", *(["client"] if self.history.concurrent else []), "request", "answer")]
         about = self._about()
-        for item in [one for one in self.history.items if isinstance(one, ParsedRequest) or one.op != OVER]:
-            events = sorted({item.seq, item.end or item.seq} if isinstance(item, ParsedRequest) else {item.seq})
-            who = [item.process.removeprefix("client ")] if isinstance(item, ParsedRequest) else [""]
-            cells = (self._request(item), self._answer(item)) if isinstance(item, ParsedRequest) else (_happened(item), "")
+        for item in [one for one in self.history.items if isinstance(one, Exchange) or one.op != OVER]:
+            events = sorted({item.seq, item.end or item.seq} if isinstance(item, Exchange) else {item.seq})
+            who = [item.process.removeprefix("client ")] if isinstance(item, Exchange) else [""]
+            cells = (self._request(item), self._answer(item)) if isinstance(item, Exchange) else (_happened(item), "")
             rows.append(
                 ("-->" if about in events else "   ", "-".join(map(str, events)), *(who if self.history.concurrent else []), *cells)
             )
@@ -126,26 +127,26 @@ class Failure:
         named = re.search(r"\brequest ([0-9]+) \(", self.finding.verdict.text)
         return whole_number(named[1]) if named else -1
 
-    def _request(self, one: ParsedRequest) -> str:
+    def _request(self, one: Exchange) -> str:
         fields = one.fields
         about = fields.get("topic") or fields.get("group") or ""
         shown = [f"{name} {_readable(value)}" for name, value in fields.items() if name not in _UNTOLD and value != _USUAL.get(name)]
-        name = REQUESTS.get(whole_number(one.value["code"]), str(one.value["code"])) if one.op == "other" else one.op
-        size = one.value.get("bodySize") or 0
+        name = REQUESTS.get(whole_number(one.request["code"]), str(one.request["code"])) if one.op == "other" else one.op
+        size = one.request.get("bodySize") or 0
         body = [f"{size:,} bytes"] if size > 20 else []
         return self._plain(" ".join([name, about, *([", ".join([*shown, *body])] if shown or body else [])]))
 
-    def _answer(self, one: ParsedRequest) -> str:
+    def _answer(self, one: Exchange) -> str:
         if one.one_way:
             text = "wants none"
         elif one.closed == "ok":
-            code = whole_number(one.answer["code"])
-            fields = one.answer.get("fields") or {}
+            code = whole_number(one.outcome["code"])
+            fields = one.outcome.get("fields") or {}
             told = [f"{name} {fields[name]}" for name in _ANSWERED if name in fields]
-            remark = str(one.answer.get("remark") or "").split("\n")[0]
+            remark = str(one.outcome.get("remark") or "").split("\n")[0]
             text = ", ".join([f"{code} {ANSWERS.get(code, '')}".strip(), *told, *([remark] if remark else [])])
         else:
-            text = f"none: {one.answer.get('error', 'the run ended')}"
+            text = f"none: {one.outcome.get('error', 'the run ended')}"
         strays = [f"{code} {ANSWERS.get(code, '')}".strip() for code in (whole_number(stray.get("code", -1)) for stray in one.strays)]
         return self._plain(", and ".join([text, *(f"gets {stray}" if one.one_way else f"then {stray} again" for stray in strays)]))
 

@@ -71,7 +71,8 @@ def _parsed(text: str, within: range) -> int | None:
     if not digits.isdecimal() or (not digits.isascii() and max(digits) > "\uffff"):  # Java reads a text by its UTF-16 units
         return None
     if len(digits) > _DIGITS_OF_A_LONG:
-        digits = "".join(str(unicodedata.decimal(digit)) for digit in digits).lstrip("0") or "0"
+        ascii_digits = digits if digits.isascii() else "".join(str(unicodedata.decimal(digit)) for digit in digits)
+        digits = ascii_digits.lstrip("0") or "0"
         if len(digits) > len(str(within.stop)):
             return None
     number = -int(digits) if text.startswith("-") else int(digits)

@@ -8,6 +8,7 @@ import pytest
 from damaged_stores import DAMAGES, Damage, Stored, copied, made
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
+from rocketproof_traces.audit import segment
 from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.merge import AuditTotals
 from rocketproof_traces.audit.programs import AuditPlan
@@ -65,6 +66,22 @@ def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path
     assert totals.findings == whole.findings
     assert totals.counts == whole.counts
     assert len(set(totals.findings)) == len(totals.findings)
+
+
+def test_a_thread_uses_its_workspace_again(sound: tuple[Path, list[Stored]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For all ranges of a store, and not where it knows too much. The findings are the same."""
+    store = copied(*sound, tmp_path / "store", 5)
+    for damage in DAMAGES:
+        if not damage.whole:
+            damage.do(store)
+    begun: list[segment.StoreFolder] = []
+    made_new = segment._Workspace.__init__
+    monkeypatch.setattr(segment._Workspace, "__init__", lambda self, plan, store: (begun.append(store), made_new(self, plan, store))[1])
+    totals = audited(store.root, size=50_000)
+    assert len(begun) == 1
+    monkeypatch.setattr(segment, "MANY", 0)
+    assert audited(store.root, size=50_000) == totals
+    assert len(begun) > 3
 
 
 def test_counts_are_exact_where_findings_are_limited(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from rocketproof_traces.stored.layout import ENTRY, FILLER, FILLER_SIZE, NO_ENTR
 from rocketproof_traces.stored.memory import MARGIN
 from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.nametable import LONGEST
-from rocketproof_traces.stored.paths import join, names_of, open_source, read
+from rocketproof_traces.stored.paths import LocalFile, join, names_of, open_source, read
 from rocketproof_traces.stored.queues import BEYOND, EntryLookup, Queue, Queues, _Probe
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, ranges
 from rocketproof_traces.stored.table import ROWS, new_table
@@ -207,7 +207,22 @@ def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(_Probe, "entry", lambda self, file, index: (probed.append(index), entry(self, file, index))[1])
     (queue,) = Queues([str(tmp_path)]).all()
     assert (queue.min, queue.max) == (0, 1000) and queue.between(0, 1 << 60) == (0, 1000)
-    assert sorted(probed) == [0, 0, 999, 999]
+    assert sorted(probed) == [0, 0, 999]
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell where a file has holes")
+@pytest.mark.parametrize("count", [1, 1000, BEYOND + 1000])
+def test_a_queue_with_a_hole_behind_its_entries_is_read_once(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its ends and its first window."""
+    write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=0)
+    os.truncate(tmp_path / "consumequeue" / "T" / "0" / f"{0:020d}", 20 << 15)
+    read: list[int] = []
+    read_into = LocalFile.read_into
+    monkeypatch.setattr(LocalFile, "read_into", lambda self, offset, room: (read.append(offset), read_into(self, offset, room))[1])
+    queues, index = Queues([str(tmp_path)]), np.array([0, count - 1, count])
+    found = EntryLookup(queues, NameTable(["T"])).find(index * 0, index * 0, index)
+    assert found.found.tolist() == [ENTRY, ENTRY, NO_ENTRY] and found.physicalOffset[:2].tolist() == [0, 100 * (count - 1)]
+    assert read == [0]
 
 
 @pytest.mark.parametrize("count", [1, BEYOND - 1, BEYOND, BEYOND + 1, 3 * BEYOND, 5 * BEYOND + 7, 1 << 15])

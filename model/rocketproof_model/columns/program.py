@@ -50,6 +50,8 @@ class TermErrors:
     @classmethod
     def joined(cls, parts: Sequence[TermErrors]) -> TermErrors:
         """The parts one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         if not parts:
             return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "term", "fault")))

@@ -24,10 +24,19 @@ from .. import kept
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A function that runs without the interpreter's lock, compiled for the types of its arguments."""
+    return _compiled(function, nogil=True)
+
+
+def compiled_brief(function: Callable[..., Any]) -> Any:
+    """The same for a function of some microseconds, which keeps the lock: waiting for it again would take a thread longer."""
+    return _compiled(function, nogil=False)
+
+
+def _compiled(function: Callable[..., Any], *, nogil: bool) -> Any:
     settings: Any = config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(_directory(Path(function.__code__.co_filename).parent))
     try:
-        made: Any = njit(cache=True, nogil=True)(function)
+        made: Any = njit(cache=True, nogil=nogil)(function)
     finally:
         settings.CACHE_DIR = before
     made._cache._cache_file.__class__ = _OwnFiles  # noqa: SLF001 - Numba has no other way to say how files are read

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import index
 
-from ..stored.layout import ENTRY
+from ..stored.layout import FILLER_SIZE
 from ..stored.queues import Queue
 from ..stored.segments import LogFile
 from .records import Records
@@ -27,16 +26,15 @@ def shown(levels: Sequence[Queue], files: Sequence[LogFile]) -> dict[int, int]:
         for queue in levels:
             first, past = queue.between(start, 1 << 62)
             step = max(1, (past - first) // SAMPLES)
-            seen = Counter(wait for index in range(first, past, step) if (wait := _wait(queue, index, log)) is not None)
+            entries = queue.sample(range(first, past, step))
+            seen = Counter(wait for entry in entries if (wait := _wait(entry, log)) is not None)
             for wait, times in seen.most_common(1):
                 if 2 * times > seen.total() and wait > 0 and wait % SECOND == 0:
                     waits[queue.queue_id + 1] = wait
     return waits
 
 
-def _wait(queue: Queue, at: int, log: Records) -> int | None:
-    entry = queue.entries(at, 1)
-    if not (entry.found == ENTRY).all():
-        return None
-    record = log.at(index(entry.physicalOffset[0]))
-    return None if record is None else index(entry.tagsCode[0]) - record.head.store_timestamp
+def _wait(entry: tuple[int, int, int], log: Records) -> int | None:
+    place, size, due = entry
+    record = log.at(place) if size not in (0, FILLER_SIZE) else None
+    return None if record is None else due - record.head.store_timestamp

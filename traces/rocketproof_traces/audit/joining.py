@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rocketproof_model.routines.compiled import compiled
+from rocketproof_model.routines.compiled import compiled_brief
 from rocketproof_protocol.flags import COMPRESSED, TRANSACTION_BITS
 from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 
@@ -39,7 +39,7 @@ _KNOWN, _THERE, _TAGS, _FALSELY = (NUMBER[name] for name in ("entryKnown", "entr
 _READ, _HERE, _ORIGIN, _SAME, _TIMES = (NUMBER[name] for name in ("originRead", "originHere", "originKnown", "originSame", "originTimes"))
 
 
-@compiled
+@compiled_brief
 def join(table, rows, names, waits, dispatched, picked):  # pragma: no cover (compiled)
     """Fill in the joined columns of the first so many rows. Those of the entries hold what `find_entries` has found; the others that few
     rows ask for get what they are where nothing is asked. `waits`: of each delay level, of none first. Lines of `picked` get the numbers

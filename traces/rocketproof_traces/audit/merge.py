@@ -398,6 +398,9 @@ def _arrays(rows: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     """Columns of numbers out of files. One beyond `LIMIT` has no value for any rule, and is cut to it."""
 
     def column(values: Any) -> NDArray[np.int64]:
-        return values if isinstance(values, np.ndarray) else np.array([min(max(value, -LIMIT), LIMIT) for value in values], np.int64)
+        try:
+            return np.clip(np.asarray(values, np.int64), -LIMIT, LIMIT)
+        except OverflowError:
+            return np.array([min(max(value, -LIMIT), LIMIT) for value in values], np.int64)
 
     return {name: column(values) for name, values in rows.items()}

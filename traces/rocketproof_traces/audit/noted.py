@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from rocketproof_model.routines.compiled import compiled
+from rocketproof_model.routines.compiled import compiled_brief
 
 from ..stored.facts import Column
 
+COLUMNS = ("storeTimestamp", "storeAddress", "storePort", "physicalOffset")
 MOST_HOSTS = 64  # of which the places are kept
 
 
-@compiled
+@compiled_brief
 def _ranged(numbers, *others):  # pragma: no cover (compiled)
     """The least and the greatest number, and whether each of the others has one number only."""
     low = high = numbers[0]
@@ -42,8 +43,8 @@ class Noted:
         self._stored: list[int] = []  # the least and the greatest store timestamp
 
     def take(self, rows: Mapping[str, Column]) -> None:
-        """Rows of records, in the order of the log."""
-        stored, address, port = (rows[name] for name in ("storeTimestamp", "storeAddress", "storePort"))
+        """Rows of records, in the order of the log, by COLUMNS."""
+        stored, address, port, place = (rows[name] for name in COLUMNS)
         low, high, is_same = _ranged(stored, address, port)
         self._stored = [min(low, *self._stored), max(high, *self._stored)] if self._stored else [low, high]
         for time in [each for each in self._open if low <= each <= high]:
@@ -51,11 +52,11 @@ class Noted:
                 self._open.remove(time)
                 self._met.append(time)
         if is_same:
-            self._host(int(address[0]), int(port[0]), len(address), int(rows["physicalOffset"][0]))
+            self._host(int(address[0]), int(port[0]), len(address), int(place[0]))
             return
         hosts = np.stack((address, port), axis=1)
         for (where, at), first, count in zip(*np.unique(hosts, axis=0, return_index=True, return_counts=True), strict=True):
-            self._host(index(where), index(at), index(count), int(rows["physicalOffset"][first]))
+            self._host(index(where), index(at), index(count), int(place[first]))
 
     def _host(self, address: int, port: int, count: int, place: int) -> None:
         if (address, port) in self._hosts:

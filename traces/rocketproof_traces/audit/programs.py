@@ -111,7 +111,7 @@ class Decider:
     def _compile(self, terms: Mapping[str, Expr]) -> ColumnProgram | None:
         return compile_columns(self._instance, terms) if terms else None
 
-    @property
+    @cached_property
     def reads(self) -> tuple[str, ...]:
         """The columns that deciding the rules and saying what was found asks for, of either row of a step."""
         terms = {f"{n}{part}": term for n, rule in enumerate(self.rules) for part, term in _parts(rule)}

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..stored.layout import BODY_AT, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from ..stored.paths import KeptOpen, read
 from ..stored.record import Head, RecordPlaces, head_of, parts_of, properties_of
@@ -63,10 +66,15 @@ class Records(KeptOpen):
         """Where the log begins."""
         return self._bases[0] if self._bases else 0
 
-    def has(self, offset: int) -> bool:
-        """One of the files has this physical offset."""
-        number = bisect.bisect_right(self._bases, offset) - 1
-        return number >= 0 and offset < self._bases[number] + self._files[number].length
+    def has(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these physical offsets are in one of the files."""
+        if not self._files:
+            return np.zeros(len(offsets), np.bool_)
+        bases = np.array(self._bases, np.int64)
+        ends = bases + np.array([file.length for file in self._files], np.int64)
+        numbers = np.searchsorted(bases, offsets, side="right") - 1
+        found: NDArray[np.bool_] = (numbers >= 0) & (offsets < ends[numbers])
+        return found
 
     def at(self, offset: int) -> FoundRecords | None:
         """What lies at a physical offset, None if that is no record."""

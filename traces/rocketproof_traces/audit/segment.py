@@ -6,8 +6,10 @@ A plain function from a task to a result, both of them data that goes through JS
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -30,9 +32,11 @@ from ..stored.queues import EntryLookup
 from ..stored.segments import LogFile, Range, Walked
 from ..stored.table import new_table
 from ..stored.walk import Walk
+from ..stored.window import new_room
 from .findings import AuditFinding
 from .joining import CHAINED_ROWS, COMPRESSED_ROWS, NUMBER, OPERATION_ROWS, TRANSACTION_ROWS, join
 from .lines import Lines
+from .noted import COLUMNS as NOTED
 from .noted import Noted
 from .origins import origin
 from .programs import AuditPlan, RulePrograms, ViolatingRow, programs
@@ -44,6 +48,7 @@ from .vocabulary import FACTS, JOINED, Class
 
 ROWS = 4096  # of a chunk: its columns stay in the processor's caches
 WINDOW = 5 << 20  # bytes in memory: a chunk ends with them, and has as many records of 1 KiB as its table has room for
+MANY = 4096  # names or queues
 NOT_READ = "not read yet"
 LEVELS = "delay_levels"  # a setting of the plan: what the broker waits on each level in milliseconds
 COMPRESSIONS = (0x78, 0x04, 0x28)  # the first bytes of what zlib, LZ4 and Zstandard have made
@@ -138,19 +143,88 @@ def audit_segment(plan: AuditPlan, task: LogRange) -> Segment:
     """Every rule over records, decided for one range. Raises StoredError and OSError for a file that cannot be read."""
     made = programs(plan)
     store = opened(task.store, task.moment, task.file.hosts_by_flag)
-    names = NameTable((SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC))
-    with open_source(task.file.path) as source, Records(store.log) as log, LedgerIndex(task.file.index) as index:
-        auditor = _Auditor(plan, made, store, task, names, log, index)
+    with (
+        _workspace(plan, store) as work,
+        open_source(task.file.path) as source,
+        Records(store.log) as log,
+        LedgerIndex(task.file.index) as index,
+    ):
+        auditor = _Auditor(plan, made, store, task, work, log, index)
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
-        walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, window=WINDOW, source=source, table=auditor.table)
+        walk = Walk(task.range, work.names, rows=ROWS, room=work.room, source=source, table=work.table)
         for chunk in walk:
             interrupts.stop_thread_if_interrupted()
             auditor.take(chunk)
         auditor.end()
-    walked = walk.walked
-    return auditor.result(walked, walk.data_end)
+        return auditor.result(walk.walked, walk.data_end)
+
+
+class _Workspace:
+    """What a thread uses again for one range after the other of a store: memory, names, and what it knows of topics and queues."""
+
+    def __init__(self, plan: AuditPlan, store: StoreFolder) -> None:
+        made = programs(plan)
+        self.plan, self.store = plan, store
+        self.names = NameTable((SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC))
+        self.lookup = EntryLookup(store.queues, self.names)
+        self.operations = EntryLookup(store.queues, self.names)
+        self.waits = np.array((0, *(dict(plan.settings).get(LEVELS) or store.delays)), np.int64)
+        self.room = new_room(WINDOW)
+        self.table = new_table(len(JOINED))
+        self.picked = np.zeros((4, ROWS), np.int64)
+        self.columns = dict(zip(NUMBER, self.table, strict=True))
+        self.decide_records = made["record"].bind(self.columns)
+        self.members = made.member("record").bind(self.columns)
+        self.log_lines = np.array([NUMBER[name] for name in _kept(made, "log")], np.int64)
+        self.texts: list[str] = []
+        self.facts_of_names = np.zeros((4, 1), np.int64)
+
+    @property
+    def is_large(self) -> bool:
+        """It knows so many names or queues that the memory is worth more than the time to find them again."""
+        return max(len(self.names), len(self.lookup), len(self.operations)) > MANY
+
+    def meet_names(self) -> None:
+        """Ask the store about new names."""
+        if len(self.names) == len(self.texts):
+            return
+        texts, store = self.names.texts(), self.store
+        new = texts[len(self.texts) :]
+        facts = [[store.class_of(name), store.limit_of(name), store.queues_of(name), store.has_queues_of(name)] for name in new]
+        none = [Class.encode("none"), 0, 0, store.has_queues_of("")]
+        self.facts_of_names = np.concatenate((self.facts_of_names[:, :-1], np.array([*facts, none], np.int64).T), axis=1)
+        self.texts = texts
+
+    def join(self, rows: int) -> tuple[int, int, int, int]:
+        """Add what the store says about the records' topics, levels and entries; how many rows ask for more, see `joining.join`."""
+        topic, queue_id, queue_offset = (self.columns[name][:rows] for name in ("topic", "queueId", "queueOffset"))
+        self.lookup.find(topic, queue_id, queue_offset, [self.columns[name][:rows] for name in FOUND])
+        found: tuple[int, int, int, int] = join(self.table, rows, self.facts_of_names, self.waits, self.store.dispatched, self.picked)
+        return found
+
+
+def _kept(made: RulePrograms, over: str) -> tuple[str, ...]:
+    """The columns that are kept of rows that rules compare with others."""
+    return tuple(dict.fromkeys((*PLACE, "topic", *made[over].reads)))
+
+
+class _Own(local):
+    work: _Workspace | None = None
+
+
+_own = _Own()
+
+
+@contextmanager
+def _workspace(plan: AuditPlan, store: StoreFolder) -> Iterator[_Workspace]:
+    """This thread's workspace for a store. One in which a range was not done to its end is not used again."""
+    work, _own.work = _own.work, None
+    if work is None or work.store is not store or work.plan != plan or work.is_large:
+        work = _Workspace(plan, store)
+    yield work
+    _own.work = work
 
 
 @dataclass
@@ -159,7 +233,7 @@ class _Auditor:
     made: RulePrograms
     store: StoreFolder
     task: LogRange
-    names: NameTable
+    work: _Workspace
     log: Records
     index: LedgerIndex
     counts: dict[str, int] = field(default_factory=dict)
@@ -169,34 +243,25 @@ class _Auditor:
     chunk: Chunk = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lookup = EntryLookup(self.store.queues, self.names)
-        self.operations = EntryLookup(self.store.queues, self.names)
+        self.names, self.table, self.columns, self.picked = self.work.names, self.work.table, self.work.columns, self.work.picked
         self.halves = Halves(self.log, self.names)
         self.noted = Noted(self.store.checkpoint_times)
-        self.waits = np.array((0, *(dict(self.plan.settings).get(LEVELS) or self.store.delays)), np.int64)
-        self.table = new_table(len(JOINED))
-        self.picked = np.zeros((4, ROWS), np.int64)
-        self.columns = dict(zip(NUMBER, self.table, strict=True))
-        self.decide_records = self.made["record"].bind(self.columns)
-        self.members = self.made.member("record").bind(self.columns)
-        self.lines = Lines(self._kept("line"))
+        self.lines = Lines(_kept(self.made, "line"))
         self.decide_lines = self.made["line"].bind(self.lines.before, self.lines.after)
         self.successions: dict[str, Succession] = {}
         self.transactions: list[NDArray[np.int64]] = []
-        self.texts: list[str] = []
-        self.facts_of_names = np.zeros((4, 1), np.int64)
 
     def take(self, chunk: Chunk) -> None:
         """One chunk of the walk, which fills the first lines of `table`."""
         self.chunk = chunk
         rows, kinds = chunk.rows, chunk["kind"]
-        if len(self.names) > len(self.texts):
-            self._meet(self.names.texts())
+        self.work.meet_names()
         if self.task.file.header:
             self._entries(chunk)
-        if not chunk.is_message.all():
+        is_message = chunk.is_message
+        if not is_message.all():
             self._others(chunk.table, kinds)
-            messages = chunk.table[:, chunk.is_message]
+            messages = chunk.table[:, is_message]
             rows = messages.shape[1]
             self.table[:, :rows] = messages
         if rows:
@@ -205,10 +270,6 @@ class _Auditor:
     def end(self) -> None:
         """The walk is over."""
         self._outcomes()
-
-    def _kept(self, over: str) -> tuple[str, ...]:
-        """The columns that are kept of rows that rules compare with others."""
-        return tuple(dict.fromkeys((*PLACE, "topic", *self.made[over].reads)))
 
     def _others(self, table: NDArray[np.int64], kinds: Column) -> None:
         blanks = np.flatnonzero(kinds == RowKind.BLANK)
@@ -220,23 +281,22 @@ class _Auditor:
 
     def _records(self, rows: int) -> None:
         self.records += rows
-        compressed, chained, transactions, operations = self._join(rows)
+        compressed, chained, transactions, operations = self.work.join(rows)
         self._falsely_compressed(self.picked[COMPRESSED_ROWS, :compressed])
         self._look_back(self.picked[CHAINED_ROWS, :chained])
-        self._tell(self.decide_records(rows, self.plan.limit, self.counts), self.columns)
+        self._tell(self.work.decide_records(rows, self.plan.limit, self.counts), self.columns)
         if transactions:
             self.transactions.append(self.table[:, self.picked[TRANSACTION_ROWS, :transactions]])
         if sum(each.shape[1] for each in self.transactions) >= ROWS:
             self._outcomes()
         self._operations(self.picked[OPERATION_ROWS, :operations])
-        self.noted.take({name: column[:rows] for name, column in self.columns.items()})
-        pairs = self.lines.follow(self.table, rows, self.members.failed(rows))
+        self.noted.take({name: self.columns[name][:rows] for name in NOTED})
+        pairs = self.lines.follow(self.table, rows, self.work.members.failed(rows))
         self._tell(self.decide_lines(pairs, self.plan.limit, self.counts), self.lines.after)
         if not self.task.file.header:
             # DLedger's broker takes a message's store timestamp before it takes the lock, so that times may go back.
             succession = self._succession("log")
-            lines = np.array([NUMBER[name] for name in succession.columns], np.int64)
-            self._tell(succession.take(self.table, lines, rows, self.plan.limit, self.counts), succession.after)
+            self._tell(succession.take(self.table, self.work.log_lines, rows, self.plan.limit, self.counts), succession.after)
 
     def _falsely_compressed(self, rows: NDArray[np.int64]) -> None:
         """Of rows whose bodies are said to be compressed: which ones do not begin so."""
@@ -267,7 +327,7 @@ class _Auditor:
         whose = np.repeat(chosen, [len(each or [-1]) for each in said])
         half = np.array([number for each in said for number in each or [-1]], np.int64)
         zeros = np.zeros(len(half), np.int64)
-        entries = self.operations.find(zeros + self.names.number(HALF_TOPIC), zeros, half)
+        entries = self.work.operations.find(zeros + self.names.number(HALF_TOPIC), zeros, half)
         first = self.store.first_half
         operations = {
             **{name: rows[name][whose] for name in (*PLACE, "topic")},
@@ -305,23 +365,8 @@ class _Auditor:
     def _succession(self, over: str) -> Succession:
         """Each record or entry and the one before it in the log."""
         if over not in self.successions:
-            self.successions[over] = Succession(self.made[over], self._kept(over))
+            self.successions[over] = Succession(self.made[over], _kept(self.made, over))
         return self.successions[over]
-
-    def _join(self, rows: int) -> tuple[int, int, int, int]:
-        """Add what the store says about the records' topics, levels and entries; how many rows ask for more, see `joining.join`."""
-        topic, queue_id, queue_offset = (self.columns[name][:rows] for name in ("topic", "queueId", "queueOffset"))
-        self.lookup.find(topic, queue_id, queue_offset, [self.columns[name][:rows] for name in FOUND])
-        found: tuple[int, int, int, int] = join(self.table, rows, self.facts_of_names, self.waits, self.store.dispatched, self.picked)
-        return found
-
-    def _meet(self, texts: list[str]) -> None:
-        """Ask the store about new names."""
-        new, store = texts[len(self.texts) :], self.store
-        facts = [[store.class_of(name), store.limit_of(name), store.queues_of(name), store.has_queues_of(name)] for name in new]
-        none = [Class.encode("none"), 0, 0, store.has_queues_of("")]
-        self.facts_of_names = np.concatenate((self.facts_of_names[:, :-1], np.array([*facts, none], np.int64).T), axis=1)
-        self.texts = texts
 
     def _look_back(self, rows: NDArray[np.int64]) -> None:
         """Add what the first records of chains say; in a store elsewhere each of them would be a request."""
@@ -350,7 +395,7 @@ class _Auditor:
             file=self.task.file.path,
             offset=offset,
             property=breach.rule.id,
-            topic=self.texts[topic] if topic >= 0 else "",
+            topic=self.work.texts[topic] if topic >= 0 else "",
             queue_id=number("queueId"),
             queue_offset=number("queueOffset"),
             expected=breach.expected,

@@ -9,14 +9,14 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from rocketproof_model.routines.compiled import compiled
+from rocketproof_model.routines.compiled import compiled_brief
 
 from ..stored.facts import Column
 from ..stored.table import STRIDE
 from .programs import Decider, ViolatingRow
 
 
-@compiled
+@compiled_brief
 def _copy(table, lines, rows, into, start):  # pragma: no cover (compiled)
     """Copy the first rows of some lines of a table."""
     for k in range(lines.size):

@@ -67,7 +67,7 @@ class Halves:
         # The first record of a log lies at 0, and so says a message that ends none: one that was sent back, or sent with such bits.
         first = (topic_class == _ORDINARY) & (real_class != _NONE) & (retry_class == _NONE)
         ends = (named > 0) | (named == 0) & first & (level == 0)
-        ends &= np.array([self._log.has(place) for place in named.tolist()], np.bool_)
+        ends &= self._log.has(named)
         chosen, bits, named = asked[ends], bits[ends], named[ends]
         halves, unread = self._find(named)
         if unread.any():

@@ -91,16 +91,15 @@ class LocalFile(_Reading):
         try:
             # Without waiting for somebody who would write into a pipe.
             self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
-            status = os.fstat(self._file)
-            if not stat.S_ISREG(status.st_mode):
-                self.close()
-                raise Unreadable(path, "is no regular file", "take it away, or give a store that is on a disk")
-            self.length = status.st_size
+            self.length = _regular(path, os.fstat(self._file))
             if hasattr(os, "posix_fadvise"):
                 os.posix_fadvise(self._file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         except OSError as error:
             self.close()
             raise _unreadable(path, error) from None
+        except Unreadable:
+            self.close()
+            raise
 
     def read_into(self, offset: int, buffer: Buffer) -> None:
         done = 0
@@ -165,6 +164,24 @@ def open_source(path: str) -> LocalFile | RemoteFile:
     return RemoteFile(path) if is_remote(path) else LocalFile(path)
 
 
+def length_of(path: str) -> int:
+    """The bytes of a file, without opening a local one. Raises Unreadable, also for what is no regular file."""
+    if is_remote(path):
+        with RemoteFile(path) as source:
+            return source.length
+    try:
+        return _regular(path, os.stat(path))
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _regular(path: str, status: os.stat_result) -> int:
+    """The bytes of a regular file. Raises Unreadable for anything else."""
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable(path, "is no regular file", "take it away, or give a store that is on a disk")
+    return status.st_size
+
+
 class KeptOpen:
     """Files that stay open after they were asked for; a context manager, which closes them."""
 
@@ -219,8 +236,10 @@ def names_of(folder: str) -> list[str]:
     """The names in a folder in order; none if there is no such folder. Raises StoredError."""
     with readable(folder):
         if not is_remote(folder):
-            status = _status(folder)
-            return sorted(os.listdir(folder)) if status is not None and stat.S_ISDIR(status.st_mode) else []
+            try:
+                return sorted(os.listdir(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
         from pyarrow import fs
 
         system, inner = file_system(folder)

@@ -9,22 +9,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
 from struct import Struct
-from threading import Lock
-from typing import TYPE_CHECKING, Final
+from threading import Lock, local
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_model import interrupts
 from rocketproof_protocol.folders import topic_of
 
 from .facts import LIMIT, Column
 from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY
-from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, queue_of, read
+from .paths import Buffer, KeptOpen, is_file_name, is_remote, join, length_of, names_of, offset_of, queue_of, read
 
 if TYPE_CHECKING:
     from .names import NameTable
@@ -70,26 +72,29 @@ class Queue:
         found = []
         for name in names_of(self.folder):
             if is_file_name(name):
-                with open_source(join(self.folder, name)) as source:
-                    found.append(QueueFile(source.path, offset_of(self.folder, name), source.length))
+                path = join(self.folder, name)
+                found.append(QueueFile(path, offset_of(self.folder, name), length_of(path)))
         return tuple(found)
 
     @property
     def min(self) -> int:
         """The index of the first entry."""
-        return self._ends[0]
+        return self._ends.first
 
     @property
     def max(self) -> int:
         """One more than the index of the last entry."""
-        return self._ends[1]
+        return self._ends.past
 
     @cached_property
-    def _ends(self) -> tuple[int, int]:
-        with _Probe() as probe:
-            first = self._first(probe)
+    def _ends(self) -> _Ends:
+        with _probing() as probe:
             ends = ((_indices(file)[0], self._end(probe, file)) for file in reversed(self.files))
-            return first, next((end for begin, end in ends if end > begin), first)
+            past = next((end for begin, end in ends if end > begin), None)
+            first = self._first(probe)
+            if past is None or first == past:
+                return _Ends(first, first, 0, 0)
+            return _Ends(first, past, self._place(probe, first, past), self._place(probe, past - 1, past))
 
     def _first(self, probe: _Probe) -> int:
         if not self.files:
@@ -102,9 +107,11 @@ class Queue:
 
     def _end(self, probe: _Probe, file: QueueFile) -> int:
         """One more than the last index of a file that has an entry; its first one if it has none."""
-        end, past = _indices(file)
-        while (last := _last(probe, file, end, min(past, end + BEYOND))) is not None:
-            blocks = range(last + 1, past, BEYOND) if last + 1 == end + BEYOND else range(0)
+        begin, past = _indices(file)
+        end = begin
+        while (last := probe.last(file, end, min(past, end + BEYOND))) is not None:
+            is_long = last + 1 == end + BEYOND and end > begin  # the second block is in memory with the first one
+            blocks = range(last + 1, past, BEYOND) if is_long else range(0)
             count = bisect_left(blocks, True, key=lambda index: probe.entry(file, index)[1] == 0)
             end = blocks[count - 1] if count else last + 1
         return end
@@ -117,8 +124,9 @@ class Queue:
             start, past = _indices(file)
             if start <= first + done < past and done < most:
                 count = min(most - done, past - first - done)
-                with open_source(file.path) as source:
-                    source.read_into((first + done) * ENTRY_SIZE - file.base, room[done * ENTRY_SIZE : (done + count) * ENTRY_SIZE].data)
+                part = room[done * ENTRY_SIZE : (done + count) * ENTRY_SIZE]
+                with _probing() as probe:
+                    probe.read_into(file, (first + done) * ENTRY_SIZE - file.base, part.data)
                 done += count
         return done
 
@@ -126,6 +134,13 @@ class Queue:
         """The same as an array of entries, their numbers in the order of the file's bytes."""
         room = np.empty(max(count, 0) * ENTRY_SIZE, np.uint8)
         return room[: self.read_into(first, room) * ENTRY_SIZE].view(_ENTRY)
+
+    def sample(self, indices: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+        """Physical offset, size and tags code of single entries, numbers of eight bytes cut to ±2^62."""
+        with _probing() as probe:
+            for index in indices:
+                offset, size, code = probe.entry(self._file_of(index), index)
+                yield max(-LIMIT, min(offset, LIMIT)), size, max(-LIMIT, min(code, LIMIT))
 
     def entries(self, first: int, count: int) -> Entries:
         """The entries from an index on."""
@@ -137,46 +152,107 @@ class Queue:
     def between(self, low: int, high: int) -> tuple[int, int]:
         """The first index whose record lies at `low` or behind it, and the first one at `high` or behind it."""
 
-        with _Probe() as probe:
+        ends = self._ends
 
-            def place(index: int) -> int:
-                """Where the record of an entry lies; of one that is zero, that of the next one."""
-                while True:
-                    offset, size, _ = probe.entry(self._file_of(index), index)
-                    if size != 0 or index + 1 >= self.max:
-                        return offset
-                    index += 1
+        def first_behind(offset: int) -> int:
+            """Most often all entries are, or none is."""
+            if ends.first == ends.past or ends.last_place < offset:
+                return ends.past
+            if ends.first_place >= offset:
+                return ends.first
+            with _probing() as probe:
+                return _bisect(ends.first, ends.past, lambda index: self._place(probe, index, ends.past) >= offset)
 
-            def first_behind(offset: int) -> int:
-                """Most often all entries are, or none is."""
-                if self.min == self.max or place(self.max - 1) < offset:
-                    return self.max
-                return self.min if place(self.min) >= offset else _bisect(self.min, self.max, lambda index: place(index) >= offset)
+        return first_behind(low), first_behind(high)
 
-            return first_behind(low), first_behind(high)
+    def _place(self, probe: _Probe, index: int, past: int) -> int:
+        """The physical offset that the entry at an index points at; of a zero entry, that of the next one before `past`."""
+        while True:
+            offset, size, _ = probe.entry(self._file_of(index), index)
+            if size != 0 or index + 1 >= past:
+                return offset
+            index += 1
 
     def _file_of(self, index: int) -> QueueFile:
         """The file of an index, or the next one."""
         return next(file for file in self.files if index < _indices(file)[1])
 
 
+class _Ends(NamedTuple):
+    """A queue's first index and one past its last, and the physical offsets that its first and last entry point at."""
+
+    first: int
+    past: int
+    first_place: int
+    last_place: int
+
+
 class _Probe(KeptOpen):
-    """Single entries, from files that stay open."""
+    """Entries of files that stay open. Keeps the block of entries read last: most queues are in one block, and read once."""
+
+    def __init__(self, room: NDArray[np.uint8], address: int) -> None:
+        super().__init__()
+        self._room, self._address = room, address
+        self._path, self._begin, self._end = "", 0, 0  # of the block
 
     def entry(self, file: QueueFile, index: int) -> tuple[int, int, int]:
         """Physical offset, size and tags code; of an index before the file, its first entry."""
-        offset, size, code = _STRUCT.unpack(read(self.source(file.path), max(0, index * ENTRY_SIZE - file.base), ENTRY_SIZE))
+        at = max(0, index * ENTRY_SIZE - file.base)
+        if self._has(file, at, ENTRY_SIZE):
+            offset, size, code = _STRUCT.unpack_from(self._room.data, at - self._begin)
+        else:
+            offset, size, code = _STRUCT.unpack(read(self.source(file.path), at, ENTRY_SIZE))
         return offset, size, code
 
+    def last(self, file: QueueFile, first: int, past: int) -> int | None:
+        """The last index of at most BEYOND that has an entry."""
+        from .entries import last_entry
 
-def _last(probe: _Probe, file: QueueFile, first: int, past: int) -> int | None:
-    """The last index of some that has an entry."""
-    from .entries import last_entry
+        at, end = (index * ENTRY_SIZE - file.base for index in (first, past))
+        if self._has(file, at, 0) and self.source(file.path).data_from(self._end) >= end:
+            end = min(end, self._end)  # behind the block the file has a hole
+        elif not self._has(file, at, end - at):
+            count = min(len(self._room), file.length - at)
+            self.source(file.path).read_into(at, self._room[:count].data)
+            self._path, self._begin, self._end = file.path, at, at + count
+        last = index(last_entry(self._address + at - self._begin, (end - at) // ENTRY_SIZE))
+        return first + last if last >= 0 else None
 
-    room = np.empty((past - first) * ENTRY_SIZE, np.uint8)
-    probe.source(file.path).read_into(first * ENTRY_SIZE - file.base, room.data)
-    last = last_entry(room.ctypes.data, past - first)
-    return first + index(last) if last >= 0 else None
+    def read_into(self, file: QueueFile, at: int, buffer: Buffer) -> None:
+        """Fill a buffer with the bytes from a place in a file on."""
+        if self._has(file, at, len(buffer)):
+            buffer[:] = self._room.data[at - self._begin : at - self._begin + len(buffer)]
+        else:
+            self.source(file.path).read_into(at, buffer)
+
+    def _has(self, file: QueueFile, at: int, size: int) -> bool:
+        return file.path == self._path and self._begin <= at and at + size <= self._end
+
+
+class _Own(local):
+    """A thread's probe while it uses one, and its memory: a new one would cost more than what is read into it."""
+
+    def __init__(self) -> None:
+        self.probe: _Probe | None = None
+        self.room = np.empty(2 * BEYOND * ENTRY_SIZE, np.uint8)
+        self.address = int(self.room.ctypes.data)
+
+
+_own = _Own()
+
+
+@contextmanager
+def _probing() -> Iterator[_Probe]:
+    """This thread's probe. The one of an outer block, if there is one, whose files are open and whose block is read."""
+    if _own.probe is not None:
+        yield _own.probe
+        return
+    with _Probe(_own.room, _own.address) as probe:
+        _own.probe = probe
+        try:
+            yield probe
+        finally:
+            _own.probe = None
 
 
 def _indices(file: QueueFile) -> tuple[int, int]:
@@ -204,6 +280,9 @@ class Queues:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = [join(folder, "consumequeue") for folder in folders]
+        # Threads that begin together ask for the same queues. Reading is many short calls: two threads that do it at a time take the
+        # interpreter's lock from one another at each call, and need longer than one that does it for both.
+        self.one_at_a_time = Lock()
 
     @cached_property
     def _found(self) -> dict[tuple[str, int], Queue]:
@@ -249,8 +328,8 @@ class Windows:
         with self._one_at_a_time:
             data = self._kept.pop((queue, number), None)
         if data is None:  # two threads may read it both, which is better than that one waits
-            data = np.zeros((past - first + 1) * ENTRY_SIZE, np.uint8)
-            queue.read_into(first, data[:-ENTRY_SIZE])
+            data = np.empty((past - first + 1) * ENTRY_SIZE, np.uint8)
+            data[queue.read_into(first, data[:-ENTRY_SIZE]) * ENTRY_SIZE :] = 0
         with self._one_at_a_time:
             self._kept[queue, number] = data
             if len(self._kept) * self.size * ENTRY_SIZE > _MEMORY:
@@ -267,6 +346,10 @@ class EntryLookup:
         self._windows: list[NDArray[np.uint8]] = []
         self._known: list[Queue | None] = []
         self._make_room(256)
+
+    def __len__(self) -> int:
+        """How many queues it knows."""
+        return len(self._known)
 
     def _make_room(self, most: int) -> None:
         """For so many queues, a power of two; those that are known are looked for again."""
@@ -289,8 +372,12 @@ class EntryLookup:
                 *columns, asked, self._keys, self._slots, self._lines, len(self._known), missing,
                 out.found, out.physicalOffset, out.size, out.tagsCode,
             )  # fmt: skip
-            for row, slot in missing[:, :absent].T.tolist():
-                self._bring(slot, int(topic[row]), int(queue_id[row]), int(queue_offset[row]))
+            if absent:
+                with self._queues.one_at_a_time:
+                    for row, slot in missing[:, :absent].T.tolist():
+                        interrupts.stop_thread_if_interrupted()
+                        with _probing():
+                            self._bring(slot, int(topic[row]), int(queue_id[row]), int(queue_offset[row]))
             asked = asked[:rows]
         return out
 

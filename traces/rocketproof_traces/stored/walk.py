@@ -23,7 +23,7 @@ from .plausible import FilePlace
 from .record import RecordPlaces
 from .segments import Range, Walked
 from .table import ROWS, new_table
-from .window import WINDOW_SIZE, Window
+from .window import WINDOW_SIZE, Window, new_room
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Walk:
     """Chunks of rows, in the order of the file; iterate once. Afterwards `walked` says where it began and ended.
 
     `data_end` is the physical offset at which zeros to the file's end begin, None if the walk met none. Raises StoredError while it
-    is iterated, for a file that cannot be read or becomes shorter. `table`: what `new_table` gives, whose further lines are left as they
-    are.
+    is iterated, for a file that cannot be read or becomes shorter. Memory that is used again: `table`, what `new_table` gives, whose
+    further lines are left as they are, and `room`, what `new_room` gives, in place of a new one of `window` bytes.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Walk:
         properties: bool = True,
         rows: int = 4096,
         window: int = WINDOW_SIZE,
+        room: NDArray[np.uint8] | None = None,
         source: OpenSource | None = None,
         table: NDArray[np.int64] | None = None,
     ) -> None:
@@ -83,7 +84,7 @@ class Walk:
         self._flags = (CRC if crc else 0) | (kernel.PROPERTIES if properties else 0)
         self._flags |= 0 if range_.file.hosts_by_flag else kernel.SHORT_HOSTS
         self._most = min(rows, ROWS)
-        self._size = window
+        self._size, self._room = window, room
         self._given = source
         self._table = new_table() if table is None else table
         self._walked: Walked | None = None
@@ -110,7 +111,8 @@ class Walk:
         if begin is None:
             self._walked = Walked(range_, None, None, 0, 0)
             return
-        window = Window(source, base, min(self._size, max(source.length - begin, 1)))
+        room = new_room(min(self._size, max(source.length - begin, 1))) if self._room is None else self._room
+        window = Window(source, base, room)
         table = self._table
         at, row, total = self._behind_blank(place, begin), 0, 0
         while at < place.length and not (at >= range_.end and place.is_plausible(at)):

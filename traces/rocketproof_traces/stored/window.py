@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .memory import MARGIN
 from .paths import OpenSource, read
@@ -10,13 +11,18 @@ from .paths import OpenSource, read
 WINDOW_SIZE = 1 << 20
 
 
-class Window:
-    """Bytes [start, end) of a file. `base` is the physical offset of the file's first byte."""
+def new_room(size: int = WINDOW_SIZE) -> NDArray[np.uint8]:
+    """Memory for a window of so many bytes."""
+    return np.zeros(size + 2 * MARGIN, np.uint8)
 
-    def __init__(self, source: OpenSource, base: int, size: int = WINDOW_SIZE) -> None:
+
+class Window:
+    """Bytes [start, end) of a file, in a room of `new_room`. `base` is the physical offset of the file's first byte."""
+
+    def __init__(self, source: OpenSource, base: int, room: NDArray[np.uint8]) -> None:
         self.source = source
         self._base = base
-        self._room = np.zeros(size + 2 * MARGIN, np.uint8)
+        self._room = room
         self.start = self.end = 0
 
     @property
@@ -39,7 +45,7 @@ class Window:
         With `least` the room may become another one.
         """
         if least > self.size:
-            self._room = np.zeros(least + 2 * MARGIN, np.uint8)
+            self._room = new_room(least)
         self.start = self.end = start
         count = min(self.size, self.source.length - start)
         self.source.read_into(start, self._room[MARGIN : MARGIN + count].data)

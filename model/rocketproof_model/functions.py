@@ -31,16 +31,34 @@ _FORMS = {
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """An action of an instance. Both take a state and the codes of the action's parameters.
+    """An action of an instance: `refusing` and `changes` take a state and the codes of the action's parameters.
 
-    `refusing` gives the number of the first guard that refuses, -1 if none does; `changes` gives slot and new code of everything
-    that the effect assigns, as one flat list. Both raise EvaluationError where a term has no value, or a value leaves its type.
+    Each is compiled when it is first called. Both raise EvaluationError where a term has no value, or a value leaves its type.
     """
 
     instance: Instance
     action: Action
-    refusing: Callable[..., int]
-    changes: Callable[..., list[int]]
+
+    @cached_property
+    def refusing(self) -> Callable[..., int]:
+        """The number of the first guard that refuses, -1 if none does."""
+        writer = self._writer()
+        refusing: Callable[..., int] = _compiled(writer, writer.guards(self.action.guards), self._title)["refusing"]
+        return refusing
+
+    @cached_property
+    def changes(self) -> Callable[..., list[int]]:
+        """Slot and new code of everything that the effect assigns, as one flat list."""
+        writer = self._writer()
+        changes: Callable[..., list[int]] = _compiled(writer, writer.effect(self.action), self._title)["changes"]
+        return changes
+
+    def _writer(self) -> _Writer:
+        return _Writer(self.instance.constants, self.action.parameters)
+
+    @property
+    def _title(self) -> str:
+        return f"<action {self.action.name}>"
 
     def enabled(self, state: State, args: Sequence[int]) -> bool:
         return self.refusing(state, *args) < 0
@@ -84,7 +102,7 @@ class Function:
 
 
 class Functions(Mapping[str, Function]):
-    """The functions of an instance by the action's name, each compiled when it is asked for."""
+    """The functions of an instance by the action's name."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -94,7 +112,7 @@ class Functions(Mapping[str, Function]):
     def __getitem__(self, name: str) -> Function:
         made = self._made.get(name)
         if made is None:
-            made = self._made[name] = function(self.instance, self._actions[name])
+            made = self._made[name] = Function(self.instance, self._actions[name])
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -102,13 +120,6 @@ class Functions(Mapping[str, Function]):
 
     def __len__(self) -> int:
         return len(self._actions)
-
-
-def function(instance: Instance, action: Action) -> Function:
-    """One action compiled."""
-    writer = _Writer(instance.constants, action.parameters)
-    names = _compiled(writer, f"{writer.guards(action.guards)}\n{writer.effect(action)}", f"<action {action.name}>")
-    return Function(instance, action, names["refusing"], names["changes"])
 
 
 def term_function(instance: Instance, term: Expr) -> Callable[..., int]:

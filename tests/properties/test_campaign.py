@@ -63,7 +63,6 @@ def test_a_program_is_the_same_in_any_shard(few: list[CheckTask]) -> None:
     assert {key: one.steps for key, (one, _) in together.shown.items()} == {key: one.steps for key, (one, _) in pieces.shown.items()}
 
 
-@pytest.mark.slow
 def test_another_seed_gives_other_programs(few: list[CheckTask]) -> None:
     part = parts(few)[0]
     assert len({perform(Shard(part, seed, 0, 8)).steps for seed in range(6)}) > 1
@@ -76,14 +75,13 @@ def test_outcomes_survive_json(few: list[CheckTask]) -> None:
         assert ShardResult.read(json.loads(json.dumps(came.data()))) == came
 
 
-@pytest.mark.slow
 def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
     few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = parts(few)[0]
     came = perform(Shard(part, 3, 0, 12))
     assert sum(came.pairs.values()) == came.steps - came.programs  # the first step of a program follows none
-    render(running.run(wanted(tmp_path), few, here, quiet))
+    render(running.run(wanted(tmp_path, programs=20), few, here, quiet))
     assert re.search(r"\d+ of \d+ kinds of steps after a step came once: one step in ", " ".join(capsys.readouterr().out.split()))
 
 
@@ -107,14 +105,13 @@ def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path:
     assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
 
 
-@pytest.mark.slow
 def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Path) -> None:
     def interrupted(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])
         yield function(items[1])
         raise KeyboardInterrupt
 
-    first = running.run(wanted(tmp_path), few, interrupted, quiet)
+    first = running.run(wanted(tmp_path, programs=10), few, interrupted, quiet)
     assert (first.exit_code, first.stopped, first.totals.shards) == (3, "Ctrl-C", 2)
     log = tmp_path / "campaign" / "shards.jsonl"
     with log.open("a") as file:
@@ -125,9 +122,9 @@ def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Pat
         asked.extend(items)
         return here(function, items)
 
-    second = running.run(wanted(tmp_path), few, rest, quiet)
+    second = running.run(wanted(tmp_path, programs=10), few, rest, quiet)
     assert len(asked) == second.of - 2
-    whole = running.run(wanted(tmp_path / "other"), few, here, quiet)
+    whole = running.run(wanted(tmp_path / "other", programs=10), few, here, quiet)
     assert second.totals == whole.totals
     assert [one.steps for one in second.found] == [one.steps for one in whole.found]
     assert all(json.loads(line) for line in log.read_text().splitlines())
@@ -176,7 +173,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert command(["campaign", "--programs", "0"]) == 2
 
 
-@pytest.mark.slow
 def test_programs_of_messages_are_as_many_as_asked(few: list[CheckTask]) -> None:
     part = next(part for part in running.parts(few) if part.source.is_messages)
     easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))

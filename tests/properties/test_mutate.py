@@ -488,7 +488,6 @@ def test_a_limit_of_time(shop: Path) -> None:
     assert "1 killed, 1 undecided, stopped by the time limit" in out.splitlines()[-1]
 
 
-@pytest.mark.slow
 def test_ctrl_c(shop: Path) -> None:
     """What runs is ended: the endless loop of M-3 too. Each process that sells leaves a file with its number."""
     source = shop / "toyshop" / "shop.py"

@@ -473,8 +473,8 @@ def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, referen
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 
-def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name(looked_up: Mapping[str, references.IdReferences]) -> None:
-    found = looked_up["CHK-10"]
+def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name() -> None:
+    (found,) = references.look_up(("CHK-10",))
     assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
     assert found.section == "D.3 Broker: checks of a message"
 

@@ -89,7 +89,6 @@ def test_every_profile_has_programs() -> None:
     assert {scope for scope, *_ in own - earlier} <= set(FAULTS)
 
 
-@pytest.mark.slow
 def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one instance and of the messages, for test_catalogue.py has the verdicts of all."""
     few = [task for task in programs.tasks("P45") if task.source.scope == "answers" or dict(task.source.given).get("programs") == ""]

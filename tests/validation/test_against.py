@@ -209,7 +209,6 @@ def test_what_nobody_did_again_is_not_said_to_have_gone(
     assert row["again"] is said
 
 
-@pytest.mark.slow
 def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
     opened: list[str] = []

@@ -87,7 +87,7 @@ def test_a_pull_that_a_broker_does_not_hold_is_told(running: Deployment, tmp_pat
 
 def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
     assert HELD in phrases(PROFILES["P494"]) and HELD.concurrent and HELD.waits
-    several, one = (generate(ProgramOptions("P494", 600, 2, concurrent=concurrent)) for concurrent in (True, False))
+    several, one = (generate(ProgramOptions("P494", 200, 2, concurrent=concurrent)) for concurrent in (True, False))
     assert any(args.get("hold") for made in several for _, args in made.steps)
     alone = {args["hold"] for made in one for _, args in made.steps if args.get("hold") and not args.get("one_way")}
     assert alone <= {300, 3000} and not any(made.concurrent for made in one)  # until their time is over

@@ -77,13 +77,13 @@ def test_flags_of_ipv6_are_where_a_profile_takes_them_from_clients() -> None:
 
 
 def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> None:
-    programs = generate(ProgramOptions("P494", 600, 3, configure=True, start=True, end=True))
+    programs = generate(ProgramOptions("P494", 300, 3, configure=True, start=True, end=True))
     ended = [one for one in programs if one.needs == ENDED]
     assert all(one.steps[-1] in (("crash", {}), ("question", {})) for one in ended)
     stored = set().union(*(stored_unread("P494", *one.steps) for one in ended))
     assert set(about.UNREAD) <= stored <= {*about.UNREAD, about.UNCOUNTED}
     assert not set().union(*(stored_unread("P494", *one.steps) for one in programs if one.needs != ENDED))
-    assert not [one for one in generate(ProgramOptions("P494", 400, 3, configure=True, start=True)) if one.needs == ENDED]
+    assert not [one for one in generate(ProgramOptions("P494", 60, 3, configure=True, start=True)) if one.needs == ENDED]
 
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
@@ -139,7 +139,7 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
 @cache
 def ordinary(*, plain: bool = False) -> list[Program]:
     """Programs without settings of their own, in the order of a run."""
-    return [one for one in generate(ProgramOptions("P533", 1000, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
+    return [one for one in generate(ProgramOptions("P533", 400, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
 
 
 def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:

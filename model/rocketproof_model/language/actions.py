@@ -138,14 +138,18 @@ class Action:
         return f"{self.name}({', '.join(f'{n}={t.text(a)}' for (n, t), a in pairs)})"
 
 
-def moved_action(action: Action, to: Mapping[Variable, Variable]) -> Action:
-    """The action about other variables in the places of some."""
+def moved_action(action: Action, to: Mapping[Variable, Variable], memo: dict[Expr, Expr] | None = None) -> Action:
+    """The action about other variables in the places of some. `memo` keeps what terms have become, for further actions with this `to`."""
+    memo = {} if memo is None else memo
+
+    def of(term: Expr) -> Expr:
+        return moved(term, to, memo)
 
     def role(part: Expr | str | None) -> Expr | str | None:
-        return moved(part, to) if isinstance(part, Expr) else part
+        return of(part) if isinstance(part, Expr) else part
 
-    guards = tuple(replace(g, condition=moved(g.condition, to)) for g in action.guards)
-    updates = tuple(replace(u, target=moved(u.target, to), value=moved(u.value, to), when=moved(u.when, to)) for u in action.updates)
+    guards = tuple(replace(g, condition=of(g.condition)) for g in action.guards)
+    updates = tuple(replace(u, target=of(u.target), value=of(u.value), when=of(u.when)) for u in action.updates)
     return replace(action, guards=guards, updates=updates, by=role(action.by), to=role(action.to), source=role(action.source))
 
 

@@ -113,7 +113,7 @@ class UntypedChoice(Compared, Compound):
 class Expr(Compared):
     """A term. Compare, combine and index it like a value; it has no truth value of its own."""
 
-    __slots__ = ("__weakref__", "args", "children", "depth", "op", "slot", "type", "typed")
+    __slots__ = ("__weakref__", "args", "children", "depth", "names", "op", "slot", "type", "typed")
     op: str
     args: tuple[Any, ...]
     type: Type
@@ -121,6 +121,7 @@ class Expr(Compared):
     depth: int  # of the tree of subterms; 1 for a leaf
     _remedy = "a set has has, including, excluding, size and is_empty; a Maybe has is_none, is_some and get"
     typed: bool  # whether symmetry has looked at it and its subterms, and refused none
+    names: bool  # where it is `typed`: whether it or a subterm names an element of a symmetric index
     slot: int  # of a reference with constant indices, once it was asked for; -1 otherwise
 
     def __new__(cls, op: str, args: tuple[Any, ...], type_: Type) -> Expr:
@@ -128,7 +129,7 @@ class Expr(Compared):
         found = _interned.get(key)
         if found is None:
             found = object.__new__(cls)
-            found.op, found.args, found.type, found.slot, found.typed = op, args, type_, -1, False
+            found.op, found.args, found.type, found.slot, found.typed, found.names = op, args, type_, -1, False, False
             found.children = tuple([a for a in args if isinstance(a, Expr)])
             found.depth = 1 + max([a.depth for a in found.children], default=0)
             _interned[key] = found

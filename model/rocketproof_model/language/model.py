@@ -203,8 +203,8 @@ class Model:
         for at in itertools.product(*(i.codes() for i in axes)):
             chosen = initial(init, at, name)
             values.append(chosen.terms(type_) if isinstance(chosen, OneOf) else (coerce(chosen, type_),))
-            for value in values[-1]:
-                self._starts(name, value, type_)
+        for value in dict.fromkeys(itertools.chain.from_iterable(values)):
+            self._starts(name, value, type_)
         variable = Variable(name, type_, axes, tuple(values), self.slots, caller(), sentence, part, detail)
         if told := symmetry.asymmetric_start(variable):
             raise ModelError(f"initial value of {name}: {told}", symmetry.REMEDY)

@@ -124,12 +124,16 @@ def _same(type_: Type, code: int) -> int:
 def _exchanges(terms: Iterable[Expr], axes: Iterable[Type] = ()) -> Iterator[tuple[IndexType, Rename]]:
     """The exchanges of neighbours in the symmetric indices that these axes are about, or of which the terms name an element."""
     types = [*axes]
-    for e in walk(*terms):
-        types += [e.type] if e.op == "const" else []
-        types += [axis for at, axis in _subscripts(e) if at.op == "const"]
+    for e in walk(*(term for term in terms if term.names or not term.typed)):
+        types += _named_in(e)
     for index in dict.fromkeys(index for type_ in types for index in moving(type_)):
         for i, j in neighbours(index):
             yield index, exchange(index, i, j)
+
+
+def _named_in(e: Expr) -> list[Type]:
+    """The types of which a term, leaving out its subterms, names a value."""
+    return [e.type] if e.op == "const" else [axis for at, axis in _subscripts(e) if at.op == "const"]
 
 
 def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
@@ -147,6 +151,7 @@ def _mistyped(term: Expr) -> str | None:
         if told := _mistyped_here(e):
             return told
         e.typed = True
+        e.names = any(c.names for c in e.children) or any(named(type_) for type_ in _named_in(e))
     return None
 
 

@@ -11,11 +11,13 @@ from .operations import wrap32
 from .types import Bool, SetType, Type
 
 
-def rewrite(term: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """Rebuild a term bottom-up, with types inferred anew; `change` may replace a (rebuilt) node or return None."""
-    memo: dict[Expr, Expr] = {}
+def rewrite(term: Expr, change: Callable[[Expr], Expr | None], memo: dict[Expr, Expr] | None = None) -> Expr:
+    """Rebuild a term bottom-up, with types inferred anew; `change` may replace a (rebuilt) node or return None.
 
-    for e in walk(term):
+    `memo` keeps what subterms have become, for further terms that the same `change` rewrites.
+    """
+    memo = {} if memo is None else memo
+    for e in walk(term, known=memo):
         args = tuple(memo[a] if isinstance(a, Expr) else a for a in e.args)
         same = all(a is b for a, b in zip(args, e.args, strict=True))
         rebuilt = e if same else rebuild(e.op, args, e.type)

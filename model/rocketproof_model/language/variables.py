@@ -91,14 +91,14 @@ class Variable(Compound):
         return Expr("ref", (self, *(_element(self.name, a, i) for a, i in zip(at, self.over, strict=True))), self.type)
 
 
-def moved(term: Expr, to: Mapping[Variable, Variable]) -> Expr:
-    """The term with other variables in the places of some, with types inferred anew."""
+def moved(term: Expr, to: Mapping[Variable, Variable], memo: dict[Expr, Expr] | None = None) -> Expr:
+    """The term with other variables in the places of some, with types inferred anew. `memo` is as in `rewrite`."""
 
     def change(e: Expr) -> Expr | None:
         new = to.get(e.args[0]) if e.op in ("ref", "after") else None
         return None if new is None else Expr(e.op, (new, *e.args[1:]), new.type)
 
-    return rewrite(term, change)
+    return rewrite(term, change, memo)
 
 
 def _element(name: str, at: Any, of: Type) -> Expr:
@@ -115,6 +115,7 @@ class Table(Compound):
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
         self.name, self.fields = name, fields
+        self._rows: dict[Expr, Row] = {}
 
     def __repr__(self) -> str:
         return self.name
@@ -125,6 +126,13 @@ class Table(Compound):
         raise ModelError(f"field {name} of all of {self.name}", f"take the field of one row: {self.name}[i].{name}")
 
     def __getitem__(self, at: Any) -> Row:
+        if not isinstance(at, Expr):
+            return self._row(at)
+        if at not in self._rows:  # actions ask for the row of one parameter again and again
+            self._rows[at] = self._row(at)
+        return self._rows[at]
+
+    def _row(self, at: Any) -> Row:
         return Row({name: field[at] for name, field in self.fields.items()})
 
 

@@ -37,7 +37,8 @@ def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = 
         to[variable] = replace(variable, first=part.slots)
         part.variables.append(to[variable])
         part.slots += variable.size
-    part.actions = [moved_action(_without(a, kept), to) for a in deciding]
+    memo: dict[Expr, Expr] = {}
+    part.actions = [moved_action(_without(a, kept), to, memo) for a in deciding]
     return part
 
 

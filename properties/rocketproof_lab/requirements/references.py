@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,14 +112,28 @@ def look_up(ids: Sequence[str], tests: Path | None = None) -> list[IdReferences]
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class _Source:
-    """A file, with the package that it belongs to, or `tests`."""
+    """A file, with the package that it belongs to, or `tests`. It is parsed once, for all ids that are looked up in it."""
 
     path: Path
     shown: str
     package: str
     text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return parsed(self.path)
+
+    @cached_property
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
+        """The parent of each node."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def names(self) -> Mapping[ast.AST, str]:
+        """The qualified name of each function and class."""
+        return dict(definitions(self.tree))
 
 
 def _sources(tests: Path | None) -> list[_Source]:
@@ -155,15 +169,14 @@ def _is_of(name: str, id_: str) -> bool:
 
 
 class _File:
-    """A parsed file, in which the strings that name an id are looked up with what stands around them."""
+    """A file, in which the strings that name an id are looked up with what stands around them."""
 
     def __init__(self, source: _Source, id_: str) -> None:
         self._source = source
         self._id = id_
         self._named = re.compile(rf"\b{re.escape(id_)}\b")
-        tree = parsed(source.path)
-        self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        self._names = dict(definitions(tree))
+        self._parents = source.parents
+        self._names = source.names
 
     def references(self) -> Iterator[IdReference]:
         for node in self._parents:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from rocketproof_protocol.numbers import java_long
@@ -42,7 +43,7 @@ class Phrase:
         """Whether it takes several clients."""
         return any("client" in values for _, values in self.steps)
 
-    @property
+    @cached_property
     def worth(self) -> int:
         """How often it comes while another comes once: the more, the more values it has to show."""
         return 1 + sum(len(of) - 1 for _, values in self.steps for of in values.values()) // 3

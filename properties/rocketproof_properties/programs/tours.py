@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from rocketproof_model import Action, Instance
+from rocketproof_model import Action, Instance, Model
 from rocketproof_model.interpreter import State, initial
 from rocketproof_spec import SCOPES, constants, specify
 
@@ -103,8 +103,13 @@ class Tables:
 
 
 @cache
+def _model() -> Model:
+    return specify(SCOPE).model
+
+
+@cache
 def tables(profile: str) -> Tables:
-    return Tables(specify(SCOPE).model.given(**constants(profile, update_budget=-1)))
+    return Tables(_model().given(**constants(profile, update_budget=-1)))
 
 
 def tour(seen: DrawCounts, profile: str) -> list[Step]:

@@ -10,12 +10,13 @@ import hashlib
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from jinja2 import BaseLoader, Environment, StrictUndefined
+from jinja2 import BaseLoader, Environment, StrictUndefined, Template
 
 from rocketproof_protocol.shown import printable
 
@@ -70,21 +71,27 @@ def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
     return links
 
 
+@cache
+def _template() -> Template:
+    environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.finalize = lambda value: printable(value) if type(value) is str else value
+    return environment.from_string(_part("page.html.j2"))
+
+
+def _part(name: str) -> str:
+    return files("rocketproof_properties.reports").joinpath(name).read_text("utf-8")
+
+
 def html(
     run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None, more: Sequence[Listed] = ()
 ) -> str:
     """The page as a text; `links` are those of witnesses, `more` the pages that belong to no one result."""
-    parts = {
-        name: files("rocketproof_properties.reports").joinpath(name).read_text("utf-8") for name in ("page.html.j2", "page.css", "page.js")
-    }
-    environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.finalize = lambda value: printable(value) if type(value) is str else value
     shown = [one for outcome in OUTCOMES for one in run.of(outcome)]
-    return environment.from_string(parts["page.html.j2"]).render(
+    return _template().render(
         run=run,
         closing=closing(run),
-        style=_Inside(parts["page.css"]),
-        script=_Inside(parts["page.js"]),
+        style=_Inside(_part("page.css")),
+        script=_Inside(_part("page.js")),
         words=WORDS,
         outcomes=[(outcome, WORDS[outcome], number) for outcome in OUTCOMES if (number := run.count(outcome))],
         groups=grouped(run.attention),

@@ -5,7 +5,7 @@ The state of a request's handler (`job`) lies last in a state, so that a state i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from operator import itemgetter
@@ -115,6 +115,8 @@ class Machine:
         self._controls: dict[Hashable, int] = {}
         self._last: tuple[State | None, int] = None, 0
         self.deciding, self.deciding_bits = frozenset(deciding), bits(deciding)
+        self._steps_from = [self.columns[name] for name in ("phase", "way.step") if name in self.columns]
+        self._possible: dict[Hashable, tuple[list[Function], int]] = {}
         self._arrived: dict[Hashable, Local] = {}
         self._enabled: dict[Hashable, list[Enabled]] = {}
         self._straight: dict[Hashable, Straight | None] = {}
@@ -305,13 +307,30 @@ class Machine:
         found = self._enabled.get(key)
         if found is None:
             state, found = shared + local, []
-            for function in self.handler:
+            for function in self.possible(local)[0]:
                 for args in _arguments(function.action, draws):
                     if self._may(function, state, args):
                         reads = function.reads(state, args)
                         own = self._own(function, args, state) if all(s >= self.shared or s in self.deciding for s in reads) else None
                         found.append(Enabled(function, args, bits(s for s in reads if s in self.changing), own))
             self._enabled[key] = found
+        return found
+
+    def possible(self, local: Sequence[int | None]) -> tuple[list[Function], int]:
+        """The steps that the handler's phase allows, and its slots that keep it from the others. Most steps are never possible in a
+        history, and then they are not compiled."""
+        key = tuple([local[column] for column in self._steps_from])
+        found = self._possible.get(key)
+        if found is None:
+            state = [None] * self.shared + [local[column] if column in self._steps_from else None for column in range(len(local))]
+            seen, functions, kept = View(state, {"p": 0}, self.instance.constants), list[Function](), 0
+            for function in self.handler:
+                against = excluding(function.action, seen)
+                if against is None:
+                    functions.append(function)
+                else:
+                    kept |= self._looked_at(against)
+            found = self._possible[key] = functions, kept
         return found
 
     def straight(self, shared: State, local: Local, draws: tuple[int, ...]) -> Straight | None:
@@ -405,10 +424,11 @@ class Machine:
     def _ways(self, state: Partial, right: Right) -> tuple[list[_Way], int]:
         """The steps that a handler may take in some state of which this much is known, and its own slots that keep it from others."""
         answer, queue = (self.shared + self.columns[name] for name in ("answer", "queue"))
-        ways, kept = list[_Way](), 0
+        ways = list[_Way]()
         if state[answer]:
-            return ways, kept
-        for function in self.handler:
+            return ways, 0
+        functions, kept = self.possible(state[self.shared :])
+        for function in functions:
             seen = View(state, {"p": 0}, self.instance.constants)  # whatever is drawn
             named = {u.value for u in function.action.updates if u.target.args[0].name == "job.queue" and decided(u.value, seen) is None}
             if named and right.queue is not None:

@@ -58,7 +58,18 @@ class MachineShape:
 
 
 def model_of(shape: MachineShape, change: Change | None = None) -> tuple[Specification, Model]:
-    """The specification and its part for a shape; with `change`, of a changed specification."""
+    """The specification and its part for a shape; with `change`, of a changed specification. Shapes that differ in settings share them."""
+    if change is not None:
+        return _model_of(shape, change)
+    return _unchanged(replace(shape, profile="", auto_create=True, readable=True, writable=True, slave=False))
+
+
+@cache
+def _unchanged(shape: MachineShape) -> tuple[Specification, Model]:
+    return _model_of(shape)
+
+
+def _model_of(shape: MachineShape, change: Change | None = None) -> tuple[Specification, Model]:
     spec, whole = _specified(shape.classes, shape.queues, shape.placed, shape.progress, shape.deletes, shape.tells, shape.configures)
     whole = change(whole) if change is not None else whole
     if shape.routes:

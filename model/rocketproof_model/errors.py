@@ -1,7 +1,7 @@
-"""Errors that name what was wrong, where, and how to fix it.
+"""Errors that state the problem, its source line, and the remedy.
 
-A model is ordinary Python, so the place of a mistake is a line of the caller's file. `caller()` finds it:
-the innermost frame that is not part of this package.
+A model is ordinary Python, so the place of a mistake is a line of the caller's file. `caller()` finds it: the innermost frame that is not
+part of this package.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ModelError(RocketproofError):
 
 
 class EvaluationError(RocketproofError):
-    """An expression has no value in a state: an index out of range, a remainder by zero, a value out of its type."""
+    """An expression has no value in a state: an index out of range, a remainder by zero, a value outside its type."""
 
 
 class LimitReached(RocketproofError):
@@ -52,7 +52,7 @@ def caller() -> str:
 
 
 def _outside() -> FrameType | None:
-    """The innermost frame outside the modelling language."""
+    """Return the innermost frame outside the modelling language."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not _is_language(frame.f_code.co_filename):
@@ -63,22 +63,22 @@ def _outside() -> FrameType | None:
 
 @lru_cache(maxsize=1024)
 def _is_language(name: str) -> bool:
-    """Whether a file is one of the modelling language, or no file."""
+    """Return whether a file belongs to the modelling language, or there is no file."""
     return name.startswith("<") or os.path.dirname(os.path.abspath(name)) in _LANGUAGE
 
 
 def instead() -> str:
-    """What to write in place of Python's words where the caller's expression asks a term for its truth value."""
+    """Return what to write instead of the Python construct with which the caller asks a term for its truth value."""
     return next(filter(None, map(_instead_of, _expressions())), "use & | ~ and ite(), not and, or, not, if")
 
 
 def parentheses() -> str:
-    """The caller's comparison with parentheses where they are missing, as in `x == 1 & y == 2`; "" where they are not."""
+    """Return the caller's comparison with its missing parentheses, as in `x == 1 & y == 2`; "" if none are missing."""
     return next(filter(None, map(_in_parentheses, _expressions())), "")
 
 
 def _expressions() -> Iterator[ast.expr]:
-    """What the caller is evaluating: the innermost expression, and those around it. Nothing where the source is not known."""
+    """Yield the expression that the caller is evaluating and those around it, innermost first. Empty if the source is not known."""
     frame = _outside()
     if frame is None:
         return
@@ -96,7 +96,7 @@ def _expressions() -> Iterator[ast.expr]:
         and (node.lineno, node.col_offset) <= (first, left)
         and (node.end_lineno or 0, node.end_col_offset or 0) >= (last, right)
     ]
-    yield from reversed(around)  # `walk` comes to the outer ones first
+    yield from reversed(around)  # `walk` yields outer expressions first
 
 
 _FUNCTIONS = {
@@ -108,7 +108,7 @@ _FUNCTIONS = {
 
 
 def _instead_of(node: ast.expr) -> str:
-    """What says in a model what this expression says in Python; "" for others."""
+    """Return the model's form of this Python expression; "" if there is none."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _FUNCTIONS.get(node.func.id, "")
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
@@ -130,7 +130,7 @@ def _instead_of(node: ast.expr) -> str:
 
 
 def _in_parentheses(node: ast.expr) -> str:
-    """The comparison as it was meant, if & or | joins values in it that belong to two comparisons; "" otherwise."""
+    """Return the intended comparison, if & or | joins values that belong to two comparisons; "" otherwise."""
     if not isinstance(node, ast.Compare):
         return ""
     parts: list[str] = []
@@ -155,7 +155,7 @@ def _in_parentheses(node: ast.expr) -> str:
 
 
 def _joined(side: ast.expr) -> list[tuple[str, ast.expr]]:
-    """What & and | join, each operand after its sign; the first has none."""
+    """Return the operands that & and | join, each with the sign before it; the first has none."""
     if not isinstance(side, ast.BinOp) or not isinstance(side.op, ast.BitAnd | ast.BitOr):
         return [("", side)]
     return [*_joined(side.left), ("&" if isinstance(side.op, ast.BitAnd) else "|", side.right)]

@@ -1,8 +1,8 @@
-"""Errors of a model, found while it runs: with the path that leads to them, and with what was decided before they were met.
+"""Errors of a model that occur during a run, with the path that leads to them and the outcomes decided before.
 
-The interpreter says what is wrong, so the text is the same whatever engine came upon it. The path is a witness like any other:
-of the property whose formula has no value at its end, or, where an action is at fault, of the claim that this action gives its
-variables values of their types.
+The interpreter describes the error, so the text is the same for every engine. The path is a witness. Its property is the claim whose
+formula has no value at the path's end. For an error of an action, it is the claim that the action gives its variables values of their
+types.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .language import Action, Expr, Instance, Model, Property, Type, all_of, con
 from .result import Move, Outcome, Witness
 
 PREFIX = "model error in "
-"""Of the id of a claim about an action; its label follows."""
-_SHOWN = 16  # a state with more values than this is shown by what differs from the initial one
+"""Prefix of the id of a claim about an action; the action's label follows."""
+_SHOWN = 16  # maximum of values of a state that is printed as a whole; of a larger state only the difference is printed
 
 
 class ModelFault(EvaluationError):
-    """An EvaluationError with the `witness` that leads there, and the `outcomes` of the run that met it.
+    """An EvaluationError with the `witness` that leads to it, and the `outcomes` of the run that met it.
 
     Claims that were not decided before are `unknown` among the outcomes, with the reason `model error`.
     """
@@ -36,7 +36,7 @@ class ModelFault(EvaluationError):
 
 
 def well_typed(model: Model, action: Action, args: Sequence[int]) -> Property:
-    """The claim that the action instance, where its guards hold, has values of the variables' types to assign, one for each element."""
+    """Return the claim that the enabled action instance assigns values of the variables' types, one per element."""
     put = _substitution({name: const(code, type_) for (name, type_), code in zip(action.parameters.items(), args, strict=True)})
     guards = all_of(put(guard.condition) for guard in action.guards)
     inside: list[Expr] = []
@@ -54,7 +54,7 @@ def well_typed(model: Model, action: Action, args: Sequence[int]) -> Property:
             inside.append(implies(put(update.when), all_of(sound)))
     inside += [~put(clash) for clash in action.clashes]
     label = action.label(args)
-    # A guard without value is an error too, so the guards stay where nothing else is claimed.
+    # A guard without value is an error too, so the guards stay if there is no other condition.
     formula = implies(guards, all_of(inside or [guards]))
     return Property(PREFIX + label, f"{label} gives the variables values of their types", "always", formula)
 
@@ -64,20 +64,20 @@ def _may_leave(term: Expr, type_: Type) -> bool:
 
 
 def _may_lack_value(term: Expr) -> bool:
-    """Whether the operation itself has no value for some values of its arguments."""
+    """Return whether the operation itself has no value for some arguments."""
     if term.op == "ref":
         return any(map(_may_leave, term.args[1:], term.args[0].over))
     return term.op in ("rem", "get")
 
 
 def _has_value(term: Expr) -> Expr:
-    """A formula that is true where the term has a value, and has none itself elsewhere."""
+    """Return a formula that is true where the term has a value, and has no value elsewhere."""
     asked: Expr = term == const(term.type.lo, term.type)
     return asked | ~asked
 
 
 def _substitution(bound: Mapping[str, Expr]) -> Callable[[Expr], Expr]:
-    """Put constants for parameters into a term, without simplifying it: what is an error in a state must be one there, and not here."""
+    """Return a change that replaces parameters by constants without simplifying: errors must occur in a state, not here."""
     done: dict[Expr, Expr] = {}
 
     def put(term: Expr) -> Expr:
@@ -99,7 +99,7 @@ def instances(instance: Instance) -> Iterator[tuple[Action, tuple[int, ...]]]:
 def fault_of_claims(
     instance: Instance, moves: Sequence[Move], states: Sequence[State], claims: Sequence[Property], outcomes: Sequence[Outcome] = ()
 ) -> ModelFault | None:
-    """The error that the interpreter meets in the claims' formulas at the end of a path, and in its last step; None if none."""
+    """Return the interpreter's error in the claims' formulas at the end of a path and in its last step; None if there is none."""
     state = states[-1]
     for claim in claims:
         if claim.kind == "step" and moves:
@@ -122,14 +122,14 @@ def fault_at_end(
     *,
     steps: Iterable[tuple[Action, tuple[int, ...]]] | None = None,
 ) -> ModelFault | None:
-    """The error that the interpreter meets at the end of a path: in the claims' formulas there, in an action, in a step; None if none.
+    """Return the interpreter's error at the end of a path, in the claims' formulas, an action or a step; None if there is none.
 
-    A claim over steps may be at fault in the path's last step, or in a further one, which the witness then has too. `steps`: all
-    `instances` of actions, for a caller that bounds the time they take.
+    An error in a claim over steps is in the path's last step or in a further step, which is then added to the witness. `steps` are all
+    `instances` of actions, for a caller that bounds their time.
     """
-    found = fault_of_claims(instance, moves, states, claims, outcomes)
-    if found is not None:
-        return found
+    fault = fault_of_claims(instance, moves, states, claims, outcomes)
+    if fault is not None:
+        return fault
     path = (tuple(moves), tuple(states))
     state = states[-1]
     stuck = True
@@ -176,11 +176,11 @@ def _of_claim(
 
 
 def _place(instance: Instance, states: Sequence[State]) -> str:
-    """The state in words; of a large one only what differs from the initial state."""
+    """Return the text of the state; for a large state only the difference from the initial state."""
     steps = len(states) - 1
     values = labelled(instance, states[-1])
     start = labelled(instance, initial(instance))
     shown = [f"{name}={value}" for name, value in values.items() if len(values) <= _SHOWN or value != start[name]]
     rest = len(values) - len(shown)
-    told = ", ".join(shown) + (f" (the other {rest} values are the initial ones)" if rest else "")
-    return f"after {steps} {'step' if steps == 1 else 'steps'}, in state {told}"
+    text = ", ".join(shown) + (f" (the other {rest} values are the initial ones)" if rest else "")
+    return f"after {steps} {'step' if steps == 1 else 'steps'}, in state {text}"

@@ -1,9 +1,8 @@
-"""Terms as Python functions: an instance's guards and effects for single steps, and any term of a state or of a step, many times faster
-than the interpreter.
+"""Terms as Python functions: guards, effects and any term of an instance, many times faster than the interpreter.
 
-The text of a function is written from the terms, with the instance's constants folded in, and compiled by Python. A value may be of
-any size, so this is the form for whoever follows given steps through ranges that no packed state could hold. The meaning is the
-interpreter's, EvaluationError included; tests compare the two.
+The source of a function is generated from the terms, with the instance's constants folded in, and compiled by Python. Values may have any
+size, so this form suits callers that follow given steps through ranges too large for packed states. The meaning is the interpreter's,
+EvaluationError included; tests compare the two.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _FORMS = {
 class Function:
     """An action of an instance: `refusing` and `changes` take a state and the codes of the action's parameters.
 
-    Each is compiled when it is first called. Both raise EvaluationError where a term has no value, or a value leaves its type.
+    Each is compiled at its first call. Both raise EvaluationError if a term has no value, or a value leaves its type.
     """
 
     instance: Instance
@@ -64,7 +63,7 @@ class Function:
         return self.refusing(state, *args) < 0
 
     def effect(self, state: State, args: Sequence[int]) -> State:
-        """The state after an enabled action."""
+        """Return the state after an enabled action."""
         after = list(state)
         pairs = self.changes(state, *args)
         for k in range(0, len(pairs), 2):
@@ -72,33 +71,33 @@ class Function:
         return tuple(after)
 
     def guard(self, state: State, args: Sequence[int]) -> Guard | None:
-        """The first guard that refuses, as a person reads it."""
+        """Return the first guard that refuses; None if none does."""
         number = self.refusing(state, *args)
         return None if number < 0 else self.action.guards[number]
 
     @cached_property
     def refs(self) -> list[Expr]:
-        """What guards and effect may look at, bounds left out."""
+        """The references in guards and effect, without bounds."""
         terms = [g.condition for g in self.action.guards if not g.bound]
         terms += [t for u in self.action.updates for t in (u.value, u.when, *children(u.target))]
         return list(dict.fromkeys(e for e in walk(*terms) if e.op == "ref"))
 
     @cached_property
-    def _looks(self) -> tuple[set[int], list[Expr]]:
-        """Slots that are looked at in every state, and references that have to be asked in each."""
+    def _fixed_reads(self) -> tuple[set[int], list[Expr]]:
+        """The slots that are read in every state, and the references whose slots depend on the state."""
         moving = [e for e in self.refs if any(i.op != "const" for i in e.args[1:])]
         fixed = [e for e in self.refs if all(i.op == "const" for i in e.args[1:])]
         return {e.args[0].slot(tuple(i.args[0] for i in e.args[1:])) for e in fixed}, moving
 
     def reads(self, state: State, args: Sequence[int]) -> set[int]:
-        """The slots that guards and effect may look at in a state, bounds left out: all that they do look at, and perhaps more."""
-        fixed, moving = self._looks
+        """Return the slots that guards and effect may read in a state, without bounds. It contains all slots that they do read."""
+        fixed, moving = self._fixed_reads
         scope = Environment(state, dict(zip(self.action.parameters, args, strict=True)), self.instance.constants)
-        found = set(fixed)
+        slots = set(fixed)
         for ref in moving:
-            with suppress(EvaluationError):  # an index that has no value or no place means no slot
-                found.add(slot_of(ref, scope))
-        return found
+            with suppress(EvaluationError):  # an index without value or out of range has no slot
+                slots.add(slot_of(ref, scope))
+        return slots
 
 
 class Functions(Mapping[str, Function]):
@@ -107,13 +106,13 @@ class Functions(Mapping[str, Function]):
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self._actions = {action.name: action for action in instance.model.actions}
-        self._made: dict[str, Function] = {}
+        self._functions: dict[str, Function] = {}
 
     def __getitem__(self, name: str) -> Function:
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = Function(self.instance, self._actions[name])
-        return made
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = Function(self.instance, self._actions[name])
+        return function
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._actions)
@@ -123,9 +122,9 @@ class Functions(Mapping[str, Function]):
 
 
 def term_function(instance: Instance, term: Expr) -> Callable[..., int]:
-    """A term without parameters as a function of a state and, where the term is about a step, of the state after it.
+    """Compile a term without parameters to a function of a state and, for a term about a step, of the state after.
 
-    It gives the term's code, and raises EvaluationError where the term has no value.
+    The function returns the term's code. It raises EvaluationError if the term has no value.
     """
     writer = _Writer(instance.constants, {})
     value: Callable[..., int] = _compiled(writer, writer.value(term), f"<term {show(term)[:80]}>")["value"]
@@ -138,7 +137,7 @@ def _compiled(writer: _Writer, text: str, title: str) -> dict[str, Any]:
     return names
 
 
-# What the written text calls where a value may be missing
+# Functions that the generated text calls where a value may be missing
 
 
 def _rem(x: int, y: int) -> int:
@@ -168,17 +167,17 @@ def _twice(text: str) -> NoReturn:
 
 
 class _Written(NamedTuple):
-    """A term as text; `value` is its code where the constants decide it."""
+    """A term as text; `value` is its code if the constants decide it."""
 
     text: str
     value: int | None = None
 
 
 class _Writer:
-    """Writes functions: the two of an action, or that of a term.
+    """Writes the two functions of an action, or that of a term.
 
-    Terms that always have a value and occur more than once, or lie deep, become local names ahead of the line that needs them. Other deep
-    terms become local functions, and the rest stays where it is, because Python's `and`, `or` and `if` must decide whether it is computed.
+    Terms that always have a value become local variables if they occur more than once or are deep. Other deep terms become local functions.
+    The rest stays in place, because Python's `and`, `or` and `if` must decide whether it is computed.
     """
 
     def __init__(self, constants: Mapping[str, int], parameters: Mapping[str, Any]) -> None:
@@ -214,10 +213,10 @@ class _Writer:
         return "\n".join([*lines, f"    return [{', '.join(pairs)}]"])
 
     def _assignment(self, action: Action, number: int, update: Assignment, lines: list[str]) -> str:
-        """The slot and the new code of an update, as items of a list, after the lines that they need."""
+        """Return the slot and the new code of an update as items of a list, and append the lines that they need."""
         variable: Variable = update.target.args[0]
-        # Alone and in a place that exists, what is not written may as well be written as it was: that is quicker. The condition is not
-        # lost by it: it is part of the value, or it has a value in every state.
+        # The only update of a variable may write the old value where its condition fails, which is faster, if its place always exists.
+        # Evaluating the condition loses no error: it is part of the value, or has a value in every state.
         sound = self._has_value(update.target) and (update.value is not update.assigned or self._has_value(update.when))
         alone = sound and sum(u.target.args[0] is variable for u in action.updates) == 1
         always = alone or update.when is TRUE
@@ -249,7 +248,7 @@ class _Writer:
         return [f"def {name}({', '.join([states, *self.parameters.values()])}):"]
 
     def _written(self, term: Expr, lines: list[str]) -> _Written:
-        """The term, after the lines that it needs."""
+        """Return the text of the term, and append the lines that it needs."""
         depth: dict[Expr, int] = {}
         for e in walk(term):
             depth[e] = 1 + max((depth[c] for c in children(e)), default=0)
@@ -267,7 +266,7 @@ class _Writer:
         return self._term(term, lines)
 
     def _has_value(self, term: Expr) -> bool:
-        """Whether the term has a value in every state."""
+        """Return whether the term has a value in every state."""
         for e in walk(term, known=self.total):
             total = e.op not in ("rem", "get") and all(self.total[c] for c in children(e))
             if e.op in ("ref", "after"):
@@ -299,7 +298,7 @@ class _Writer:
         return _Written(self._operation(e, [p.text for p in parts]))
 
     def _choice(self, op: str, a: Sequence[Expr], lines: list[str]) -> _Written:
-        """What decides which of its terms are computed; only the first one may be decided by constants."""
+        """Return a term that decides which of its operands are computed; only the first operand may be decided by constants."""
         first = self._term(a[0], lines)
         if op == "ite":
             if first.value is not None:
@@ -341,7 +340,7 @@ class _Writer:
         return _Written(" + ".join([*texts, str(first)] if first > 0 else texts) + (f" - {-first}" if first < 0 else ""))
 
     def _text(self, text: str) -> str:
-        """Where a sentence for an error stands."""
+        """Return the name of the text of an error message."""
         if text not in self._places:
             self._places[text] = len(self.texts)
             self.texts.append(text)
@@ -362,7 +361,7 @@ def _less(text: str, by: int) -> str:
 
 
 def fold(e: Expr, values: list[int]) -> int | None:
-    """The value of a term's operation on constants, None where there is none or it is not worth it."""
+    """Return the value of an operation on constants, None if it has none or folding is not worthwhile."""
     op: str = e.op
     if op in BINARY:
         return None if op == "rem" and values[1] == 0 else int(BINARY[op](*values))

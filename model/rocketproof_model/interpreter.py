@@ -1,7 +1,6 @@
-"""The reference meaning: what an expression, an action and a model mean, in plain Python, slowly and with every check.
+"""The reference meaning of expressions, actions and models, in plain Python, slowly and with every check.
 
-A state is a tuple of codes, one a slot; `Variable.slot` is where an element lies. All other engines are tested
-against this module.
+A state is a tuple of codes, one per slot; `Variable.slot` is the slot of an element. All other engines are tested against this module.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ State = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """What an expression can see: the state before, the action's arguments, the constants, and the state after.
+    """The inputs of an expression: the state before, the action's arguments, the constants, and the state after.
 
-    It stays as it is: what a term means there is worked out once, in `known`, however often the term stands in others.
+    It is immutable; `known` caches the values of terms, so that a term that occurs in several others is evaluated once.
     """
 
     state: Sequence[int]
@@ -57,7 +56,7 @@ _BINARY: dict[str, Callable[[int, int], int]] = {**BINARY, "rem": _rem}
 
 
 def evaluate(e: Expr, scope: Environment) -> int:
-    """The code of a term. Raises EvaluationError where it has no value."""
+    """Return the code of a term. Raises EvaluationError if it has no value."""
     op, a = e.op, e.args
     if op == "const":
         return int(a[0])
@@ -75,12 +74,12 @@ def evaluate(e: Expr, scope: Environment) -> int:
             _work_out_parts(e, scope)
         value = scope.known[e] = _operation(e, scope)
     elif isinstance(value, EvaluationError):
-        raise value.with_traceback(None)  # else its traceback grows at each level
+        raise value.with_traceback(None)  # otherwise the traceback grows at each level
     return value
 
 
 def _work_out_parts(e: Expr, scope: Environment) -> None:
-    """Evaluate parts of a deep term first, so that `evaluate` never calls itself through all its levels."""
+    """Evaluate parts of a deep term first, which bounds the recursion of `evaluate`."""
     for part in in_reach(e, scope.known):
         if part is not e:
             try:
@@ -90,7 +89,7 @@ def _work_out_parts(e: Expr, scope: Environment) -> None:
 
 
 def _operation(e: Expr, scope: Environment) -> int:
-    """The code of a term that is made of others."""
+    """Return the code of a term with operands."""
     op, a = e.op, e.args
     if op == "ref":
         return scope.state[slot_of(e, scope)]
@@ -123,7 +122,7 @@ def _operation(e: Expr, scope: Environment) -> int:
 
 
 def nothing(maybe: Expr) -> str:
-    """The error of a Maybe that is asked for its element and has none."""
+    """Return the error for `get` of a Maybe that is None."""
     if maybe.op == "const":
         return f"a number is no value of {held(maybe.type)} where it is put in a {maybe.type}; guard it"
     if maybe.op == "ite" and maybe.args[1].op == "some" and maybe.args[2].op == "const":
@@ -132,7 +131,7 @@ def nothing(maybe: Expr) -> str:
 
 
 def slot_of(ref: Expr, scope: Environment) -> int:
-    """The slot that a reference means; raises EvaluationError if an index is out of range."""
+    """Return the slot of a reference; raises EvaluationError if an index is out of range."""
     if ref.slot >= 0:
         return ref.slot
     variable: Variable = ref.args[0]
@@ -147,7 +146,7 @@ def slot_of(ref: Expr, scope: Environment) -> int:
 
 
 def beyond(ref: Expr, number: int) -> str:
-    """The error of a reference whose index of this number is out of range: `index ?`, or for a sequence which item is missing."""
+    """Return the error for a reference whose index of this number is out of range: the index, or for a sequence the missing item."""
     variable, *at = ref.args
     index, axis = at[number], variable.over[number]
     if index.op == "ite" and index.args[0].op == "lt" and index.args[0].args[0] is index.args[1]:
@@ -160,32 +159,32 @@ def beyond(ref: Expr, number: int) -> str:
 
 
 MOST_INITIAL = 2**22
-"""Initial states that a model may have."""
+"""Maximum of initial states of a model."""
 
 
 def initial(instance: Instance) -> State:
-    """The first initial state; most models have no other. Raises ModelError where there is none."""
+    """Return the first initial state; most models have no other. Raises ModelError if there is none."""
     return next(initials(instance))
 
 
 def initials(instance: Instance) -> Iterator[State]:
-    """All initial states, at least one, in an order that is part of the contract: the first slot's first value first.
+    """Yield all initial states, at least one, in an order that is part of the contract: the first slot's first value first.
 
-    A condition on them is asked as soon as all is known that it may read. Raises ModelError where no state fulfils the conditions,
-    or very many do.
+    Conditions are tested as soon as all slots that they may read are known. Raises ModelError if no state fulfils the conditions, or too
+    many do.
     """
     model, ways = instance.model, first_codes(instance)
     asked: list[list[Expr]] = [[] for _ in range(len(ways) + 1)]
     for condition in model.starts:
         asked[max((_last_slot(e) + 1 for e in walk(condition) if e.op == "ref"), default=0)].append(condition)
-    found = 0
+    count = 0
     state: list[int] = []
     trying: list[Iterator[int]] = []
     fits = all(evaluate(condition, Environment(state, {}, instance.constants)) for condition in asked[0])
     while True:
         if fits and len(state) == len(ways):
-            found += 1
-            if found > MOST_INITIAL:
+            count += 1
+            if count > MOST_INITIAL:
                 words = f"model {model.name} has more than {MOST_INITIAL:,} initial states"
                 raise ModelError(words, "let a first action choose", model.variables[0].place)
             yield tuple(state)
@@ -201,7 +200,7 @@ def initials(instance: Instance) -> Iterator[State]:
         state[-1] = code
         seen = Environment(state, {}, instance.constants)
         fits = all(evaluate(condition, seen) for condition in asked[len(state)])
-    if not found:
+    if not count:
         asked_for = " and ".join(map(show, model.starts))
         place = next((model.start_places[e] for e in model.starts if e in model.start_places), model.variables[0].place)
         raise ModelError(
@@ -212,7 +211,7 @@ def initials(instance: Instance) -> Iterator[State]:
 
 
 def first_codes(instance: Instance) -> list[list[int]]:
-    """What each slot may start as, conditions on initial states aside. Raises EvaluationError for what is no value of its type."""
+    """Return the possible initial codes of each slot, before conditions. Raises EvaluationError for a value outside its type."""
     scope = Environment((), {}, instance.constants)
     return [
         list(dict.fromkeys(_fit(variable, evaluate(term, scope), "its initial value") for term in terms))
@@ -222,14 +221,14 @@ def first_codes(instance: Instance) -> list[list[int]]:
 
 
 def starts_in(instance: Instance, state: State) -> bool:
-    """Whether a state is an initial one."""
+    """Return whether a state is an initial state."""
     scope = Environment(state, {}, instance.constants)
     possible = all(code in codes for codes, code in zip(first_codes(instance), state, strict=True))
     return possible and all(evaluate(condition, scope) for condition in instance.model.starts)
 
 
 def _last_slot(ref: Expr) -> int:
-    """The last slot that a reference may mean."""
+    """Return the last slot that a reference may mean."""
     variable: Variable = ref.args[0]
     known = all(i.op == "const" for i in ref.args[1:])
     return variable.slot(tuple(i.args[0] for i in ref.args[1:])) if known else variable.first + variable.size - 1
@@ -242,7 +241,7 @@ def _fit(variable: Variable, code: int, what: str) -> int:
 
 
 def _unfit(instance: Instance, variable: Variable, code: int, what: str) -> None:
-    """Raise EvaluationError for a code that an action gives a variable and that is none of its type."""
+    """Raise EvaluationError for an assigned code that is outside the variable's type."""
     for container in instance.model.containers:
         if variable is container.variables[0] and variable.name == f"{container.name}.length":
             if code < 0:
@@ -254,7 +253,7 @@ def _unfit(instance: Instance, variable: Variable, code: int, what: str) -> None
 
 
 def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Guard | None:
-    """The first guard that refuses this action instance, or None if it is enabled."""
+    """Return the first guard that refuses this action instance, None if it is enabled."""
     scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
     for guard in action.guards:
         if not evaluate(guard.condition, scope):
@@ -263,7 +262,7 @@ def refusing(instance: Instance, state: State, action: Action, args: Sequence[in
 
 
 def effect(instance: Instance, state: State, action: Action, args: Sequence[int]) -> State:
-    """The state after an enabled action. Raises EvaluationError if a value leaves its type, or an element gets two values."""
+    """Return the state after an enabled action. Raises EvaluationError if a value leaves its type, or an element gets two values."""
     scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
     after, written = list(state), dict[int, tuple[int, Assignment]]()
     for update in action.updates:
@@ -284,7 +283,7 @@ def effect(instance: Instance, state: State, action: Action, args: Sequence[int]
 
 
 def _write(update: Assignment, code: int) -> str:
-    """`2 by x[j] := 2 when go (model.py:12)`"""
+    """Return `2 by x[j] := 2 when go (model.py:12)`."""
     when = "" if update.when.op == "const" else f" when {show(update.when)}"
     value = update.target.args[0].type.text(code)
     return f"{value} by {show(update.target)} := {show(update.assigned)}{when} ({update.place})"
@@ -304,7 +303,7 @@ class ModelStep:
 
 
 def successors(instance: Instance, state: State) -> Iterator[ModelStep]:
-    """All enabled action instances with their effects, in the order of the model."""
+    """Yield all enabled action instances with their effects, in the order of the model."""
     for action in instance.model.actions:
         for args in action.instances:
             if refusing(instance, state, action, args) is None:
@@ -312,15 +311,15 @@ def successors(instance: Instance, state: State) -> Iterator[ModelStep]:
 
 
 def holds(instance: Instance, formula: Expr, state: State, after: State | None = None) -> bool:
-    """Whether a formula holds in a state, or over a step if `after` is given."""
+    """Return whether a formula holds in a state, or over a step if `after` is given."""
     return bool(evaluate(formula, Environment(state, {}, instance.constants, after)))
 
 
 def labelled(instance: Instance, state: State) -> dict[str, str]:
-    """The state as a person reads it: `config[broker-a, orders].perm` to the value's text."""
-    return {one.label: one.text(state) for one in instance.model.shown()}
+    """Return the state for printing: labels such as `config[broker-a, orders].perm` mapped to the values' texts."""
+    return {element.label: element.text(state) for element in instance.model.shown()}
 
 
 def readable(instance: Instance, state: State) -> dict[str, Any]:
-    """The state as data: variable (with `[i,j]` for elements) to decoded value."""
-    return {one.name: one.data(state) for one in instance.model.shown()}
+    """Return the state as data: variable (with `[i,j]` for elements) mapped to decoded value."""
+    return {element.name: element.data(state) for element in instance.model.shown()}

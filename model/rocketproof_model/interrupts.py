@@ -1,4 +1,4 @@
-"""Whether this process was interrupted by Ctrl-C or SIGTERM, and blocks that an interrupt must not split."""
+"""Interruption by Ctrl-C or SIGTERM: whether this process was interrupted, and blocks that an interrupt must not split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SLICE = 0.05
-"""Seconds after which a wait in a thread looks at the flag: a signal wakes only the main thread."""
+"""Seconds after which a waiting thread checks the flag: a signal wakes only the main thread."""
 _interrupted = False  # no threading.Event: a handler that interrupts the thread holding its lock would wait for ever
 _watched = False
 _cancels: list[Callable[[], object]] = []
@@ -25,8 +25,11 @@ _dropped: Callable[[], object] | None = None
 
 
 class Interrupted(KeyboardInterrupt):
-    """The exception that a signal raises. Python frees it without a call of `heard` where a callback, a finalizer or a C library dropped
-    it; `on_drop` then hears of that."""
+    """The exception that a signal raises.
+
+    If a callback, a finalizer or a C library drops it, Python frees it without a call of `heard`. The function registered with `on_drop` is
+    then called.
+    """
 
     def __del__(self) -> None:
         if not _heard and _dropped is not None:
@@ -34,88 +37,98 @@ class Interrupted(KeyboardInterrupt):
 
 
 def on_drop(raise_again: Callable[[], object]) -> None:
-    """Register what raises a dropped interrupt again."""
+    """Register the function that raises a dropped interrupt again."""
     global _dropped
     _dropped = raise_again
 
 
 def heard() -> None:
-    """Declare that the caller caught the interrupt and ends its work. Every handler that does not raise it again calls this first."""
+    """Declare that the caller caught the interrupt and ends its work.
+
+    Every handler that does not raise the interrupt again calls this first.
+    """
     global _heard
     _heard = True
 
 
 def decide() -> None:
-    """Declare that the results of the command are there. From now on a first signal raises nothing: the results are being written, and
-    the command ends soon. A second signal ends it at once."""
+    """Declare that the command's results exist.
+
+    From now on the first signal raises nothing, because the results are being written and the command ends soon. A second signal ends it
+    immediately.
+    """
     global _decided
     _decided = True
 
 
 def undecided() -> None:
-    """Declare that a command begins, which has no results yet."""
+    """Declare that a command begins and has no results yet."""
     global _decided
     _decided = False
 
 
 def decided() -> bool:
-    """Return whether the results are there."""
+    """Return whether the command's results exist."""
     return _decided
 
 
 def gathered(items: Iterable[T]) -> tuple[list[T], bool]:
-    """Collect items until an interrupt. Return those that are there, and whether an interrupt ended it. Raises KeyboardInterrupt if
-    there is none yet."""
-    found: list[T] = []
+    """Collect items until an interrupt. Return them and whether an interrupt ended the collection.
+
+    Raises KeyboardInterrupt if no item was collected before the interrupt.
+    """
+    collected: list[T] = []
     try:
-        for one in items:
-            found.append(one)  # noqa: PERF402  (what was collected before an interrupt is kept)
+        for item in items:
+            collected.append(item)  # noqa: PERF402  (an interrupt keeps the items collected so far)
     except KeyboardInterrupt:
-        if not found:
+        if not collected:
             raise
         heard()
-        return found, True
-    return found, False
+        return collected, True
+    return collected, False
 
 
 def watch() -> None:
-    """Declare that a thread of this process calls `cancel` as soon as a signal arrives, also while the main thread is inside C code."""
+    """Declare that a thread of this process calls `cancel` as soon as a signal arrives, even while the main thread is inside C code."""
     global _watched
     _watched = True
 
 
 def cancelled_by(cancel: Callable[[], object]) -> bool:
-    """Register what ends a library's work in C. Return False, and do nothing, where no thread would call it."""
+    """Register a function that ends a library's work in C. Return False, and register nothing, if no thread would call it."""
     if _watched:
         _cancels.append(cancel)
     return _watched
 
 
 def cancel() -> None:
-    """End what libraries compute in C. Not for a handler, which may run inside a library's callback."""
+    """End the computations of libraries in C. Not for a signal handler, which may run inside a library's callback."""
     for registered in _cancels:
         registered()
 
 
 def note() -> None:
-    """Remember that this process was interrupted: it begins no further work. It ends soon, so that no collection of garbage needs to
-    look at the objects that exist: this takes seconds where there are millions of them."""
+    """Record that this process was interrupted, so that it begins no further work.
+
+    Disables garbage collection of existing objects: the process ends soon, and a collection of millions of objects takes seconds.
+    """
     global _interrupted
     _interrupted = True
     gc.freeze()
 
 
 def came() -> bool:
-    """Return whether this process was interrupted, whatever became of the exception."""
+    """Return whether this process was interrupted, even if the exception was dropped."""
     return _interrupted
 
 
 def caused(error: BaseException) -> bool:
-    """Return whether an interrupt is behind an exception: Python and libraries make others of it, or fail after they have dropped it."""
-    behind: BaseException | None = error
-    while behind is not None and not isinstance(behind, KeyboardInterrupt):
-        behind = behind.__cause__ or behind.__context__
-    return behind is not None or came()
+    """Return whether an interrupt caused an exception: Python and libraries convert it to others, or fail after dropping it."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None or came()
 
 
 def stop_if_interrupted() -> None:
@@ -125,13 +138,13 @@ def stop_if_interrupted() -> None:
 
 
 def stop_thread_if_interrupted() -> None:
-    """Raise KeyboardInterrupt in any thread but the main one, which a signal interrupts itself, and which then has to tidy up."""
+    """Raise KeyboardInterrupt if the process was interrupted, except in the main thread, which a signal interrupts directly."""
     if _interrupted and threading.current_thread() is not threading.main_thread():
         raise KeyboardInterrupt
 
 
 def interrupt(thread: threading.Thread) -> None:
-    """Raise KeyboardInterrupt in a thread as soon as it runs Python: what it computes is in the way of those who write the results."""
+    """Raise KeyboardInterrupt in a thread as soon as it runs Python code, so that its computation does not delay writing the results."""
     if thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
 
@@ -152,7 +165,7 @@ def pause(seconds: float) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Run handlers of signals after the block instead of inside it. Only the main thread runs handlers; in others this does nothing."""
+    """Delay signal handlers until after the block. Only the main thread runs handlers; in other threads this does nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Lemmas: proven by z3 over all values of their unknowns, whatever the state. A counterexample is evaluated by the interpreter first."""
+"""Lemmas: z3 proves them over all values of their unknowns, whatever the state. The interpreter confirms each counterexample."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ VACUOUS = "vacuous premise"
 def prove(target: Instance | Model, lemma: Property, *, limits: Limits | None = None) -> Outcome:
     """Prove a lemma for all values of its unknowns: `free` terms, parameters, the state, and, given a Model, its constants.
 
-    Verdicts: `holds` (reason `proof`); `violated` with `details["values"]`, name to readable value, where the formula is
-    false or has no value (the reason tells); `unknown` with the reason `vacuous premise` if it is an implication, or a conjunction of
-    implications, whose premises no values satisfy, or with a limit's reason.
+    Verdicts:
+
+    - `holds`, reason `proof`.
+    - `violated`, with `details["values"]`, name to readable value, for which the formula is false or has no value (see the reason).
+    - `unknown`, reason `vacuous premise`, if the lemma is an implication, or a conjunction of implications, whose premises no values
+      satisfy; or with a limit's reason.
     """
     watch = Watch(limits or Limits())
     model = target if isinstance(target, Model) else target.model
@@ -43,16 +46,16 @@ def _prove(model: Model, constants: Mapping[str, int], lemma: Property, watch: W
     asked = premises(lemma.formula)
     if asked and not any(_values(model, constants, premise, True, watch) for premise in asked):
         return Outcome(lemma, "symbolic", "unknown", VACUOUS, seconds=watch.seconds)
-    found = _values(model, constants, lemma.formula, False, watch)
-    if found is None:
+    counterexample = _values(model, constants, lemma.formula, False, watch)
+    if counterexample is None:
         return Outcome(lemma, "symbolic", "holds", "proof", seconds=watch.seconds)
-    reason = "" if found.error is None else f"it has no value there: {found.error}"
-    return Outcome(lemma, "symbolic", "violated", reason, seconds=watch.seconds, details={"values": found.readable()})
+    reason = "" if counterexample.error is None else f"it has no value there: {counterexample.error}"
+    return Outcome(lemma, "symbolic", "violated", reason, seconds=watch.seconds, details={"values": counterexample.readable()})
 
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Codes of a formula's unknowns, by kind and name, and the interpreter's answer about them: a truth value or an error."""
+    """Codes of a formula's unknowns by kind and name, and the interpreter's result for them: a truth value or an error."""
 
     codes: dict[tuple[str, str], tuple[Type, int]]
     truth: bool
@@ -67,14 +70,14 @@ class _Values:
 
 
 def _values(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, watch: Watch) -> _Values | None:
-    """Values that make the formula true, or (`truth` False) that leave it false or without value; None if there are none."""
+    """Return values that make the formula true, or (`truth` False) false or without value; None if there are none."""
     guess = _solve(model, constants, e, truth, watch, rough=True)
     if guess is None or guess.truth == truth:
         return guess
-    found = _solve(model, constants, e, truth, watch, rough=False)
-    if found is None or found.truth == truth:
-        return found
-    raise EnginesDisagree(f"z3 and the interpreter differ about {show(e)} for {found.readable()}")
+    values = _solve(model, constants, e, truth, watch, rough=False)
+    if values is None or values.truth == truth:
+        return values
+    raise EnginesDisagree(f"z3 and the interpreter differ about {show(e)} for {values.readable()}")
 
 
 def _solve(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, watch: Watch, *, rough: bool) -> _Values | None:
@@ -85,7 +88,7 @@ def _solve(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, wat
     answer = solved(watch, unknowns.limits(), *translate.facts, wanted)
     if answer is None:
         return None
-    codes = {key: (type_, code_of(answer, value)) for key, (type_, value) in unknowns.found.items()}
+    codes = {key: (type_, code_of(answer, value)) for key, (type_, value) in unknowns.constants.items()}
     return _interpreted(model, constants, e, codes)
 
 
@@ -93,7 +96,7 @@ def _interpreted(model: Model, constants: Mapping[str, int], e: Expr, codes: dic
     def named(wanted: str) -> dict[str, int]:
         return {name: code for (kind, name), (_, code) in codes.items() if kind == wanted}
 
-    # Elements that the formula does not ask for may have any value.
+    # Elements that the formula does not read may have any value.
     slots = [(v.name_at(at), v.type.lo) for v in model.variables for at in v.elements()]
     before, after = named("ref"), named("after")
     states = [tuple(known.get(name, lo) for name, lo in slots) for known in (before, after)]

@@ -1,15 +1,16 @@
-"""Liveness on the finite state graph: does `formula` always lead to `goal` under the actions' fairness, does it hold for ever in the end?
+"""Liveness on the finite state graph: does `formula` always lead to `goal` under the actions' fairness, or hold for ever in the end?
 
-A violation is a lasso: from an initial state to one of the formula, on through states without the goal, and round a
-cycle of such states that no fairness assumption forbids; against `eventually_always`, round a fair cycle through a
-state where it fails. Fairness is that of each action *instance* (an action with its
-arguments): weakly fair, it cannot be enabled without end and never happen; strongly fair, it cannot be enabled again and
-again and never happen. As in TLA+ (WF_vars and SF_vars), only steps that change the state count: an instance whose step would
-change nothing is for fairness not enabled, and does not happen. Staying in a state for ever is a lasso too unless a fair
-instance can change that state.
+A violation of `leads_to` is a lasso. It goes from an initial state to a state of the formula and continues through states without the goal.
+It ends in a cycle of such states that no fairness assumption forbids. A violation of `eventually_always` is a fair cycle through a state in
+which the formula fails.
 
-What an answer depends on is part of it: a violation names the fairness that would have forbidden the lasso and whether that
-would make the property hold; a property that holds names the fair actions that it needs.
+Each action *instance* (an action with its arguments) can be fair. A weakly fair instance cannot be enabled for ever and never happen; a
+strongly fair instance cannot be enabled again and again and never happen. As in TLA+ (WF_vars and SF_vars), only steps that change the
+state count: an instance whose step would change nothing is not enabled for fairness, and does not happen. Staying in a state for ever is a
+lasso too, unless a fair instance can change that state.
+
+An outcome names the fairness it depends on. A violation names the fairness that would forbid the lasso, and whether it would make the
+property hold. A property that holds names the fair actions that it needs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from . import interrupts
 from .errors import EvaluationError, LimitReached
-from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes, given
+from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes, array_addresses
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import FairComponents, Lasso, PendingStates, components, fair_nodes, shortest, waiting
@@ -38,9 +39,9 @@ from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
 _WORD = {WEAK: "weak", STRONG: "strong"}
-# States that numbers of 31 bits tell apart; what the graph and its analysis take beside words and masks, in bytes a state and an edge.
+# The maximum of states (31-bit numbers), and the bytes per state and edge of the graph and its analysis, without words and masks.
 _MOST, _STATE_BYTES, _EDGE_BYTES = (1 << 31) - 2, 60, 8
-# Longer loops are not searched for bounds: each state asks each fair instance in the interpreter.
+# Longer loops are not searched for bounds: the interpreter evaluates each fair instance in each state.
 _LOOP_FOR_BOUNDS = 64
 
 
@@ -65,13 +66,13 @@ class Labels:
         return str(self.actions[self.owner[number]].label(self.moves[number].args))
 
     def leveled(self, action: int, level: int) -> Levels:
-        """The levels with one action's set to `level`."""
+        """Return the levels with one action's level set to `level`."""
         return np.where(self.owner == action, np.int8(level), self.fair)
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A state graph with its labels; `state` gives the state of a node. `workers` threads judge its components."""
+    """A state graph with its labels; `state` returns the state of a node. `workers` threads analyse its components."""
 
     instance: Instance
     graph: Edges
@@ -92,15 +93,23 @@ def check(
 ) -> list[Outcome]:
     """Decide `leads_to` and `eventually_always` among the given properties (by default the model's); other kinds are left out.
 
-    It needs the whole state graph: `exploration` is one that `explore` has finished for this instance, and not up to symmetry, else
-    it explores itself. A violation is a lasso with the shortest prefix, and of those the one with the shortest loop; `depth` is the length
-    of the prefix. In `details`: `pending`, the number of states with an obligation; `vacuous`, whether no state has the formula;
-    `shortest_loop`, False if loops are so many that one was taken without comparing all; if it holds, `needs_fairness`, the actions whose
-    fairness cannot be left out, and `enough_fairness`, a set that suffices; if violated, `strengthen`, from an action
-    to the fairness that alone would make it hold, and `bounds`, pairs of a fair action and a bound of the scope that
-    stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown; that the graph does not fit the limit of memory, or
-    the machine's, is known before it is made, and `needs_bytes` says what it takes. Raises ModelFault, an EvaluationError with its path,
-    where the interpreter meets one.
+    It needs the whole state graph. `exploration` is a finished result of `explore` for this instance, not up to symmetry; by default it
+    explores itself. A violation is a lasso with the shortest prefix and, among these, the shortest loop; `depth` is the length of the
+    prefix.
+
+    In `details`:
+
+    - `pending`: the number of states with an obligation;
+    - `vacuous`: whether no state has the formula;
+    - `shortest_loop`: False if there are too many loops to compare all;
+    - `needs_fairness` if it holds: the actions whose fairness cannot be left out;
+    - `enough_fairness` if it holds: a set of actions whose fairness suffices;
+    - `strengthen` if violated: maps an action to the fairness that alone would make the property hold;
+    - `bounds` if violated: pairs of a fair action and a bound of the scope that stops it in the cycle.
+
+    A limit of time, memory or states, or Ctrl-C, gives unknown. If the graph does not fit the limit of memory or the machine's memory, this
+    is known before it is built, and `needs_bytes` is its size. Raises ModelFault, an EvaluationError with its path, where the interpreter
+    has an error.
     """
     claims = [p for p in (instance.model.properties if properties is None else properties) if p.kind in LIVE]
     if not claims:
@@ -108,24 +117,24 @@ def check(
     watch = Watch(limits)
     if exploration is not None and exploration.symmetric:
         exploration = None
-    found = exploration or explore(
+    explored = exploration or explore(
         instance, [], workers=workers, limits=replace(limits, disk=None), report=report, checked=checked, symmetry=False
     )
     outcomes: list[Outcome] = []
-    reason, needed = found.reason, 0
-    if found.finished and found.table is not None:
-        needed = found.table.bytes + _graph_bytes(found, claims)
+    reason, needed = explored.reason, 0
+    if explored.finished and explored.table is not None:
+        needed = explored.table.bytes + _graph_bytes(explored, claims)
         most = limits.memory or physical_memory()
         reason = MEMORY if 0 < most < needed else ""
-    if found.finished and not reason:
+    if explored.finished and not reason:
         try:
-            space, masks = _space(found, claims, checked, workers)
-            common = found.seconds if exploration is not None else watch.seconds
+            space, masks = _space(explored, claims, checked, workers)
+            common = explored.seconds if exploration is not None else watch.seconds
             for k, claim in enumerate(claims):
                 outcome = decide(space, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1), watch)
-                outcomes.append(replace(outcome, seconds=common + outcome.seconds, transitions=found.transitions))
+                outcomes.append(replace(outcome, seconds=common + outcome.seconds, transitions=explored.transitions))
                 if report is not None:
-                    report(Progress("explicit", found.depth, found.states, 0, watch.seconds))
+                    report(Progress("explicit", explored.depth, explored.states, 0, watch.seconds))
         except LimitReached as limit:
             reason = limit.reason
         except MemoryError:
@@ -134,47 +143,47 @@ def check(
             interrupts.heard()
             reason = INTERRUPTED
     rest = claims[len(outcomes) :]
-    size: dict[str, Any] = {"states": found.states, "transitions": found.transitions, "depth": found.depth}
+    size: dict[str, Any] = {"states": explored.states, "transitions": explored.transitions, "depth": explored.depth}
     size["details"] = {"needs_bytes": needed} if reason == MEMORY and needed else {}
     return outcomes + [Outcome(claim, "explicit", "unknown", reason, None, **size, seconds=watch.seconds) for claim in rest]
 
 
 def verdicts(exploration: Exploration, claims: Iterable[Property], *, checked: bool = True) -> dict[Property, Verdict]:
-    """Whether `leads_to` and `eventually_always` claims hold in the graph of a finished exploration, and no more than that.
+    """Return whether `leads_to` and `eventually_always` claims hold in the graph of a finished exploration.
 
-    Without witnesses, and what `check` says of fairness, it takes a fraction of its time. Raises ModelFault as that does.
+    Computes no witnesses and no analysis of fairness, so it takes a fraction of the time of `check`. Raises ModelFault as `check` does.
     """
     live = [p for p in claims if p.kind in LIVE]
     space, masks = _space(exploration, live, checked, 1)
-    found: dict[Property, Verdict] = {}
+    result: dict[Property, Verdict] = {}
     for k, claim in enumerate(live):
         _, parts = _waiting(space, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1))
-        found[claim] = "holds" if _holds(space.graph, space.labels.fair, parts) else "violated"
-    return found
+        result[claim] = "holds" if _holds(space.graph, space.labels.fair, parts) else "violated"
+    return result
 
 
-def _graph_bytes(found: Exploration, claims: Sequence[Property]) -> int:
-    """What the graph of a search and the claims' analysis take at most."""
-    formulas = [f for p in claims for f in asked(p)]
-    of_state = _STATE_BYTES + 8 * found.kernel.layout.words + 8 * mask_words(formulas)
-    return found.states * of_state + found.transitions * _EDGE_BYTES
+def _graph_bytes(exploration: Exploration, claims: Sequence[Property]) -> int:
+    """Return an upper bound of the bytes of a search's graph and the claims' analysis."""
+    formulas = [f for p in claims for f in obligation_terms(p)]
+    of_state = _STATE_BYTES + 8 * exploration.kernel.layout.words + 8 * mask_words(formulas)
+    return exploration.states * of_state + exploration.transitions * _EDGE_BYTES
 
 
-def _space(found: Exploration, claims: Sequence[Property], checked: bool, workers: int) -> tuple[Space, Long]:
-    """The graph of a finished exploration, and for each state a mask of the claims' formulas and goals that hold there."""
-    formulas = [f for p in claims for f in asked(p)]
-    instance = found.instance
-    graph = found.graph(most=_MOST, staying=False, workers=workers)
-    masks = np.zeros((found.states, mask_words(formulas)), np.int64)
-    answers = compile_masks("check", found.kernel.layout, formulas, checked=checked)
-    consts = found.kernel.consts(instance)
+def _space(exploration: Exploration, claims: Sequence[Property], checked: bool, workers: int) -> tuple[Space, Long]:
+    """Return the graph of a finished exploration, and for each state a mask of the claims' formulas and goals that hold in it."""
+    formulas = [f for p in claims for f in obligation_terms(p)]
+    instance = exploration.instance
+    graph = exploration.graph(most=_MOST, staying=False, workers=workers)
+    masks = np.zeros((exploration.states, mask_words(formulas)), np.int64)
+    answers = compile_masks("check", exploration.kernel.layout, formulas, checked=checked)
+    consts = exploration.kernel.consts(instance)
 
     def ask(begin: int, end: int) -> int:
-        values, states, rows = given(consts, graph.states[begin:end], masks[begin:end])
+        values, states, rows = array_addresses(consts, graph.states[begin:end], masks[begin:end])
         fault = compile_routine(ask_all)(answers, values, states, end - begin, graph.states.shape[1], rows, masks.shape[1])
         return fault if fault < 0 else begin + fault
 
-    fault = next((fault for fault in in_pieces(ask, found.states, workers) if fault >= 0), -1)
+    fault = next((fault for fault in in_pieces(ask, exploration.states, workers) if fault >= 0), -1)
     if fault >= 0:
         path = graph.path(fault)
         error = fault_at_end(instance, *path, claims)
@@ -184,27 +193,30 @@ def _space(found: Exploration, claims: Sequence[Property], checked: bool, worker
 
 
 def _truths(masks: Long, number: int) -> Bools:
-    """The states where a formula holds."""
+    """Return the states in which a formula holds."""
     word = np.ascontiguousarray(masks).view(np.uint8).reshape(len(masks), -1)[:, 8 * (number // BITS) + number % BITS // 8]
-    found: Bools = (word >> (number % BITS % 8) & 1).view(np.bool_)
-    return found
+    truths: Bools = (word >> (number % BITS % 8) & 1).view(np.bool_)
+    return truths
 
 
-def asked(claim: Property) -> tuple[Expr, Expr]:
-    """What is asked of each state: of `leads_to` its formula and its goal; of `eventually_always` where it fails, as the formula."""
+def obligation_terms(claim: Property) -> tuple[Expr, Expr]:
+    """Return the terms to evaluate in each state, a formula and a goal.
+
+    They are those of `leads_to`; for `eventually_always` the formula is its failure.
+    """
     return (claim.formula, claim.goal) if claim.goal is not None else (~claim.formula, const(0, Bool))
 
 
 def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Watch) -> Outcome:
-    """Decide one claim, given where the terms of `asked` hold. Raises LimitReached when the time is over.
+    """Decide one claim from the states in which the terms of `obligation_terms` hold. Raises LimitReached when the time is over.
 
-    Against `leads_to` a lasso waits for ever; against `eventually_always` it goes through a failing state again and again.
+    A lasso against `leads_to` never reaches the goal; a lasso against `eventually_always` visits a failing state again and again.
     """
     graph, labels, start = space.graph, space.labels, watch.seconds
     paths, parts = _waiting(space, claim, formula, goal)
     watch.check()
-    found = fair_nodes(graph, labels.fair, parts)
-    lasso = shortest(graph, labels.fair, paths, parts.visit, found)
+    component = fair_nodes(graph, labels.fair, parts)
+    lasso = shortest(graph, labels.fair, paths, parts.visit, component)
     details: dict[str, Any] = {"pending": int(np.count_nonzero(paths.reached)), "vacuous": claim.goal is not None and not formula.any()}
     witness, depth = None, None
     if lasso is None:
@@ -225,7 +237,7 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
 
 
 def _waiting(space: Space, claim: Property, formula: Bools, goal: Bools) -> tuple[PendingStates, FairComponents]:
-    """The states in which the claim has not come true yet, as paths to them and as the parts in which a lasso may go round."""
+    """Return the states in which the claim is pending, as paths to them and as the components in which a lasso may loop."""
     graph, everywhere = space.graph, np.ones(space.graph.size, np.bool_)
     lasting = claim.kind == "eventually_always"
     paths = waiting(graph, everywhere if lasting else formula, goal)
@@ -237,7 +249,7 @@ def _holds(graph: Edges, fair: Levels, parts: FairComponents) -> bool:
 
 
 def _needs(graph: Edges, labels: Labels, parts: FairComponents, watch: Watch) -> tuple[list[str], list[str]]:
-    """The fair actions without which it would not hold, and a smallest set (none can be left out) that is enough."""
+    """Return the fair actions without which the claim would not hold, and a minimal set that suffices."""
     fair = [k for k, action in enumerate(labels.actions) if action.fair is not None]
     needed = []
     for k in fair:
@@ -261,8 +273,10 @@ def _needs(graph: Edges, labels: Labels, parts: FairComponents, watch: Watch) ->
 
 @dataclass(frozen=True)
 class _Remedy:
-    """An action that a lasso neglects: one of its instances, the fairness that would forbid the lasso, and the one (if
-    any) under which the property holds, all else unchanged."""
+    """An instance of an action that a lasso neglects.
+
+    It has the fairness that would forbid the lasso, and the fairness, if any, under which the property holds with all else unchanged.
+    """
 
     action: Action
     example: str
@@ -298,12 +312,12 @@ def _remedies(graph: Edges, labels: Labels, parts: FairComponents, lasso: Lasso,
 
 
 def _bounds(space: Space, lasso: Lasso) -> list[tuple[str, str]]:
-    """Fair actions that a bound of the scope, and no rule, stops somewhere in the loop: (action, bound)."""
+    """Return the fair actions that a bound of the scope, and no rule, stops somewhere in the loop: (action, bound)."""
     loop = sorted(set(lasso.nodes[lasso.loop :]))
     if len(loop) > _LOOP_FOR_BOUNDS:
         return []
     taken = set(lasso.labels[lasso.loop :])
-    found: dict[tuple[str, str], None] = {}
+    stopped: dict[tuple[str, str], None] = {}
     states = [space.state(node) for node in loop]
     for number in map(int, np.flatnonzero(space.labels.fair)):
         if number in taken:
@@ -312,8 +326,8 @@ def _bounds(space: Space, lasso: Lasso) -> list[tuple[str, str]]:
         for state in states:
             guard = refusing(space.instance, state, action, args)
             if guard is not None and guard.bound:
-                found[action.name, guard.name] = None
-    return list(found)
+                stopped[action.name, guard.name] = None
+    return list(stopped)
 
 
 def _note(space: Space, lasso: Lasso, remedies: Sequence[_Remedy], bounds: Sequence[tuple[str, str]]) -> str:

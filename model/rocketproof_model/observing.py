@@ -1,4 +1,4 @@
-"""Properties that need an observer, by engines that know nothing of observers: asked of the observed model, told of the model itself."""
+"""Properties that need an observer, decided by engines without support for observers: they run on the observed model."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ Ask = Callable[[Instance, Sequence[Property]], Outcome]
 
 
 def through(instance: Instance, claim: Property, ask: Ask) -> Outcome:
-    """What an engine says of a claim that needs an observer: `ask` is given the observed instance and the plain claims that say the same.
+    """Return an engine's outcome for a claim that needs an observer.
 
-    Witnesses and errors are those of the instance itself; counts of states are those of the observed one.
+    `ask` is called with the observed instance and the equivalent plain claims. Witnesses and errors refer to the instance itself, counts of
+    states to the observed instance.
     """
     model, plain = observed(instance.model, [claim])
     try:
         outcome = ask(Instance(model, instance.constants), plain[claim])
     except ModelFault as fault:
-        raise ModelFault(str(fault), _told(fault.witness, instance, claim), fault.outcomes) from None
-    witness = None if outcome.witness is None else _told(outcome.witness, instance, claim)
+        raise ModelFault(str(fault), _without_observer(fault.witness, instance, claim), fault.outcomes) from None
+    witness = None if outcome.witness is None else _without_observer(outcome.witness, instance, claim)
     return replace(outcome, property=claim, witness=witness)
 
 
@@ -37,37 +38,39 @@ def check(
     workers: int = 1,
     symmetry: bool = True,
 ) -> Outcome:
-    """Decide one such claim by exhaustive search; `until` also by its fair loops, which takes the whole graph, without symmetry.
+    """Decide such a claim by exhaustive search, and `until` also by its fair loops, which needs the whole graph, without symmetry.
 
-    A violation comes with a shortest witness: a path to the state that breaks it if there is one, else a lasso.
+    A violation has a shortest witness: a path to a violating state if there is one, else a lasso.
     """
 
     def ask(seen: Instance, plain: Sequence[Property]) -> Outcome:
         watch = Watch(limits)
         first, *rest = plain
-        found = explore(seen, [first], workers=workers, limits=limits, report=report, symmetry=symmetry and not rest)
-        outcome = found.outcome(first.id)
+        exploration = explore(seen, [first], workers=workers, limits=limits, report=report, symmetry=symmetry and not rest)
+        outcome = exploration.outcome(first.id)
         if outcome.verdict != "holds" or not rest:
             return outcome
         from . import liveness
 
         left = replace(limits, seconds=watch.left)
-        (other,) = liveness.check(seen, rest, limits=left, report=report, workers=workers, exploration=found)
+        (other,) = liveness.check(seen, rest, limits=left, report=report, workers=workers, exploration=exploration)
         return replace(other, seconds=watch.seconds)
 
     return through(instance, claim, ask)
 
 
 def bounded(instance: Instance, claim: Property, *, depth: int, limits: Limits | None = None, report: Report | None = None) -> Outcome:
-    """Look along all paths of at most `depth` steps for a state that breaks such a claim; that the goal of `until` is missed for ever, it
-    does not see."""
+    """Search all paths of at most `depth` steps for a state that violates such a claim.
+
+    It does not detect that the goal of `until` is never reached.
+    """
     from . import symbolic
 
     return through(instance, claim, lambda seen, plain: symbolic.bounded(seen, plain[:1], depth=depth, limits=limits, report=report)[0])
 
 
 def induction(instance: Instance, claim: Property, *, k: int = 1, lemmas: Sequence[Property] = (), limits: Limits | None = None) -> Outcome:
-    """Prove a `weak_until` or a `within` by k-induction. Raises RocketproofError for `until`, whose goal has to be reached in the end."""
+    """Prove a `weak_until` or a `within` by k-induction. Raises RocketproofError for `until`, whose goal has to be reached."""
     if claim.kind == "until":
         raise RocketproofError(f"induction for {claim.id}: that its goal is reached in the end no induction shows; use observing.check")
     from . import symbolic
@@ -76,7 +79,7 @@ def induction(instance: Instance, claim: Property, *, k: int = 1, lemmas: Sequen
 
 
 def simulate(instance: Instance, claim: Property, *, runs: int, steps: int, seed: int = 0, limits: Limits = Limits()) -> Outcome:
-    """Look for a state that breaks such a claim by random walks."""
+    """Search for a state that violates such a claim by random walks."""
     from . import simulate
 
     return through(
@@ -84,6 +87,6 @@ def simulate(instance: Instance, claim: Property, *, runs: int, steps: int, seed
     )
 
 
-def _told(witness: Witness, instance: Instance, claim: Property) -> Witness:
-    """A witness of the observed model as one of the model: without the observer, which is the last slot."""
+def _without_observer(witness: Witness, instance: Instance, claim: Property) -> Witness:
+    """Return a witness of the observed model as a witness of the model: without the observer, which is the last slot."""
     return replace(witness, instance=instance, property=claim, states=tuple(state[: instance.model.slots] for state in witness.states))

@@ -1,6 +1,6 @@
-"""What a term means where only a part of the state is known: its value where the known part decides it, else nothing.
+"""The meaning of a term when only a part of the state is known: its value if the known part decides it, else None.
 
-Whatever the unknown slots hold, the interpreter gives the same value or none; tests compare the two.
+For all values of the unknown slots the interpreter gives the same value or none; tests compare the two.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from .functions import fold
 from .language import DEEPEST, Action, Expr, Guard, Variable, in_reach
 
 Partial = Sequence[int | None]
-"""A state of which some slots are not known."""
+"""A state with unknown slots, which are None."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a term can see: the known slots, the action's arguments, the constants, and what some terms are taken to be."""
+    """The inputs of a term: the known slots, the action's arguments, the constants, and assumed values of some terms."""
 
     state: Partial
     args: Mapping[str, int]
@@ -27,7 +27,7 @@ class View:
 
 
 def decided(e: Expr, seen: View) -> int | None:
-    """The code of a term, if the known slots decide it."""
+    """Return the code of a term if the known slots decide it."""
     if e.depth <= DEEPEST:
         return _decided(e, seen)
     for part in in_reach(e, seen.known):
@@ -63,7 +63,7 @@ def _decided(e: Expr, seen: View) -> int | None:
 
 
 def place(ref: Expr, seen: View) -> int | None:
-    """The slot that a reference means, if the known slots decide it."""
+    """Return the slot of a reference if the known slots decide it."""
     variable: Variable = ref.args[0]
     at = [x for x in (decided(i, seen) for i in ref.args[1:]) if x is not None]
     inside = len(at) == len(variable.over) and all(axis.lo <= k <= axis.hi for k, axis in zip(at, variable.over, strict=True))
@@ -71,7 +71,7 @@ def place(ref: Expr, seen: View) -> int | None:
 
 
 def excluding(action: Action, seen: View) -> Guard | None:
-    """The first guard by which no state with these known slots allows the action, None if some may."""
+    """Return the first guard by which no state with these known slots allows the action; None if some may."""
     return next((guard for guard in action.guards if not guard.bound and decided(guard.condition, seen) == 0), None)
 
 

@@ -1,7 +1,7 @@
-"""What an engine answers: objects that carry their evidence. Printing is done elsewhere.
+"""Results of engines: objects that contain their evidence. Other modules print them.
 
-A verdict is `holds`, `violated`, `unknown` (with a reason) or `not inductive` (a counterexample to induction, which is
-no bug: its state may be unreachable). For `reachable`, `holds` comes with a witness that shows it.
+A verdict is `holds`, `violated`, `unknown` (with a reason) or `not inductive`. The last is a counterexample to induction, which is no bug:
+its state may be unreachable. For `reachable`, `holds` has a witness.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Engine = Literal["explicit", "symbolic", "simulate", "stateful", "spark"]
 SEARCHED = ("always", "reachable", "step", "deadlock_free")  # kinds of properties that a search of all states decides
 LIVE = ("leads_to", "eventually_always")  # kinds that fair loops in the graph of all states decide
 
-# Reasons of `unknown`, the words of `--json`.
+# Reasons of `unknown`, as in the output of `--json`.
 BOUND, TIME, MEMORY, STATES, INTERRUPTED, GAVE_UP = "bound reached", "time", "memory", "states", "interrupted", "engine gave up"
 MODEL_ERROR, DISK = "model error", "disk full"
 
@@ -38,10 +38,12 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """A path: `states` has one more element than `moves`; `loop` is the index of the state that the last one returns to.
+    """A path: `states` has one more element than `moves`.
 
-    A lasso that ends in a state without a fair step has `loop` equal to the last index: it stays there.
-    `note` states what matters, such as the fairness assumption that a lasso respects.
+    If it is a lasso, `loop` is the index of the state to which the last state returns.
+
+    A lasso that ends in a state without a fair step has `loop` equal to the last index: it stays there. `note` explains it, such as the
+    fairness assumption that a lasso respects.
     """
 
     instance: Instance
@@ -52,11 +54,11 @@ class Witness:
     note: str = ""
 
     def __len__(self) -> int:
-        """How many steps the path has."""
+        """Return the number of steps."""
         return len(self.moves)
 
     def __bool__(self) -> bool:
-        """Always true: a path of no steps is a witness too."""
+        """Return True: a path of no steps is a witness too."""
         return True
 
     def labels(self) -> list[str]:
@@ -65,15 +67,17 @@ class Witness:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a run exercised. `guards` maps (action, guard) to (was seen true, was seen false); guards are asked in order. `pairs` counts
-    which action came right after which, where programs were run; a search has no order to count."""
+    """What a run exercised. `guards` maps (action, guard) to (was seen true, was seen false); guards are evaluated in order.
+
+    `pairs` counts how often an action directly followed another in programs; a search has no order to count.
+    """
 
     taken: dict[str, int]
     guards: dict[tuple[str, str], tuple[bool, bool]]
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def never(self) -> list[tuple[str, str]]:
-        """Actions that never happened, each with the name of the guard that stopped it ("" if none was even reached)."""
+        """Return the actions that never happened, each with the name of the guard that stopped it ("" if no guard was reached)."""
         return [(action, self.stopper(action)) for action, times in self.taken.items() if times == 0]
 
     def stopper(self, action: str) -> str:
@@ -83,7 +87,7 @@ class Coverage:
         return ""
 
     def one_sided(self) -> list[tuple[str, str, bool]]:
-        """Guards that were asked but gave one answer only: (action, guard, that answer)."""
+        """Return guards that were evaluated with one answer only: (action, guard, that answer)."""
         return [(a, g, t) for (a, g), (t, f) in self.guards.items() if t != f]
 
     def merge(self, other: Coverage) -> Coverage:
@@ -112,11 +116,11 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """What a search of all reachable states established.
+    """The result of a search of all reachable states.
 
-    `states` are the distinct ones, `transitions` all generated states (the initial one and one for each transition), `depth`
-    the number of levels, `deadlocks` the states without successor. `finished` is False if a limit, an interruption or
-    what was `enough` ended the search before all states were seen; `reason` is which.
+    `states` counts distinct states, `transitions` all generated states (the initial state and one per transition), `depth` the levels,
+    `deadlocks` the states without successor. `finished` is False if a limit, an interruption or the condition `enough` ended the search
+    early; `reason` states which.
     """
 
     instance: Instance
@@ -134,7 +138,7 @@ class Explored:
         return not self.reason
 
     def outcome(self, id_: str) -> Outcome:
-        """The outcome of the property with this id; KeyError if it was not asked."""
+        """Return the outcome of the property with this id; raises KeyError if there is none."""
         for outcome in self.outcomes:
             if outcome.property.id == id_:
                 return outcome
@@ -145,7 +149,8 @@ class Explored:
 class Limits:
     """Bounds of one run: wall seconds, bytes of the engine's arrays, distinct states. None is no bound.
 
-    `disk` is how many bytes the explicit search may have in its checkpoint's folder when memory ends; None: it ends with memory.
+    `disk` is the maximum of bytes in the checkpoint's folder with which an explicit search continues when memory is full. With None the
+    search ends when memory is full.
     """
 
     seconds: float | None = None
@@ -156,7 +161,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is, passed to a callback about twice a second."""
+    """The progress of a run, passed to a callback about twice a second."""
 
     engine: Engine
     depth: int
@@ -169,8 +174,10 @@ Report = Callable[[Progress], None]
 
 
 class Watch:
-    """Seconds since it was made, and whether a limit of time has passed. Asked for its limit, it raises KeyboardInterrupt in a process that
-    was interrupted: engines ask it before each piece of their work."""
+    """The seconds since its creation, and whether a limit of time has passed.
+
+    Engines query the limit before each piece of work. In an interrupted process this raises KeyboardInterrupt.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.start = time.monotonic()

@@ -1,9 +1,8 @@
-"""Random simulation: many walks from the initial state, and how often something was seen, with confidence intervals.
+"""Random simulation: many walks from the initial state, and how often each claim was seen, with confidence intervals.
 
-At each state an enabled action instance is chosen in proportion to its action's weight; weight 0 means only if nothing
-else is enabled. A walk ends after a number of steps, in a state without successor, or where `until` holds. Walks run on
-the kernels, each with a generator of its own (see `chance`), so that a single one can be repeated here in the
-interpreter: that is how a witness is made, and why it needs no memory while walking.
+In each state an enabled action instance is chosen in proportion to its action's weight. An action of weight 0 is chosen only if no other is
+enabled. A walk ends after a number of steps, in a state without successor, or where `until` holds. Walks run on the kernels, each with its
+own generator (see `chance`), so the interpreter can repeat any walk. Witnesses are built this way, so walking needs no memory for paths.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class ClaimTally:
-    """What was counted for one claim: for `reachable` its formula, for the others their violation.
+    """The counts of one claim: states with the formula of `reachable`, or violations of the others.
 
-    `count` is the number of runs in which it was seen in some state (or step), `last` in the last state (None for
-    `step`); the intervals are those of the probabilities per run. `run` is the first run that showed it. It has no `witness`
-    if the limit of time ended the run's replay.
+    `count` is the number of runs that showed it in some state (or step). `last` is the number of runs that showed it in the last state
+    (None for `step`). The intervals are for the probabilities per run. `run` is the first run that showed it. It has no `witness` if the
+    limit of time ended the run's replay.
     """
 
     property: Property
@@ -54,7 +53,7 @@ class ClaimTally:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """The walks done. `reason` is empty if all of them were, else what stopped them; `transitions` counts their steps."""
+    """The completed walks. `reason` is empty if all were completed, else the reason why not; `transitions` counts their steps."""
 
     instance: Instance
     seed: int
@@ -78,7 +77,10 @@ class Simulation:
 
 
 def walk(instance: Instance, *, seed: int, run: int, steps: int, until: Expr | None = None) -> Iterator[tuple[Move | None, State]]:
-    """One run in the interpreter: an initial state (drawn, of several) without a move, then each move and the state after it."""
+    """Yield one run of the interpreter: an initial state without a move, then each move and the state after it.
+
+    The initial state is drawn if there are several.
+    """
     generator, starts = Generator.of(seed, run), list(initials(instance))
     state = starts[int(generator.uniform() * len(starts))] if len(starts) > 1 else starts[0]
     yield None, state
@@ -104,29 +106,30 @@ def check(
     report: Report | None = None,
     confidence: float = 0.99,
 ) -> list[Outcome]:
-    """Look for violations of `always`, `step` and `deadlock_free` and for states of `reachable` by random walks.
+    """Search for violations of `always`, `step` and `deadlock_free` and for states of `reachable` by random walks.
 
-    What was not seen stays unknown. `details` has the number of runs, in how many it was seen, the interval of the
-    probability of a run that shows it, the seed and the first such run. Without `properties` it takes all of these kinds.
+    A claim that was not seen stays unknown. `details` has the number of runs, the number that showed the claim, the interval of the
+    probability per run, the seed and the first run that showed it. Without `properties` it takes all of the model's properties of these
+    kinds.
     """
     chosen = [p for p in instance.model.properties if p.kind in KINDS] if properties is None else list(properties)
-    found = estimate(instance, chosen, runs=runs, steps=steps, seed=seed, limits=limits, report=report, confidence=confidence)
-    return [outcome(found, tally) for tally in found.tallies]
+    simulation = estimate(instance, chosen, runs=runs, steps=steps, seed=seed, limits=limits, report=report, confidence=confidence)
+    return [outcome(simulation, tally) for tally in simulation.tallies]
 
 
-def outcome(found: Simulation, tally: ClaimTally) -> Outcome:
-    """The verdict that a tally allows, as `check` gives it."""
+def outcome(simulation: Simulation, tally: ClaimTally) -> Outcome:
+    """Return the verdict of a tally, as `check` does."""
     good = tally.property.kind == "reachable"
-    details = {"runs": found.runs, "count": tally.count, "interval": tally.interval, "seed": found.seed, "run": tally.run}
+    details = {"runs": simulation.runs, "count": tally.count, "interval": tally.interval, "seed": simulation.seed, "run": tally.run}
     return Outcome(
         tally.property,
         "simulate",
         "unknown" if tally.witness is None else "holds" if good else "violated",
-        (found.reason or (BOUND if tally.run is None else TIME)) if tally.witness is None else "",
+        (simulation.reason or (BOUND if tally.run is None else TIME)) if tally.witness is None else "",
         tally.witness,
-        transitions=found.transitions,
-        depth=found.longest,
-        seconds=found.seconds,
+        transitions=simulation.transitions,
+        depth=simulation.longest,
+        seconds=simulation.seconds,
         details=details,
     )
 
@@ -145,9 +148,8 @@ def estimate(
 ) -> Simulation:
     """Walk `runs` times for at most `steps` steps and count each claim: properties, or formulas by name.
 
-    The same seed gives the same result, unless a limit of time or an interrupt ends it early: then `runs` of the result
-    is how many walks count. Raises ModelError for a claim that walks cannot judge and EvaluationError where the
-    interpreter would.
+    The same seed gives the same result, unless a limit of time or an interrupt ends it early. `runs` of the result is then the number of
+    walks that count. Raises ModelError for a claim that walks cannot judge and EvaluationError where the interpreter would.
     """
     watch = Watch(limits)
     if runs < 1 or steps < 0 or not 0.0 < confidence < 1.0:
@@ -168,7 +170,7 @@ def _named(formulas: Mapping[str, Expr]) -> list[Property]:
 
 
 def sought(claim: Property) -> Expr:
-    """What a walk looks for: the formula of `reachable`, the violation of the others."""
+    """Return the formula that a walk searches for: that of `reachable`, the negation of the others."""
     return claim.formula if claim.kind == "reachable" else ~claim.formula
 
 
@@ -198,12 +200,12 @@ class _Walks:
         relations = [sought(c) for c in self.moves]
         self.step = kernel.compile_masks("steps", self.kernel.layout, relations)
         self.width = kernel.mask_words(formulas)
-        ends = [sought(c) for c in self.stops]  # they need no value where there is a successor
+        ends = [sought(c) for c in self.stops]  # they need no value in states with a successor
         self.end = kernel.compile_masks("ends", self.kernel.layout, ends)
         self.middle = self.width + kernel.mask_words(relations)
         self.all = self.middle + kernel.mask_words(ends)
         self.stop = len(formulas) - 1 if self.until is not None else -1
-        words, most = self.kernel.layout.words, max(1, self.kernel.most)
+        words, most = self.kernel.layout.words, max(1, self.kernel.max_successors)
         self.weights = np.repeat([float(a.weight) for a in model.actions], [a.count for a in model.actions]).astype(np.float64)
         self.owner = np.repeat(np.arange(len(model.actions)), [a.count for a in model.actions]).astype(np.int64)
         self.consts = self.kernel.consts(self.instance)
@@ -214,8 +216,8 @@ class _Walks:
         self.here, self.masks = np.zeros(2 * words, np.int64), np.zeros(self.all, np.int64)
 
     def go(self, runs: int, watch: Watch, report: Report | None) -> str:
-        """Walk in batches of about a third of a second; the reason why not all runs were done, or ""."""
-        batch = 1  # a run may take a second: a step asks each of up to a million action instances
+        """Walk in batches of about a third of a second. Return the reason why not all runs were completed, or ""."""
+        batch = 1  # a run may take a second: a step tries up to a million action instances
         try:
             while self.done < runs:
                 if watch.expired:
@@ -249,7 +251,7 @@ class _Walks:
             rows.append(more)
 
     def raise_fault(self, run: int, replays: _Allowance) -> None:
-        """Raise the interpreter's error about the term without a value that the kernel met in a run, with the path to it."""
+        """Raise the interpreter's error, with its path, for the term without a value that the kernel met in a run."""
         where = f"run {run} of seed {self.seed} meets a term without a value"
         moves: list[Move] = []
         states: list[State] = []
@@ -299,7 +301,7 @@ class _Walks:
         )  # fmt: skip
 
     def replay(self, run: int) -> Iterator[tuple[Move | None, State]]:
-        """What `walk` gives for this run, with each step chosen by the kernel and confirmed by the interpreter."""
+        """Yield what `walk` yields for this run; the kernel chooses each step and the interpreter confirms it."""
         places, generator = self.kernel.layout, Generator.of(self.seed, run)
         at = self.start[int(generator.uniform() * len(self.start)) if len(self.start) > 1 else 0]
         state = places.unpack(tuple(at.tolist()))
@@ -320,7 +322,7 @@ class _Walks:
             yield move, state
 
     def witness(self, claim: Property, run: int, replays: _Allowance) -> Witness | None:
-        """The run up to the place where the claim's formula (or its violation) shows itself; None if the time for replays ends before."""
+        """Return the run up to the place where the claim's formula (or its violation) appears; None if the time for replays ends before."""
         moves: list[Move] = []
         states: list[State] = []
         shown = False
@@ -344,14 +346,14 @@ class _Walks:
         raise AssertionError(f"kernel and interpreter disagree on run {run} of seed {self.seed}")
 
     def stuck(self, state: State, replays: _Allowance) -> bool:
-        """Whether no action instance is enabled."""
+        """Return whether no action instance is enabled."""
         steps = replays.of(instances(self.instance))
         return all(refusing(self.instance, state, action, args) is not None for action, args in steps)
 
 
 @dataclass(frozen=True)
 class _Allowance:
-    """The time for replays: up to `end` in the watch's seconds, or without end."""
+    """The time for replays: up to `end` in the watch's seconds, or unlimited."""
 
     watch: Watch
     end: float | None
@@ -363,10 +365,10 @@ class _Allowance:
         return cls(watch, None if last is None else last + REPLAY_SECONDS)
 
     def of(self, work: Iterable[T]) -> Iterator[T]:
-        """The same items. Raises LimitReached before it asks for one after the end."""
+        """Yield the same items. Raises LimitReached before requesting an item after the end."""
         self._check()
-        for one in work:
-            yield one
+        for item in work:
+            yield item
             self._check()
 
     def _check(self) -> None:

@@ -1,11 +1,10 @@
 """The z3 engine for runs: bounded checking and k-induction.
 
-Bounded checking goes depth by depth, so a witness is a shortest one; it refutes and never answers `holds` for an `always`.
-Induction proves without bound, and its counterexample is a verdict of its own, `not inductive`, because the state where
-it starts may be unreachable.
+Bounded checking proceeds depth by depth, so a witness is a shortest one. It refutes; it never answers `holds` for an `always`. Induction
+proves without bound. Its counterexample is a verdict of its own, `not inductive`, because the state where it starts may be unreachable.
 
-Every witness and every counterexample is replayed on the interpreter before it is returned. A model error that z3 comes upon
-(a value outside its type, a term without value) is raised as ModelFault with the path that leads to it.
+The interpreter replays every witness and every counterexample before it is returned. z3 may find an error of the model: a value outside its
+type, or a term without value. It is raised as ModelFault with the path that leads to it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
 
 
 class _Aim:
-    """What to look for in a path about one property: `found` decides it, `without` is where its formula has no value."""
+    """The search goal for one property: `decisive` decides it, `without` is where its formula has no value."""
 
     def __init__(self, relation: Relation, claim: Property) -> None:
         meaning = relation.translate(claim.formula)
@@ -35,12 +34,12 @@ class _Aim:
         self.without = negation(meaning.defined)
         self.holds = conjunction(meaning.defined, meaning.value)
         if claim.kind == "reachable":
-            self.found = self.holds
+            self.decisive = self.holds
         else:
-            self.found = conjunction(meaning.defined, negation(meaning.value))
+            self.decisive = conjunction(meaning.defined, negation(meaning.value))
         if claim.kind == "deadlock_free":
-            self.found = conjunction(relation.stuck, self.found)
-            # As in the other engines the formula is only asked where nothing is enabled.
+            self.decisive = conjunction(relation.stuck, self.decisive)
+            # As in the other engines, the formula is evaluated only where no action is enabled.
             self.without = conjunction(relation.stuck, self.without)
 
     @property
@@ -49,7 +48,7 @@ class _Aim:
 
     @property
     def back(self) -> int:
-        """A step property is looked for one state before the depth, as it also reads the state after."""
+        """A step property is searched one state before the depth, because it also reads the state after."""
         return 1 if self.claim.kind == "step" else 0
 
 
@@ -61,12 +60,14 @@ def bounded(
     limits: Limits | None = None,
     report: Report | None = None,
 ) -> list[Outcome]:
-    """Look along all paths of at most `depth` steps; one outcome for each property, in the order given.
+    """Search all paths of at most `depth` steps and return one outcome per property, in the order given.
 
-    A violation (for `reachable`: the state looked for) comes with a shortest witness. All else is `unknown`, with the
-    reason `bound reached` or the limit that ended the run, and `depth` as far as was looked. By default the
-    model's properties of the kinds always, reachable, step and deadlock_free. Raises ModelFault, an EvaluationError with its path, if one
-    within the depth meets a value outside its type or a term without value, and RocketproofError for other kinds of property.
+    A violation (for `reachable`: the state searched for) has a shortest witness. All other properties are `unknown`, with the reason `bound
+    reached` or the limit that ended the run, and `depth` is the depth searched. By default it takes the model's properties of the kinds
+    always, reachable, step and deadlock_free.
+
+    Raises ModelFault, an EvaluationError with its path, for a value outside its type or a term without value within the depth. Raises
+    RocketproofError for other kinds of property.
     """
     if properties is None:
         properties = [p for p in instance.model.properties if p.kind in BOUNDED_KINDS]
@@ -91,34 +92,34 @@ def bounded(
 
 
 class _Bounded:
-    """State of one bounded run: what is decided, and the depth to which the rest was looked for."""
+    """The progress of one bounded run: decided properties, and the depth searched for the others."""
 
     def __init__(self, instance: Instance, properties: Sequence[Property], watch: Watch) -> None:
         self.instance, self.properties, self.watch = instance, properties, watch
-        self.found: dict[Property, tuple[Verdict, Witness, float]] = {}
+        self.decided: dict[Property, tuple[Verdict, Witness, float]] = {}
         self.depth = -1
 
     def run(self, depth: int, report: Report | None) -> None:
         relation = relation_of(self.instance, self.watch)
         solver = Solver(self.watch)
         aims = [_Aim(relation, claim) for claim in self.properties]
-        interpreter.initial(self.instance)  # raises where there is none
+        interpreter.initial(self.instance)  # raises if there is no initial state
         solver.add(relation.at(relation.begin, 0))
         for at in range(depth + 1):
             solver.add(relation.at(relation.facts, at))
-            self._look(relation, solver, aims, at, last=at == depth)
+            self._decide_at(relation, solver, aims, at, last=at == depth)
             self.depth = at
-            aims = [aim for aim in aims if aim.claim not in self.found]
+            aims = [aim for aim in aims if aim.claim not in self.decided]
             if not aims or at == depth:
                 break
             if report is not None:
                 report(Progress("symbolic", at, 0, 0, self.watch.seconds))
             solver.add(relation.at(relation.step, at))
 
-    def _look(self, relation: Relation, solver: Solver, aims: list[_Aim], at: int, *, last: bool) -> None:
-        """Decide what can be decided at this depth, and tell the solver what cannot happen there: that speeds up the next."""
+    def _decide_at(self, relation: Relation, solver: Solver, aims: list[_Aim], at: int, *, last: bool) -> None:
+        """Decide what can be decided at this depth, and add what is impossible there to the solver, which speeds up the next depth."""
         aims = [aim for aim in aims if at >= aim.back]
-        goals = {aim: relation.at(aim.found, at - aim.back) for aim in aims}
+        goals = {aim: relation.at(aim.decisive, at - aim.back) for aim in aims}
         errors = [relation.at(aim.without, at - aim.back) for aim in aims if aim.without is not False]
         if not last and relation.fault is not False:
             errors.append(relation.at(relation.fault, at))
@@ -134,7 +135,7 @@ class _Bounded:
                 solver.add(*(z3.Not(term) for term in terms))
                 return
             if any(code_of(model, term) for term in errors):
-                faulty, errors = model, []  # first what else this depth decides
+                faulty, errors = model, []  # raised after the other decisions of this depth
             reached = [aim for aim, term in goals.items() if code_of(model, term)]
             if not reached and faulty is not model:
                 raise EnginesDisagree(f"z3 found something at depth {at} of {self.instance.model.name} that it cannot show")
@@ -142,7 +143,7 @@ class _Bounded:
                 path = _path(relation, model, range(at))
                 _confirm(self.instance, aim.claim, path)
                 witness = Witness(self.instance, aim.claim, *path)
-                self.found[aim.claim] = (aim.verdict, witness, self.watch.seconds)
+                self.decided[aim.claim] = (aim.verdict, witness, self.watch.seconds)
                 del goals[aim]
         if faulty is not None:
             self._raise(relation, faulty, at)
@@ -157,14 +158,14 @@ class _Bounded:
         raise fault
 
     def outcome(self, claim: Property, reason: str) -> Outcome:
-        if claim in self.found:
-            verdict, witness, seconds = self.found[claim]
+        if claim in self.decided:
+            verdict, witness, seconds = self.decided[claim]
             return Outcome(claim, "symbolic", verdict, witness=witness, depth=len(witness), seconds=seconds)
         return Outcome(claim, "symbolic", "unknown", reason, depth=max(self.depth, 0), seconds=self.watch.seconds)
 
 
 def _path(relation: Relation, model: Value, depths: range) -> tuple[tuple[Move, ...], tuple[State, ...]]:
-    """Moves and states of a z3 model, replayed on the interpreter from the first state on."""
+    """Return the moves and states of a z3 model, replayed by the interpreter from the first state on."""
     instance = relation.instance
     state = relation.read(model, depths.start)
     moves, states = [], [state]
@@ -183,7 +184,7 @@ def _path(relation: Relation, model: Value, depths: range) -> tuple[tuple[Move, 
 
 
 def _judge(instance: Instance, claim: Property, moves: Sequence[Move], states: Sequence[State]) -> bool:
-    """Whether the path's end decides the property, by the interpreter."""
+    """Return whether the path's end decides the property, by the interpreter."""
     if claim.kind == "step":
         return bool(moves) and not interpreter.holds(instance, claim.formula, states[-2], states[-1])
     if claim.kind == "deadlock_free" and next(interpreter.successors(instance, states[-1]), None) is not None:
@@ -206,14 +207,19 @@ def induction(
 ) -> Outcome:
     """Prove an `always` or `step` property by k-induction, together with auxiliary formulas about a state.
 
-    Base: the property and the lemmas hold on the first k states (for a step property: k - 1 steps) of every run. Step: from any k
-    different consecutive states where all of them hold, the next step keeps them all, and so is without fault: no value leaves
-    its type, no term is without value, so that nothing is excluded in silence. A fault that the lemmas do not
-    exclude is a counterexample too.
+    Base: the property and the lemmas hold in the first k states (for a step property: k - 1 steps) of every run. Step: from any k different
+    consecutive states in which all of them hold, the next step keeps them all and has no fault. No value leaves its type and every term has
+    a value, so nothing is silently excluded. A fault that the lemmas do not exclude is a counterexample too.
 
-    Verdicts: `holds` (reason `induction k=...`), `violated` with a shortest witness, `not inductive` with a path of k steps whose
-    first state may be unreachable (k - 1 if then a step faults; `details["failed"]` names what fails), `unknown` with a
-    limit's reason, or with a reason that names a lemma that is false. Raises ModelFault as `bounded` does.
+    Verdicts:
+
+    - `holds`, reason `induction k=...`.
+    - `violated`, with a shortest witness.
+    - `not inductive`, with a path of k steps (k - 1 if a step then faults) whose first state may be unreachable; `details["failed"]` names
+      what fails.
+    - `unknown`, with a limit's reason, or a reason that names a false lemma.
+
+    Raises ModelFault as `bounded` does.
     """
     refuse_other_kinds(claim)
     if k < 1:
@@ -223,7 +229,7 @@ def induction(
     base = _Bounded(instance, claims, watch)
     try:
         base.run(k - 1, None)
-        if base.found:
+        if base.decided:
             return _base_case(base, claims)
         return _step_case(instance, claims, k, watch)
     except LimitReached as stop:
@@ -249,10 +255,10 @@ def _auxiliary(instance: Instance, number: int, lemma: Expr | Property) -> Prope
 
 
 def _base_case(base: _Bounded, claims: list[Property]) -> Outcome:
-    if claims[0] in base.found:
+    if claims[0] in base.decided:
         return base.outcome(claims[0], "")
-    false = next(lemma for lemma in claims if lemma in base.found)
-    witness = base.found[false][1]
+    false = next(lemma for lemma in claims if lemma in base.decided)
+    witness = base.decided[false][1]
     reason = f"{false.id} is false after {len(witness)} steps"
     return Outcome(claims[0], "symbolic", "unknown", reason, witness, depth=len(witness), seconds=base.watch.seconds)
 

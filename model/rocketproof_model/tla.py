@@ -1,8 +1,6 @@
-"""A model as a TLA+ module, for TLC: a second opinion on what the language means, and a way out of it.
+"""Return the module of an instance; the configuration lets TLC check `properties` (by default the model's).
 
-Variables, actions and properties keep their names where TLA+ allows them. Sets are TLA+ sets, bags functions to numbers, sequences
-sequences; `None` is a model value. The module says what the instance says: constants of a run are written as their values. TLC counts
-with numbers of 32 bits, so a model of wider ones is for other tools.
+For `until` and `within` it has their observers as variables: TLC counts the states of the observed model.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from .language.actions import TRUE
 from .language.records import Shape, parts_of
 from .language.sequences import SequenceType
 from .language.shapes import codes_of
-from .language.shown import wholes
+from .language.shown import declared_variables
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "owner": "\\div", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
 _RESERVED = frozenset(
@@ -59,8 +57,8 @@ _HELPERS = {
 _IN = "\\in"
 _OF_SETS = {"bitand": "\\cap", "bitor": "\\cup", "bitandnot": "\\"}
 _LOCAL = re.compile(r"[it]\d+|[fm]")
-"""Names that the text binds where it needs them; TLA+ refuses to bind a name that stands for something else."""
-_LONG = 60  # letters of a term that is worth a name where it stands twice
+"""Names that the generated text binds locally; TLA+ rejects binding a name that is already defined."""
+_LONG = 60  # minimum of characters of a term that gets a name if it occurs twice
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Module:
 
 
 class _Start(NamedTuple):
-    """What something starts as: a value, or any member of a set of values."""
+    """An initial value: a value, or any member of a set of values."""
 
     text: str
     several: bool = False
@@ -95,8 +93,8 @@ class _Writer:
         self.taken = set(_RESERVED)
         self.name = self._named("module", "".join(word.capitalize() for word in re.findall(r"\w+", self.model.name)) or "Model")
         self.held = {v: c for c in self.model.containers for v in c.variables}
-        self.wholes = list(wholes(self.model.variables, self.model.containers))
-        for variable in self.wholes:
+        self.declared_variables = list(declared_variables(self.model.variables, self.model.containers))
+        for variable in self.declared_variables:
             self._named(variable, variable.name)
         for action in self.model.actions:
             self._named(action, action.name)
@@ -118,13 +116,13 @@ class _Writer:
     # -- types and values -----------------------------------------------------------------------------------------------
 
     def domain(self, shape: Shape) -> str:
-        """The set of a shape's values."""
+        """Return the set of a shape's values."""
         if isinstance(shape, tuple):
-            return "(" + " \\X ".join(self.domain(each) for each in shape) + ")"
+            return "(" + " \\X ".join(self.domain(part) for part in shape) + ")"
         if isinstance(shape, MaybeShape):
             return f"({self.domain(shape.of)} \\cup {{None}})"
         if not isinstance(shape, Type):
-            return "[" + ", ".join(f"{name}: {self.domain(each)}" for name, each in shape.fields.items()) + "]"
+            return "[" + ", ".join(f"{name}: {self.domain(part)}" for name, part in shape.fields.items()) + "]"
         if shape.sort == "bool":
             return "BOOLEAN"
         if shape.sort == "set":
@@ -144,21 +142,21 @@ class _Writer:
         if type_.sort == "maybe":
             return _some(held(type_), self.value(held(type_), code - 1 + held(type_).lo)) if code else "None"
         if isinstance(type_, SetType):
-            return "{" + ", ".join(self.value(type_.of, each) for each in type_.members(code)) + "}"
+            return "{" + ", ".join(self.value(type_.of, member) for member in type_.members(code)) + "}"
         return str(code) if code >= 0 else f"({code})"
 
     def member(self, shape: Shape, parts: Iterator[Expr]) -> str:
-        """A value of a shape from the terms of its parts."""
+        """Return a value of a shape from the terms of its parts."""
         if isinstance(shape, Type):
             return self.as_value(next(parts), shape)
         if isinstance(shape, MaybeShape):
             return self._maybe(shape, [next(parts) for _ in parts_of(shape)])
         if isinstance(shape, tuple):
-            return "<<" + ", ".join(self.member(each, parts) for each in shape) + ">>"
-        return "[" + ", ".join(f"{name} |-> {self.member(each, parts)}" for name, each in shape.fields.items()) + "]"
+            return "<<" + ", ".join(self.member(part, parts) for part in shape) + ">>"
+        return "[" + ", ".join(f"{name} |-> {self.member(part, parts)}" for name, part in shape.fields.items()) + "]"
 
     def _maybe(self, shape: MaybeShape, parts: Sequence[Expr]) -> str:
-        """None, or a value of several parts: where one part is known to be there, all are."""
+        """Return None, or a value of several parts. If one part is known to exist, all exist."""
         if any(part.op == "const" and not part.args[0] for part in parts):
             return "None"
         if any(part.op in ("const", "some") for part in parts):
@@ -172,17 +170,17 @@ class _Writer:
         return f"(IF {self.term(parts[0])} = None THEN None ELSE {self._inside(shape, parts)})"
 
     def _inside(self, shape: MaybeShape, parts: Sequence[Expr]) -> str:
-        """What a Maybe of several parts holds that is not None."""
+        """Return the value in a Maybe of several parts that is not None."""
         return self.member(shape.of, iter([_inside(part, type_) for part, (_, type_) in zip(parts, parts_of(shape.of), strict=True)]))
 
     def literal(self, shape: Shape, codes: Iterable[int]) -> str:
-        """A value of a shape from the codes of its parts."""
+        """Return a value of a shape from the codes of its parts."""
         return self.member(shape, iter([const(code, type_) for code, (_, type_) in zip(codes, parts_of(shape), strict=True)]))
 
     # -- terms ----------------------------------------------------------------------------------------------------------
 
     def as_value(self, term: Expr, type_: Type) -> str:
-        """A term that stands for a value of the type: of a Bool the language has made a number."""
+        """Return a term as a value of the type: a number that the language made of a Bool becomes a Bool again."""
         if type_.sort != "bool" or term.type.sort == "bool":
             return self.term(term)
         if term.op == "const":
@@ -194,12 +192,12 @@ class _Writer:
         return self.lets.get(e) or self._term(e)
 
     def condition(self, e: Expr) -> str:
-        """A term that TLC takes for a condition: it would try both sides of a disjunction in an action, as two ways to take it."""
+        """Return a term that TLC treats as a condition: in an action it would try both sides of a disjunction as two ways to take it."""
         text = self.term(e)
         return f"{text} = TRUE" if "\\/" in text else text
 
     def _alone(self, e: Expr) -> str:
-        """A term outside actions, where only the parts of a deep one get names."""
+        """Return a term outside actions, where only the parts of a deep term get names."""
         if e.depth <= DEEPEST:
             return self.term(e)
         lines = self._share([e])
@@ -249,12 +247,12 @@ class _Writer:
         return f"{'Rem' if op == 'rem' else 'Wrap32'}({', '.join(map(self.term, a))})"
 
     def _of_maybe(self, e: Expr) -> Container | None:
-        """The Maybe of several parts that a term reads a part of."""
+        """Return the Maybe of several parts to which a term's variable belongs."""
         container = self.held.get(e.args[0]) if e.op in ("ref", "after") and e not in self.lets else None
         return container if container is not None and isinstance(container.type, MaybeShape) else None
 
     def _get(self, e: Expr) -> str:
-        """What a Maybe holds; TLC finds an error where that is nothing."""
+        """Return the value in a Maybe; TLC reports an error if it is None."""
         container = self._of_maybe(e)
         if container is not None and isinstance(container.type, MaybeShape):
             return _selected(container.type.of, self._whole(e, container))[container.variables.index(e.args[0])]
@@ -262,12 +260,12 @@ class _Writer:
         return f"{text}[1]" if held(e.type).sort == "maybe" else text
 
     def _compared(self, e: Expr, other: Expr) -> str:
-        """The left side of a comparison: a Maybe of several parts that is None is so as a whole."""
+        """Return the left side of a comparison: a Maybe of several parts is compared with None as a whole."""
         container = self._of_maybe(e) if other.op == "const" and other.args[0] == 0 else None
         return self.term(e) if container is None else self._whole(e, container)
 
     def _whole(self, e: Expr, container: Container) -> str:
-        """The container that a term reads a part of."""
+        """Return the container to which a term's variable belongs."""
         at = [self.as_value(i, axis) for i, axis in zip(e.args[1:], container.over, strict=False)]
         return self.names[container] + ("'" if e.op == "after" else "") + self._at(at)
 
@@ -296,7 +294,7 @@ class _Writer:
     # -- states ---------------------------------------------------------------------------------------------------------
 
     def initial(self) -> str:
-        lines = [self._starts(whole) for whole in self.wholes]
+        lines = [self._starts(whole) for whole in self.declared_variables]
         lines += [self.condition(e) if e.depth <= DEEPEST else self._alone(e) for e in self.model.starts]
         return "\n".join(f"  /\\ {line}" for line in lines)
 
@@ -308,7 +306,7 @@ class _Writer:
         return self._function(name, whole.over, [self._first(whole, at) for at in _elements(whole.over)])
 
     def _function(self, name: str, over: Sequence[Type], starts: Sequence[_Start]) -> str:
-        """That a variable starts so, each element with a start of its own."""
+        """Return the initial condition of a variable whose elements have separate initial values."""
         if not over:
             return f"{name} {_IN if starts[0].several else '='} {starts[0].text}"
         axes = [f"i{k} \\in {self.domain(axis)}" for k, axis in enumerate(over)]
@@ -331,7 +329,7 @@ class _Writer:
         return f"{name} \\in {{f \\in [{domain} -> {whole}]: {limits}}}"
 
     def _first(self, container: Container, at: tuple[int, ...]) -> _Start:
-        """What one container starts as."""
+        """Return the initial value of one container."""
         if isinstance(container.type, MaybeShape):
             ways = [_init(variable, at) for variable in container.variables]
             several = any(len(way) > 1 for way in ways)
@@ -367,14 +365,14 @@ class _Writer:
             variable: Variable = update.target.args[0]
             written.setdefault(self.held.get(variable) or variable, []).append(update)
         body += [f"{self.names[whole]}' = {self._becomes(whole, updates)}" for whole, updates in written.items()]
-        same = [self.names[whole] for whole in self.wholes if whole not in written]
+        same = [self.names[whole] for whole in self.declared_variables if whole not in written]
         body += [f"UNCHANGED <<{', '.join(same)}>>"] if same else []
         self.lets = {}
         shared = _let(lines)
         return f"\\* {action.sentence}\n{head}\n{shared}" + "\n".join(f"  /\\ {line}" for line in body)
 
     def _share(self, terms: Sequence[Expr]) -> list[str]:
-        """Names for long terms that stand more than once, and for parts of deep ones; each is defined in the line that it gets."""
+        """Return definitions of names for long terms that occur more than once, and for parts of deep terms."""
         uses: dict[Expr, int] = {}
         for e in walk(*terms):
             for child in children(e):
@@ -414,7 +412,10 @@ class _Writer:
         return text if when is TRUE else f"(IF {self.term(when)} THEN {text} ELSE {otherwise})"
 
     def _indices(self, update: Assignment) -> list[str]:
-        """The indices of what is written; where nothing is, those of the first element, because others may have no value there."""
+        """Return the indices of an assignment.
+
+        If nothing is assigned, they are the first element's, because others may have no value there.
+        """
         indices = []
         for index, axis in zip(update.target.args[1:], update.target.args[0].over, strict=True):
             text = self.as_value(index, axis)
@@ -423,7 +424,7 @@ class _Writer:
         return indices
 
     def _content(self, container: Container, old: str, updates: Sequence[Assignment]) -> str:
-        """What a set, a bag, a sequence or a Maybe becomes by updates that are made under one condition."""
+        """Return the value of a set, a bag, a sequence or a Maybe after updates under one condition."""
         shape, outer, when = container.type.of, len(container.over), updates[0].when
         if isinstance(container.type, MaybeShape):
             new = {update.target.args[0]: update.assigned for update in updates}
@@ -464,7 +465,7 @@ class _Writer:
     # -- the module -----------------------------------------------------------------------------------------------------
 
     def module(self) -> Module:
-        names = ", ".join(self.names[whole] for whole in self.wholes)
+        names = ", ".join(self.names[whole] for whole in self.declared_variables)
         actions = [self.define(action) for action in self.model.actions]
         steps, fair = [], []
         for action in self.model.actions:
@@ -492,7 +493,7 @@ class _Writer:
         return Module(self.name, f"{head}{helper}{text}\n\n====\n", config)
 
     def _claims(self) -> tuple[list[str], str]:
-        """The definitions of the properties, and the configuration that checks them."""
+        """Return the definitions of the properties, and the configuration that checks them."""
         lines, config = [], ["SPECIFICATION Spec", "CONSTANT None = None"]
         deadlock = False
         for claim in self.claims:
@@ -506,7 +507,7 @@ class _Writer:
                 deadlock = deadlock or claim.formula.op == "const"
                 continue
             text, kind = f"{let}{formula}", "INVARIANT"
-            if claim.kind == "reachable":  # TLC shows a state of it as the counterexample of its opposite
+            if claim.kind == "reachable":  # TLC reports a state of it as the counterexample to its negation
                 text, kind = f"{let}~{formula}", ""
             elif claim.kind == "step":
                 text, kind = f"[][{let}{formula}]_vars", "PROPERTY"
@@ -521,25 +522,25 @@ class _Writer:
 
 
 def _selected(shape: Shape, whole: str) -> list[str]:
-    """How TLA+ selects each part of a value with this text, in the order of `parts_of`."""
+    """Return how TLA+ selects each part of a value with this text, in the order of `parts_of`."""
     if isinstance(shape, Type):
         return [whole]
     if isinstance(shape, MaybeShape):
         parts = zip(_selected(shape.of, whole), parts_of(shape.of), strict=True)
         return [f"(IF {whole} = None THEN None ELSE {_some(type_, part)})" for part, (_, type_) in parts]
     fields = (
-        {f"[{k}]": each for k, each in enumerate(shape, 1)} if isinstance(shape, tuple) else {f".{n}": e for n, e in shape.fields.items()}
+        {f"[{k}]": part for k, part in enumerate(shape, 1)} if isinstance(shape, tuple) else {f".{n}": e for n, e in shape.fields.items()}
     )
     return [part for field, of in fields.items() for part in _selected(of, whole + field)]
 
 
 def _some(type_: Type, text: str) -> str:
-    """A Maybe that holds a value of this type: one that is a Maybe itself in a tuple, so that it is not None."""
+    """Return a Maybe that holds a value of this type. A value that is a Maybe itself is wrapped in a tuple, so that it is not None."""
     return f"<<{text}>>" if type_.sort == "maybe" else text
 
 
 def _inside(part: Expr, type_: Type) -> Expr:
-    """What a Maybe holds that is not None."""
+    """Return the value in a Maybe that is not None."""
     if part.op == "const":
         return const(part.args[0] - 1 + type_.lo, type_)
     inside: Expr = part.args[0] if part.op == "some" else part.get

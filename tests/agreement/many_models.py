@@ -33,7 +33,7 @@ from sifted_models import sifted_models
 from symmetric_models import orbits, symmetric_models
 
 from rocketproof_model import EvaluationError, Instance, liveness, search, symbolic
-from rocketproof_model.explicit import crew
+from rocketproof_model.explicit import pool
 from rocketproof_model.explicit.canonical import plan
 from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.explicit.exploration import Exploration
@@ -279,7 +279,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--here", action="store_true", help="one slice, of so many models made, in this process")
     given = parser.parse_args(words)
     if given.here:
-        crew._ALONE = 0  # start threads for the smallest level
+        pool._ALONE = 0  # start threads for the smallest level
         run_slice(given.first, given.models, given.results)
         return 0
     with tempfile.TemporaryDirectory(dir=memory()) as folder:

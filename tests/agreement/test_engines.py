@@ -20,7 +20,7 @@ from model_text import describe, source
 
 from proportion import in_proportion
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
-from rocketproof_model.explicit import crew
+from rocketproof_model.explicit import pool
 from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.interpreter import Environment, evaluate, successors
 from rocketproof_model.language import OBSERVED, Bool, const, walk
@@ -42,7 +42,9 @@ def test_z3_and_networkx_agree_with_the_interpreter(group: int) -> None:
         known = liveness_space(space)
         for claim in case.model.properties:
             if claim.kind in LIVE:
-                formula, goal = (np.array([oracle.holds(case.instance, e, s) for s in space.states]) for e in liveness.asked(claim))
+                formula, goal = (
+                    np.array([oracle.holds(case.instance, e, s) for s in space.states]) for e in liveness.obligation_terms(claim)
+                )
                 same_lasso(space, liveness.decide(known, claim, formula, goal, Watch(Limits())))
 
     agree()
@@ -68,7 +70,7 @@ def test_observers_say_what_paths_do(group: int) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(crew, "_ALONE", 0)  # start threads for the smallest level
+    monkeypatch.setattr(pool, "_ALONE", 0)  # start threads for the smallest level
     on_disk = Limits(memory=1, disk=1 << 30)
 
     @generated(group, COMPILED, models())

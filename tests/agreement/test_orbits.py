@@ -10,7 +10,7 @@ from symmetric_models import orbits, symmetric_models
 
 from proportion import in_proportion
 from rocketproof_model import liveness, search
-from rocketproof_model.explicit import crew
+from rocketproof_model.explicit import pool
 
 GROUPS = 8
 MODELS = in_proportion(5)  # in a group: 40 in all under the profile ci
@@ -18,7 +18,7 @@ MODELS = in_proportion(5)  # in a group: 40 in all under the profile ci
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_orbits_verdicts_and_lengths_are_right(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "_ALONE", 0)  # start threads for the smallest level
+    monkeypatch.setattr(pool, "_ALONE", 0)  # start threads for the smallest level
 
     @generated(group, MODELS, symmetric_models())
     def agree(case: Case) -> None:

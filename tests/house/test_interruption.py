@@ -34,7 +34,7 @@ MAY_SWALLOW = re.compile(r"KeyboardInterrupt|BaseException|except *:|finally")
 MAY_HANDLE = re.compile(r"signal|set_wakeup_fd")
 """What a module has to contain to be worth parsing."""
 THREADS = {
-    "rocketproof_model/explicit/crew.py:_work": "the main thread raises it again",
+    "rocketproof_model/explicit/pool.py:_work": "the main thread raises it again",
     "rocketproof_traces/explorer/server.py:run": "the page stopped a search; no signal came",
     "rocketproof_properties/brokers/runs/client.py:run": "the thread that waits raises it again",
 }

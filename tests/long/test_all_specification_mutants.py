@@ -7,7 +7,7 @@ import pytest
 from rocketproof_lab.specification import arguments, invariants, run
 from rocketproof_lab.specification.instances import SENDING, scopes
 from rocketproof_lab.specification.results import ARGUED, SURVIVED, UNREACHABLE
-from rocketproof_model.proofs.weakest import kept
+from rocketproof_model.proofs.weakest import preserved
 from rocketproof_spec import Specification, part
 
 PARTS = {"recovery": 212, "locks": 128, "expiry": 89, "news": 148, "patience": 158}
@@ -18,7 +18,7 @@ def test_every_step_keeps_the_invariants_by_which_mutants_are_equal(scope: str) 
     specification = part(scope)
     assert isinstance(specification, Specification)
     stated = {formula(specification): sentence for sentence, formula in invariants.INVARIANTS.items()}
-    found = set(kept(specification.model, list(stated)))
+    found = set(preserved(specification.model, list(stated)))
     assert not [sentence for formula, sentence in stated.items() if formula not in found]
 
 

@@ -15,9 +15,9 @@ from hypothesis.strategies import SearchStrategy
 from symmetric_models import symmetric_models
 
 from rocketproof_model import RocketproofError, liveness
-from rocketproof_model.explicit import canonical, crew, external, kernel, workers
+from rocketproof_model.explicit import canonical, external, kernel, pool, workers
 from rocketproof_model.explicit.edges import STRONG, UNFAIR, WEAK
-from rocketproof_model.explicit.marks import Marks
+from rocketproof_model.explicit.progress import SearchProgress
 
 pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
 
@@ -89,19 +89,19 @@ def _without(part: Any, words: int) -> Any:
 
 def skipped_states(patch: pytest.MonkeyPatch) -> None:
     """A search that goes on begins with half of the level that was to be expanded."""
-    real = Marks.restore
+    real = SearchProgress.restore
 
-    def restore(self: Marks, *words: Any) -> Any:
+    def restore(self: SearchProgress, *words: Any) -> Any:
         found = real(self, *words)
         return [part[: len(part) // self.account.words // 2 * self.account.words] for part in found]
 
-    patch.setattr(Marks, "restore", restore)
+    patch.setattr(SearchProgress, "restore", restore)
 
 
 def unsettled(patch: pytest.MonkeyPatch) -> None:
     """On disk the last range of candidates is not looked at."""
-    real = external.External._ranges
-    patch.setattr(external.External, "_ranges", lambda self: list(real(self))[:-1])
+    real = external.ExternalSearch._ranges
+    patch.setattr(external.ExternalSearch, "_ranges", lambda self: list(real(self))[:-1])
 
 
 def lost_recall(patch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ RARE: dict[Plant, int] = {forgotten_name: 200}
 
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_noticed(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(crew, "_ALONE", 0)
+    monkeypatch.setattr(pool, "_ALONE", 0)
     plant(monkeypatch)
     with pytest.raises((AssertionError, RocketproofError)):
         many_models.compared(1, RARE.get(plant, MOST), FAULTS[plant], tmp_path)

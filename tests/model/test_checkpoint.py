@@ -62,8 +62,8 @@ def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
 def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
     program = (
         "import routing, sys, pathlib\n"
-        "from rocketproof_model.explicit.checkpoint import Checkpoint\nfrom rocketproof_model.search import explore\n"
-        "class Waiting(Checkpoint):\n"
+        "from rocketproof_model.explicit.checkpoint import SearchCheckpoint\nfrom rocketproof_model.search import explore\n"
+        "class Waiting(SearchCheckpoint):\n"
         "    def save(self, record, sync=None):\n        super().save(record, sync)\n"
         "        if len(record.sizes) == 8:\n            print(flush=True)\n            sys.stdin.read()\n"
         f"explore(routing.model(**{LARGER}).given(), checkpoint=Waiting(pathlib.Path(sys.argv[1]), 0.0))\n"
@@ -77,7 +77,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    instance, real = MODEL.given(), _Search._tell
+    instance, real = MODEL.given(), _Search._report_progress
 
     def interrupt(self: _Search) -> None:
         real(self)
@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_Search, "_tell", interrupt)
+        patch.setattr(_Search, "_report_progress", interrupt)
         found = explore(instance, checkpoint=SearchCheckpoint(tmp_path))
     assert found.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
@@ -183,8 +183,8 @@ def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
 def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> None:
     instance, question = MODEL.given(), SearchCheckpoint(tmp_path)
     explore(instance, limits=Limits(states=500), checkpoint=question)
-    program = "import pathlib, sys\nfrom rocketproof_model.explicit.checkpoint import Checkpoint\n"
-    program += "Checkpoint(pathlib.Path(sys.argv[1]))._acquire()\nprint(flush=True)\nsys.stdin.read()\n"
+    program = "import pathlib, sys\nfrom rocketproof_model.explicit.checkpoint import SearchCheckpoint\n"
+    program += "SearchCheckpoint(pathlib.Path(sys.argv[1]))._acquire()\nprint(flush=True)\nsys.stdin.read()\n"
     with subprocess.Popen([sys.executable, "-c", program, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdout.readline()
         with pytest.raises(RocketproofError, match=rf"{tmp_path} is in use by another search, process {other.pid}; wait until it ends"):

@@ -17,7 +17,7 @@ from rocketproof_model import ANY, Bool, EvaluationError, Int, Model, Rocketproo
 from rocketproof_model.errors import LimitReached
 from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 from rocketproof_model.explicit.exploration import Exploration
-from rocketproof_model.explicit.external import External
+from rocketproof_model.explicit.external import ExternalSearch
 from rocketproof_model.explicit.layout import layout
 from rocketproof_model.explicit.ordered import StateOrder, leading_word
 from rocketproof_model.explicit.runfile import DamagedRunError, RunFile
@@ -57,19 +57,19 @@ def spied(monkeypatch: pytest.MonkeyPatch, at: tuple[str, int] | None = None, en
     spy = Spied({}, at, end)
 
     def watched(name: str) -> None:
-        real = getattr(External, name)
+        real = getattr(ExternalSearch, name)
 
-        def counted(self: External, *arguments: object) -> object:
+        def counted(self: ExternalSearch, *arguments: object) -> object:
             spy.counts[name] = spy.counts.get(name, 0) + 1
             if spy.at == (name, spy.counts[name]):
                 assert spy.end is not None
                 raise spy.end
             return real(self, *arguments)
 
-        patch.setattr(External, name, counted)
+        patch.setattr(ExternalSearch, name, counted)
 
     with monkeypatch.context() as patch:
-        for name in ("_convert", "_mark", "_expand", "_spill", "_settle", "_enter", "_save"):
+        for name in ("_convert", "_mark", "_expand", "_spill", "_enter_candidates", "_enter", "_save"):
             watched(name)
         yield spy
 
@@ -81,7 +81,9 @@ def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pyt
     with spied(monkeypatch) as spy:
         found = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path / "kept"))
     assert found.finished and summary(found) == summary(explore(MODEL.given(), tuning=tuning))
-    assert spy.counts["_spill"] > 3 * found.depth and spy.counts["_enter"] > 3 * spy.counts["_settle"], "few runs: this shows nothing"
+    assert spy.counts["_spill"] > 3 * found.depth and spy.counts["_enter"] > 3 * spy.counts["_enter_candidates"], (
+        "few runs: this shows nothing"
+    )
     assert 0 < found.disk and not (tmp_path / "kept").exists()
     with pytest.raises(LimitReached, match="memory"):
         found.levels()
@@ -89,7 +91,7 @@ def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
-@pytest.mark.parametrize("phase", ["_convert", "_mark", "_expand", "_spill", "_settle", "_enter", "_save"])
+@pytest.mark.parametrize("phase", ["_convert", "_mark", "_expand", "_spill", "_enter_candidates", "_enter", "_save"])
 def test_it_goes_on_from_an_end_in_any_phase(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, end: BaseException, whole: object
 ) -> None:
@@ -108,15 +110,16 @@ def test_it_goes_on_from_an_end_in_any_phase(
 def test_a_process_that_is_killed_loses_little(tmp_path: Path, whole: object) -> None:
     program = (
         "import routing, sys, pathlib\n"
-        "from rocketproof_model.explicit.checkpoint import Checkpoint\nfrom rocketproof_model.explicit.external import External\n"
+        "from rocketproof_model.explicit.checkpoint import SearchCheckpoint\n"
+        "from rocketproof_model.explicit.external import ExternalSearch\n"
         "from rocketproof_model.result import Limits\nfrom rocketproof_model.search import Tuning, explore\n"
-        "real = External._spill\n"
+        "real = ExternalSearch._spill\n"
         "def spill(self, states):\n"
         "    real(self, states)\n"
         "    if len(self.sizes) == 8:\n        print(flush=True)\n        sys.stdin.read()\n"
-        "External._spill = spill\n"
+        "ExternalSearch._spill = spill\n"
         "explore(routing.model(B=2, P=1, M=2, K=2, C=1).given(), tuning=Tuning(homes=8, block=2, run_block=50),\n"
-        "        limits=Limits(memory=1, disk=1 << 30), checkpoint=Checkpoint(pathlib.Path(sys.argv[1]), 0.0))\n"
+        "        limits=Limits(memory=1, disk=1 << 30), checkpoint=SearchCheckpoint(pathlib.Path(sys.argv[1]), 0.0))\n"
     )
     killed(program, tmp_path)
     with (tmp_path / "runs").open("ab") as file:

@@ -102,8 +102,8 @@ class Caller:
         self.made = kernel.build(instance.model, self.states, [], self.steps, **form)  # type: ignore[arg-type]
         self.consts = self.made.consts(instance)
         self.width = self.made.layout.words
-        self.out = np.zeros(self.made.most * self.width, dtype=np.int64)
-        self.tags = np.zeros(self.made.most, dtype=np.int64)
+        self.out = np.zeros(self.made.max_successors * self.width, dtype=np.int64)
+        self.tags = np.zeros(self.made.max_successors, dtype=np.int64)
         self.counts = np.zeros(len(instance.model.actions), dtype=np.int64)
         self.cover = np.zeros(self.made.cover_words, dtype=np.int64)
         self.masks = np.zeros(2, dtype=np.int64)

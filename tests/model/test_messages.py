@@ -28,7 +28,7 @@ from rocketproof_model import (
 )
 from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import initial
-from rocketproof_model.language import told
+from rocketproof_model.language import formula_text
 
 HERE = Path(__file__)
 
@@ -178,7 +178,7 @@ def test_model_without_initial_state_is_named_with_the_line_that_excludes_all() 
 def test_eventually_is_called_by_its_name() -> None:
     d = Parts()
     claim = d.m.eventually("again", d.k == 0, "k is 0 again and again")
-    assert told(claim) == "(k == 0) again and again"
+    assert formula_text(claim) == "(k == 0) again and again"
     walk = functools.partial(simulate.estimate, runs=1, steps=1, seed=1)
     for engine in (symbolic.induction, lambda i, p: symbolic.bounded(i, [p], depth=1), lambda i, p: walk(i, [p])):
         with pytest.raises(RocketproofError) as refused:

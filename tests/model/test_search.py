@@ -13,7 +13,7 @@ import routing
 from nonempty import nonempty
 from rocketproof_model import Body, Bool, EvaluationError, Expr, Instance, Int, Model, after, interpreter, ite, search
 from rocketproof_model.errors import LimitReached
-from rocketproof_model.explicit import account, crew, loops, task
+from rocketproof_model.explicit import account, loops, pool, task
 from rocketproof_model.explicit.account import Account
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
@@ -27,7 +27,7 @@ TUNINGS = {"usual": Tuning(), "loops": Tuning(unroll=1), "wide": Tuning(word_bit
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start threads for the smallest level."""
-    monkeypatch.setattr(crew, "_ALONE", 0)
+    monkeypatch.setattr(pool, "_ALONE", 0)
 
 
 def ring(size: int = 4, broken: bool = False) -> Model:
@@ -277,7 +277,7 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
     instance = routing.model(**routing.SCOPES["small"]).given()
     explore(instance, limits=Limits(states=10))  # compiled
     told: list[Progress] = []
-    real = search._Search._tell
+    real = search._Search._report_progress
 
     def interrupt(self: search._Search) -> None:
         real(self)
@@ -287,7 +287,7 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
 
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals arrive in the main thread only")
-    monkeypatch.setattr(search._Search, "_tell", interrupt)
+    monkeypatch.setattr(search._Search, "_report_progress", interrupt)
     found = explore(instance, workers=2)
     assert told
     assert (found.finished, found.reason) == (False, INTERRUPTED)
@@ -297,7 +297,7 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
 
 
 def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, real = crew.Crew(Account(ring().given(), []), 8, 1, 2), crew._whole
+    one, real = pool.SearchPool(Account(ring().given(), []), 8, 1, 2), pool._whole
     level = np.zeros(8, dtype=np.int64)
     one.waiting.extend((level, k, k + 1) for k in range(8))
 
@@ -306,7 +306,7 @@ def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytes
         return real(part)
 
     before = one.table.bytes
-    monkeypatch.setattr(crew, "_whole", taken)
+    monkeypatch.setattr(pool, "_whole", taken)
     assert one.bytes() >= before + level.nbytes
     assert not one.waiting
 

@@ -2,7 +2,7 @@
 
 from rocketproof_model import Bool, Expr, Int, Model, all_of
 from rocketproof_model.language import Body
-from rocketproof_model.proofs.weakest import before, holds, kept
+from rocketproof_model.proofs.weakest import before, holds, preserved
 from rocketproof_model.result import Limits
 
 
@@ -45,7 +45,7 @@ def test_what_a_step_breaks_is_given_up_and_what_needs_it_too() -> None:
     cap = Expr("given", ("cap",), m.constants["cap"][0])
     sound = [x <= cap, all_of(y[i] <= x for i in range(2)), (x == 0) | moved]
     breaks, needs, starts = x <= 1, all_of(y[i] <= 1 for i in range(2)), x == 1
-    assert kept(m, [*sound, breaks, needs, starts]) == tuple(sound)
+    assert preserved(m, [*sound, breaks, needs, starts]) == tuple(sound)
 
 
 def test_a_premise_that_nothing_meets_implies_everything() -> None:

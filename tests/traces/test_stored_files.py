@@ -347,7 +347,7 @@ def test_magic_numbers_and_data_are_found_across_blocks(tmp_path: Path, monkeypa
 def test_kernels_are_kept_on_disk_under_the_hash_of_all_files_they_may_be_made_of() -> None:
     from numba import config
 
-    from rocketproof_model.kept import cache_directory
+    from rocketproof_model.diskcache import cache_directory
     from rocketproof_traces.stored.kernel import walk
 
     assert Path(walk.stats.cache_path).is_relative_to(cache_directory())

@@ -1,4 +1,4 @@
-"""Column programs: terms of the language decided for all rows of a table at once, as machine code over its columns."""
+"""Column programs: evaluate terms of the language for all rows of a table at once, as machine code over its columns."""
 
 from .program import Answers, BoundProgram, ColumnProgram, TermErrors, compile_columns
 from .steps import RecordedSteps, StepProgram, Violation, check_steps, compile_steps

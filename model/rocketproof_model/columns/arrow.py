@@ -1,4 +1,4 @@
-"""Columns of Arrow batches as codes: readable values in, what a program's machine code reads out, without a copy where that is possible.
+"""Columns of Arrow batches as codes: converts readable values into the input of a program's machine code, without a copy where possible.
 
 | type of the variable | Arrow column |
 |---|---|
@@ -7,8 +7,8 @@
 | Maybe | the same of its index; null is None |
 | Enum | text, or a dictionary of it |
 
-A null elsewhere, a name that the Enum does not have, or a number out of range has no code: it becomes a number that is not a value of
-the type, so that a term that reads it is a fault in that row and nowhere else. A column of another type is refused as a whole.
+A null elsewhere, a name that the Enum does not have, or a number out of range has no code. It becomes a number outside the type, so a term
+that reads it is a fault in that row only. A column of another type is refused as a whole.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from .emit import InputColumn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-pc: Any = _pc  # its functions are made when it is imported, which type checkers do not see
+pc: Any = _pc  # its functions are created at import time, which type checkers do not see
 Sources = tuple[dict[str, "NDArray[Any]"], dict[str, "NDArray[Any]"], dict[str, "NDArray[Any]"]]
 _TICKS = (pa.types.is_timestamp, pa.types.is_duration, pa.types.is_time64)
 
 
 def columns(batch: Any, wanted: Sequence[InputColumn]) -> Sources:
-    """The columns of a record batch or table as codes: those of the state before, of the state after, and parameters.
+    """Return the columns of a record batch or table as codes: the state before, the state after, and parameters.
 
-    Their names are the `Column.label`s: `x`, `x'` and, for a parameter of an action, its name. Raises ModelError where one is
-    missing, means two things, or is of a type that its variable cannot take.
+    Their names are the `InputColumn.label`s: `x`, `x'` and, for a parameter of an action, its name. Raises ModelError if a column is
+    missing, is ambiguous, or has a type that its variable cannot take.
     """
     labels = [column.label for column in wanted]
     for label in labels:
         if labels.count(label) > 1:
             raise ModelError(f"column {label} is a variable and a parameter", "call run() with the two in mappings of their own")
-    found: Sources = ({}, {}, {})
+    sources: Sources = ({}, {}, {})
     names = batch.schema.names
     for column in wanted:
         if column.label not in names:
             raise ModelError(f"no column {column.label} in the batch", f"its columns are {', '.join(names)}")
         array = batch.column(column.label)
-        found[("ref", "after", "par").index(column.source)][column.name] = codes(array, column.type, column.label)
-    return found
+        sources[("ref", "after", "par").index(column.source)][column.name] = codes(array, column.type, column.label)
+    return sources
 
 
 def codes(array: Any, type_: Type, label: str) -> NDArray[Any]:
-    """The codes of an Arrow array (chunked or not); `label` is for errors."""
+    """Return the codes of an Arrow array (chunked or not); `label` is for errors."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     if isinstance(type_, MaybeType):
@@ -77,11 +77,11 @@ def codes(array: Any, type_: Type, label: str) -> NDArray[Any]:
 
 
 def _names(array: Any, type_: EnumType, label: str) -> NDArray[Any]:
-    """The codes of names; -1 for null and for a name that the type does not have."""
+    """Return the codes of names; -1 for null and for a name that the type does not have."""
     if pa.types.is_dictionary(array.type):
         known = np.append(_names(array.dictionary, type_, label), -1)
-        found: NDArray[Any] = known[_filled(array.indices, len(known) - 1)]
-        return found
+        codes_: NDArray[Any] = known[_filled(array.indices, len(known) - 1)]
+        return codes_
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)):
         raise _refused(array, type_, label, "text, or a dictionary of text")
     names = pa.array(type_.names, array.type)
@@ -89,7 +89,7 @@ def _names(array: Any, type_: EnumType, label: str) -> NDArray[Any]:
 
 
 def _filled(array: Any, instead: int) -> NDArray[Any]:
-    """Numbers, with something for nulls; what no int64 holds becomes the greatest one, which is not a value of any type."""
+    """Return numbers, with `instead` for nulls. A number that no int64 holds becomes the greatest int64, which is outside every type."""
     if array.type == pa.uint64():
         array = pc.min_element_wise(array, pa.scalar(2**63 - 1, pa.uint64()))
     if array.null_count or array.type == pa.uint64():

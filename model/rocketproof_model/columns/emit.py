@@ -1,17 +1,17 @@
-"""LLVM text of one loop over rows that decides all terms of a program: variables, and parameters, are columns.
+"""LLVM text of one loop over rows that evaluates all terms of a program: variables and parameters are columns.
 
 A function of a program (`i64` numbers; `columns` and `results` are tables of pointers):
 
     decide(columns, first, rows, results)
 
-It reads `rows` values from number `first` on of each column and writes as many to each result, from 0 on: the words of
-`failed`, the words of `faults`, then the values of the terms that are numbers, 0 where there is none. It gives 0 if no word of `failed`
-has a bit that is set. Bit k of a word belongs to
-term k: `faults` is set where it has no value, `failed` that it is false or has none. Nothing branches, so that LLVM decides several
-rows at once. (Why LLVM's text: explicit/kernel.py, whose emitter this is.)
+It reads `rows` values from number `first` on of each column and writes as many to each result, from 0 on. The results are the words of
+`failed`, the words of `faults`, then the values of the terms that are numbers, 0 if there is none. It returns 0 if no bit of `failed` is
+set. Bit k of a word belongs to term k: `faults` is set if the term has no value, `failed` if it is false or has no value. There are no
+branches, so that LLVM can process several rows at once. (For the choice of LLVM text see explicit/kernel.py, whose emitter this module
+uses.)
 
-A number that is not a value of its variable's type has no meaning: reading it is a fault, where the interpreter reads it. Which ones
-can occur is known from how wide the column's numbers are, so a column of bytes for an `Int(0, 255)` costs no test.
+A number outside its variable's type has no meaning: reading it is a fault where the interpreter reads it. The width of the column's numbers
+decides which can occur, so a column of bytes for an `Int(0, 255)` costs no test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..language import Expr, Instance, Type, Variable, walk
 
 BITS = 64  # terms in one word of `failed`
 FUNCTION = "decide"
-# What a column's numbers are, by NumPy's name: bits, whether negative ones are meant.
+# The kinds of a column's numbers by NumPy's name: bits, and whether they are signed.
 STORED = {"bool": (8, False), "uint8": (8, False), "uint16": (16, False), "uint32": (32, False)}
 STORED |= {f"int{bits}": (bits, True) for bits in (8, 16, 32, 64)}
 
@@ -39,7 +39,7 @@ _GROUP = ", !llvm.access.group !0"  # columns and results never overlap; this st
 
 @dataclass(frozen=True)
 class InputColumn:
-    """What a program reads: an element of a variable in the state before (`ref`) or after (`after`), or a parameter (`par`)."""
+    """An input of a program: an element of a variable in the state before (`ref`) or after (`after`), or a parameter (`par`)."""
 
     source: str
     name: str
@@ -47,29 +47,29 @@ class InputColumn:
 
     @property
     def label(self) -> str:
-        """As a term shows it: `x`, or `x'` in the state after."""
+        """Return the name as in a term: `x`, or `x'` in the state after."""
         return self.name + ("'" if self.source == "after" else "")
 
 
 def words(terms: int) -> int:
-    """Words of `failed` for so many terms."""
+    """Return the number of words of `failed` for this many terms."""
     return -(-terms // BITS)
 
 
 def columns_of(terms: Iterable[Expr]) -> list[InputColumn]:
-    """Everything that the terms may read, in the order in which it is met."""
+    """Return all inputs of the terms in the order of their first use."""
     return list(dict.fromkeys(column for e in walk(*terms) for column in read_by(e)))
 
 
 def read_by(e: Expr) -> list[InputColumn]:
-    """What this term itself, without its arguments, may read."""
+    """Return the inputs that this term itself, without its arguments, may read."""
     if e.op == "par":
         return [InputColumn("par", e.args[0], e.type)]
     return [InputColumn(e.op, e.args[0].name_at(at), e.type) for at in positions(e)] if e.op in ("ref", "after") else []
 
 
 def positions(ref: Expr) -> Iterator[tuple[int, ...]]:
-    """The elements that a reference may mean; an index that is never in range still means the nearest one."""
+    """Yield the elements that a reference may mean; an index that is never in range still means the nearest element."""
     variable: Variable = ref.args[0]
     ways = []
     for index, axis in zip(ref.args[1:], variable.over, strict=True):
@@ -79,7 +79,7 @@ def positions(ref: Expr) -> Iterator[tuple[int, ...]]:
 
 
 class ColumnEmitter(Emitter):
-    """One row: `stored` is the type of the numbers of each column. Constants are those of the instance."""
+    """One row: `stored` is the type of the numbers of each column. Constants are the instance's."""
 
     def __init__(self, instance: Instance, columns: Sequence[InputColumn], stored: Sequence[str]) -> None:
         super().__init__()
@@ -91,15 +91,15 @@ class ColumnEmitter(Emitter):
         return self.constants[term.args[0]]
 
     def load(self, column: InputColumn) -> Number:
-        """The number in this row."""
+        """Return the number in this row."""
         k = self.number_of[column]
         bits, signed = STORED[self.stored[k]]
         pointer = self.value(f"getelementptr inbounds i{bits}, ptr %column{k}, i64 %row")
-        found = self.value(f"load i{bits}, ptr {pointer}, align 1{_GROUP}")
-        return found if bits == 64 else self.value(f"{'sext' if signed else 'zext'} i{bits} {found} to i64")
+        stored_number = self.value(f"load i{bits}, ptr {pointer}, align 1{_GROUP}")
+        return stored_number if bits == 64 else self.value(f"{'sext' if signed else 'zext'} i{bits} {stored_number} to i64")
 
     def read(self, ref: Expr, bound: Bindings) -> Number:
-        """The chosen element; an index out of range, which is a fault, chooses some element."""
+        """Return the selected element; an index out of range, which is a fault, selects some element."""
         variable: Variable = ref.args[0]
         at = [self.number(index, bound) for index in ref.args[1:]]
         chosen = {p: self.load(InputColumn(ref.op, variable.name_at(p), ref.type)) for p in positions(ref)}
@@ -112,7 +112,7 @@ class ColumnEmitter(Emitter):
         return result
 
     def _select(self, k: Number, by_index: Mapping[int, Number]) -> Number:
-        """The number at index `k`, the last one for an index that is not among them."""
+        """Return the number at index `k`, the last number for an index that is not among them."""
         if len(by_index) == 1:
             return next(iter(by_index.values()))
         *others, (_, result) = by_index.items()
@@ -121,14 +121,14 @@ class ColumnEmitter(Emitter):
         return result
 
     def _fault(self, term: Expr, bound: Bindings) -> Truth:
-        found = super()._fault(term, bound)
+        fault = super()._fault(term, bound)
         if any(map(self._may_leave, read_by(term))):
             raw = bound[term.args[0]] if term.op == "par" else self.read(term, bound)
-            found = self.either(found, self.outside(raw, term.type.lo, term.type.hi))
-        return found
+            fault = self.either(fault, self.outside(raw, term.type.lo, term.type.hi))
+        return fault
 
     def _may_leave(self, column: InputColumn) -> bool:
-        """Whether the column can hold a number that is not a value of its type."""
+        """Return whether the column can hold a number outside its type."""
         stored = self.stored[self.number_of[column]]
         bits, signed = STORED[stored]
         lo, hi = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, 1 if stored == "bool" else (1 << bits) - 1)
@@ -136,7 +136,7 @@ class ColumnEmitter(Emitter):
 
 
 def text(instance: Instance, terms: Sequence[Expr], columns: Sequence[InputColumn], stored: Sequence[str]) -> str:
-    """The module for these terms over columns that hold numbers of these kinds."""
+    """Return the module for these terms over columns that hold numbers of these kinds."""
     e = ColumnEmitter(instance, columns, stored)
     bound = {column.name: e.load(column) for column in columns if column.source == "par"}
     failed: list[Number] = [0] * words(len(terms))

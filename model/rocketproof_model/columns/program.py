@@ -1,9 +1,9 @@
-"""Column programs: what terms are in many states at once, each slot of a variable a column and each state a row.
+"""Column programs: the values of terms in many states at once; each slot of a variable is a column and each state a row.
 
-A column holds codes and has the name of `Variable.name_at` (`config.read[0,1]`); of Arrow batches readable values are
-understood too (`arrow`). Rules about records that were read from files are properties of a small model without actions: its
-variables are the columns of a table, and a rule about successive records is a `step` property with the earlier one as the
-state before. So interpreter, z3 and this form give a rule one meaning; tests compare them.
+A column holds codes and has the name of `Variable.name_at` (`config.read[0,1]`); Arrow batches may contain readable values (`arrow`). Rules
+about records read from files are properties of a small model without actions. Its variables are the columns of a table. A rule about
+successive records is a `step` property; the earlier record is the state before. Interpreter, z3 and this form thus give a rule one meaning;
+tests compare them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .emit import BITS, InputColumn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BLOCK = 8192  # rows decided between two looks for broken ones: their masks stay in the processor's caches
+_BLOCK = 8192  # rows evaluated before failing rows are collected: the masks stay in the processor's caches
 _STORED = {np.dtype(name).str: name for name in emit.STORED}
 _ARGUMENTS = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _Function = Any  # a ctypes function
@@ -33,7 +33,7 @@ _Function = Any  # a ctypes function
 
 @dataclass(frozen=True, eq=False)
 class TermErrors:
-    """Where terms fail, one element a (row, term) pair, by row and then by term: `row`, `term` (its number), `fault` (no value)."""
+    """Failed terms, one element per (row, term) pair, ordered by row and term: `row`, `term` (its number), `fault` (no value)."""
 
     row: NDArray[np.int64]
     term: NDArray[np.int64]
@@ -44,12 +44,12 @@ class TermErrors:
 
     @property
     def valued(self) -> TermErrors:
-        """Without those that have no value."""
+        """Return the errors without terms that have no value."""
         return TermErrors(self.row[~self.fault], self.term[~self.fault], self.fault[~self.fault])
 
     @classmethod
     def joined(cls, parts: Sequence[TermErrors]) -> TermErrors:
-        """The parts one after the other."""
+        """Concatenate the parts."""
         if len(parts) == 1:
             return parts[0]
         if not parts:
@@ -59,10 +59,10 @@ class TermErrors:
 
 @dataclass(frozen=True, eq=False)
 class Answers(Mapping[str, "NDArray[Any]"]):
-    """What the terms are in each of `rows` rows: bool arrays for truth, int64 arrays of codes for everything else.
+    """The values of the terms in each of `rows` rows: bool arrays for truth values, int64 arrays of codes for all others.
 
-    Where a term has no value (the interpreter would raise EvaluationError, or it reads a number that is not a value of its
-    variable's type) `fault` is set; then truth is False and a number is 0.
+    A term has no value if the interpreter would raise EvaluationError, or if it reads a number outside its variable's type. `fault` is then
+    set, a truth value is False and a number is 0.
     """
 
     rows: int
@@ -81,13 +81,13 @@ class Answers(Mapping[str, "NDArray[Any]"]):
         return len(self.truths)
 
     def fault(self, name: str) -> NDArray[np.bool_]:
-        """Where the term has no value."""
+        """Return the rows in which the term has no value."""
         return self._bit(self.faults, name)
 
     def broken(self, rows: NDArray[np.int64] | None = None, terms: Iterable[str] | None = None) -> TermErrors:
-        """All (row, term) pairs of false terms and of terms without a value.
+        """Return all (row, term) pairs of false terms and of terms without a value.
 
-        Of some rows, which then count from 0, or of some terms only, if that is asked.
+        Optionally only for some rows, which then count from 0, or for some terms.
         """
         failed, faults = (self.failed, self.faults) if rows is None else (self.failed[:, rows], self.faults[:, rows])
         if terms is not None:
@@ -98,7 +98,7 @@ class Answers(Mapping[str, "NDArray[Any]"]):
         return _pairs(failed, faults, 0)
 
     def _place(self, name: str) -> tuple[int, np.uint64]:
-        """Word and bit of a term in the masks."""
+        """Return word and bit of a term in the masks."""
         word, bit = divmod(self._numbers[name], BITS)
         return word, np.uint64(1 << bit)
 
@@ -108,18 +108,18 @@ class Answers(Mapping[str, "NDArray[Any]"]):
 
     def _bit(self, masks: NDArray[np.uint64], name: str) -> NDArray[np.bool_]:
         word, bit = self._place(name)
-        found: NDArray[np.bool_] = masks[word] & bit != 0
-        return found
+        is_set: NDArray[np.bool_] = masks[word] & bit != 0
+        return is_set
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnProgram:
-    """Terms and the columns that they read. Machine code is made at the first run, for each set of kinds that columns have."""
+    """Terms and the columns that they read. Machine code is compiled at the first run for each combination of column kinds."""
 
     instance: Instance
     terms: Mapping[str, Expr]
     columns: tuple[InputColumn, ...]
-    _made: dict[tuple[str, ...], _Function] = field(default_factory=dict)
+    _compiled: dict[tuple[str, ...], _Function] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile_columns, (self.instance, dict(self.terms))
@@ -132,11 +132,10 @@ class ColumnProgram:
         *,
         rows: int | None = None,
     ) -> Answers:
-        """All terms in all rows.
+        """Evaluate all terms in all rows.
 
-        The mappings hold codes by the columns' names, arrays of one length of integers or bools; more than is read may be
-        there. `rows` is their number, needed where no array shows it. Raises ModelError for columns that are missing or are
-        not such.
+        The mappings hold codes by the columns' names, arrays of equal length of integers or bools; further arrays are ignored. `rows` is
+        their length, needed if there is no array. Raises ModelError for columns that are missing or invalid.
         """
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, rows)
         results = self._results(rows)
@@ -151,7 +150,7 @@ class ColumnProgram:
         *,
         rows: int | None = None,
     ) -> TermErrors:
-        """The same as `run(...).broken()`, for tables in which few rows are: nothing else is kept."""
+        """Return `run(...).broken()`, for tables with few failing rows: nothing else is stored."""
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, rows)
         return self._bound(arrays, rows).broken(rows)
 
@@ -161,12 +160,14 @@ class ColumnProgram:
         after: Mapping[str, NDArray[Any]] | None = None,
         parameters: Mapping[str, NDArray[Any]] | None = None,
     ) -> BoundProgram:
-        """The program over arrays that are filled anew again and again. Raises ModelError as `run` does, and for an array that would have
-        to be copied."""
+        """Return the program bound to arrays that are refilled repeatedly.
+
+        Raises ModelError as `run` does, and for an array that needs a copy.
+        """
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, None)
-        given = {"ref": before, "after": after or {}, "par": parameters or {}}
+        sources = {"ref": before, "after": after or {}, "par": parameters or {}}
         for column, array in zip(self.columns, arrays, strict=True):
-            if array is not given[column.source][column.name]:
+            if array is not sources[column.source][column.name]:
                 raise ModelError(f"column {column.label} cannot be bound", "give contiguous codes in this machine's byte order")
         return self._bound(arrays, rows)
 
@@ -175,16 +176,16 @@ class ColumnProgram:
         return BoundProgram(self._function(arrays), arrays, _table(arrays), results, _table(results), emit.words(len(self.terms)))
 
     def over(self, batch: Any) -> Answers:
-        """`run` over an Arrow record batch (or table): readable values, see `arrow.columns`."""
+        """Call `run` for an Arrow record batch (or table) of readable values, see `arrow.columns`."""
         return self.run(*self._arrow(batch))
 
     def broken_over(self, batch: Any) -> TermErrors:
-        """`broken` over an Arrow record batch (or table)."""
+        """Call `broken` for an Arrow record batch (or table)."""
         return self.broken(*self._arrow(batch))
 
     @cached_property
     def _numbers(self) -> int:
-        """How many terms are numbers."""
+        """The number of terms that are numbers."""
         return sum(term.type.sort != "bool" for term in self.terms.values())
 
     def _arrow(self, batch: Any) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
@@ -192,29 +193,29 @@ class ColumnProgram:
 
         return arrow.columns(batch, self.columns)
 
-    def _columns(self, given: Mapping[str, Mapping[str, NDArray[Any]]], rows: int | None) -> tuple[int, list[NDArray[Any]]]:
-        """How many rows there are, and the arrays that the machine code reads."""
+    def _columns(self, sources: Mapping[str, Mapping[str, NDArray[Any]]], rows: int | None) -> tuple[int, list[NDArray[Any]]]:
+        """Return the number of rows and the arrays that the machine code reads."""
         if rows is None:
-            rows = next((len(array) for source in given.values() for array in source.values()), None)
+            rows = next((len(array) for source in sources.values() for array in source.values()), None)
         if rows is None:
             raise ModelError("a column program got no columns, so that it cannot know how many rows there are", "give at least one")
         arrays = []
         for column in self.columns:
-            array = given[column.source].get(column.name)
+            array = sources[column.source].get(column.name)
             if array is None:
-                known = ", ".join(map(str, given[column.source])) or "none"
+                known = ", ".join(map(str, sources[column.source])) or "none"
                 raise ModelError(f"no column {column.label}", f"give it; the {_SOURCES[column.source]} given: {known}")
             arrays.append(_plain(np.asarray(array), rows, column))
         return rows, arrays
 
     def _function(self, arrays: list[NDArray[Any]]) -> _Function:
         stored = tuple(_STORED[array.dtype.str] for array in arrays)
-        made = self._made.get(stored)
-        if made is None:
+        function = self._compiled.get(stored)
+        if function is None:
             text = emit.text(self.instance, list(self.terms.values()), self.columns, stored)
             address = native.compile_text(text, (emit.FUNCTION,)).addresses[emit.FUNCTION]
-            made = self._made[stored] = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(address)
-        return made
+            function = self._compiled[stored] = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(address)
+        return function
 
     def _results(self, rows: int) -> NDArray[np.uint64]:
         return np.empty((2 * emit.words(len(self.terms)) + self._numbers, rows), np.uint64)
@@ -229,28 +230,30 @@ class ColumnProgram:
 
 @dataclass(frozen=True, eq=False)
 class BoundProgram:
-    """A program and the arrays that it reads, whose addresses it has taken."""
+    """A program bound to the arrays that it reads; it holds their addresses."""
 
     _function: _Function
-    _arrays: list[NDArray[Any]]  # which stay as long as their addresses are used
+    _arrays: list[NDArray[Any]]  # kept alive while their addresses are used
     _columns: Any
     _results: NDArray[np.uint64]
     _table: Any
     _words: int
 
     def broken(self, rows: int) -> TermErrors:
-        """`ColumnProgram.broken` of the first so many rows."""
-        found = []
+        """Return `ColumnProgram.broken` for the first `rows` rows."""
+        errors = []
         for first in range(0, rows, _BLOCK):
             count = min(_BLOCK, rows - first)
             if self._function(self._columns, first, count, self._table):
                 failed, faults = self._results[: self._words, :count], self._results[self._words : 2 * self._words, :count]
-                found.append(_pairs(failed, faults, first))
-        return TermErrors.joined(found)
+                errors.append(_pairs(failed, faults, first))
+        return TermErrors.joined(errors)
 
     def failed(self, rows: int) -> NDArray[np.uint64]:
-        """In which of the first so many rows, at most 8192, the first term is false or has no value: where bit 0 is set. The next call
-        overwrites it."""
+        """Return the rows, among the first `rows` (at most 8192), in which the first term is false or has no value: words with bit 0 set.
+
+        The next call overwrites the result.
+        """
         self._function(self._columns, 0, rows, self._table)
         first: NDArray[np.uint64] = self._results[0, :rows]
         return first
@@ -260,7 +263,7 @@ _SOURCES = {"ref": "columns of the state before", "after": "columns of the state
 
 
 def compile_columns(instance: Instance, terms: Mapping[str, Expr]) -> ColumnProgram:
-    """A program that decides the terms over variables, variables after a step, parameters and constants of the instance.
+    """Compile a program that evaluates the terms over variables, variables after a step, parameters and constants of the instance.
 
     Raises ModelError for terms that belong to another model, for unknowns of lemmas, and for a parameter of two types.
     """
@@ -284,32 +287,32 @@ def compile_columns(instance: Instance, terms: Mapping[str, Expr]) -> ColumnProg
 
 
 def _plain(array: NDArray[Any], rows: int, column: InputColumn) -> NDArray[Any]:
-    """The array as the machine code reads it: contiguous, in this machine's byte order, of a kind in `emit.STORED`."""
+    """Return the array as the machine code reads it: contiguous, in this machine's byte order, of a kind in `emit.STORED`."""
     if array.shape != (rows,):
         raise ModelError(f"column {column.label} has shape {array.shape}", f"give {rows} values, as in the first column")
     if array.dtype.str in _STORED and array.flags.c_contiguous:
         return array
     if array.dtype.name == "uint64":
-        array = np.minimum(array, np.uint64(2**63 - 1)).astype(np.int64)  # beyond that no type has values
+        array = np.minimum(array, np.uint64(2**63 - 1)).astype(np.int64)  # no type has greater values
     if array.dtype.name not in emit.STORED:
         raise ModelError(f"column {column.label} holds {array.dtype}", "give codes: integers of at most 64 bits, or bools")
     return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
 def _table(arrays: Iterable[NDArray[Any]]) -> Any:
-    """The addresses of arrays one after the other."""
+    """Return a table of the arrays' addresses."""
     addresses = [_address(array) for array in arrays]
     return (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
 
 
 def _address(array: Any) -> int:
-    """`array.ctypes.data`, by a way that takes a quarter of its time where there is one."""
+    """Return `array.ctypes.data`, by a way that takes a quarter of its time if available."""
     quick = array.size and array.flags.writeable
     return ctypes.addressof(ctypes.c_char.from_buffer(array)) if quick else int(array.ctypes.data)
 
 
 def _pairs(failed: NDArray[np.uint64], faults: NDArray[np.uint64], first: int) -> TermErrors:
-    """The set bits of masks of (words, rows), rows counted from `first`."""
+    """Return the set bits of masks of (words, rows); rows are counted from `first`."""
     rows = np.flatnonzero(failed.any(axis=0)) if len(failed) > 1 else np.flatnonzero(failed[0])
     bits = np.unpackbits(np.ascontiguousarray(failed[:, rows].T).astype("<u8").view(np.uint8), axis=1, bitorder="little")
     at, term = np.nonzero(bits)

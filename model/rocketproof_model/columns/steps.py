@@ -1,8 +1,8 @@
-"""Are recorded steps steps of the model? Guards, effects, frame and properties of all of them at once, as column programs.
+"""Checks whether recorded steps are steps of the model: guards, effects, frame and properties of all steps at once, as column programs.
 
-A recorded step is a row: the state before, which action with which parameters, the state after. It is judged as the interpreter
-would judge it: guards in their order, the first that refuses counts; only where none does the effect is compared, element by
-element, and what the action cannot write has to stay. A value outside its variable's type is a violation of its own.
+A recorded step is a row: the state before, the action and its parameters, the state after. The result is the interpreter's. Guards are
+evaluated in order and the first that refuses counts. If none refuses, the effect is compared element by element, and elements that the
+action cannot write have to stay unchanged. A value outside its variable's type is a violation of its own.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _Name = tuple[Kind, str]
 
 @dataclass(frozen=True, eq=False)
 class RecordedSteps:
-    """Recorded steps, a row each: `action` is the position of the action in the model; the others hold codes by name.
+    """Recorded steps, one per row: `action` is the position of the action in the model; the others hold codes by name.
 
-    A parameter's column serves all actions that have one of this name; rows of other actions may hold anything there.
+    A parameter's column serves all actions that have a parameter of this name; rows of other actions may hold any value.
     """
 
     action: NDArray[np.integer[Any]]
@@ -43,7 +43,7 @@ class RecordedSteps:
 
     @classmethod
     def of(cls, instance: Instance, recorded: Iterable[tuple[Sequence[int], Move, Sequence[int]]]) -> RecordedSteps:
-        """Steps given one by one: state, move, state."""
+        """Build the table from single steps: state, move, state."""
         model, rows = instance.model, list(recorded)
         numbers = {action.name: k for k, action in enumerate(model.actions)}
         parameters = {name: np.zeros(len(rows), np.int64) for action in model.actions for name in action.parameters}
@@ -59,20 +59,20 @@ class RecordedSteps:
 
 @dataclass(frozen=True, eq=False)
 class Violation:
-    """What is wrong in `rows`, in their order.
+    """One kind of violation in `rows`, in ascending order.
 
-    | kind | name | what is wrong |
+    | kind | name | problem |
     |---|---|---|
     | action | | the model has no action of this number |
-    | parameter | parameter | its value is none of its type |
-    | value | element | its value is none of its type; `x'` is that after the step |
+    | parameter | parameter | its value is outside its type |
+    | value | element | its value is outside its type; `x'` is the value after the step |
     | guard | guard | the first guard of `action` that refuses |
-    | effect | element | not what `action` makes it; with `fault` the assignment of this target has no value |
+    | effect | element | differs from the effect of `action`; with `fault` the assignment of this target has no value |
     | frame | element | changed, though `action` cannot write it |
     | always | property | does not hold; `INV-1'` in the state after the step |
     | step | property | does not hold |
 
-    `fault`: where the guard, effect or property has no value.
+    `fault`: the guard, effect or property has no value.
     """
 
     kind: Kind
@@ -87,138 +87,138 @@ class Violation:
 
 
 def check_steps(instance: Instance, steps: RecordedSteps, claims: Iterable[Property] | None = None) -> list[Violation]:
-    """`compile_steps(instance, claims).check(steps)`."""
+    """Return `compile_steps(instance, claims).check(steps)`."""
     return compile_steps(instance, claims).check(steps)
 
 
 def compile_steps(instance: Instance, claims: Iterable[Property] | None = None) -> StepProgram:
-    """What is needed to judge any number of tables of recorded steps.
+    """Compile a checker for any number of tables of recorded steps.
 
-    `claims` are the model's properties unless given; those of kinds that no step breaks are left out.
+    `claims` are by default the model's properties; kinds that no step violates are left out.
     """
     elements = dict(_elements(instance))
     same = compile_columns(instance, {name: after(element) == element for name, element in elements.items()}) if elements else None
     types = {name: element.type for name, element in elements.items()}
     chosen = instance.model.properties if claims is None else claims
     return StepProgram(
-        tuple(_compiled_action(instance, a) for a in instance.model.actions), same, types, _Asked.of(instance, _claimed(chosen))
+        tuple(_compiled_action(instance, a) for a in instance.model.actions), same, types, _TermProgram.of(instance, _claimed(chosen))
     )
 
 
 @dataclass(frozen=True, eq=False)
 class StepProgram:
-    """Column programs for the actions of an instance, for the frame (`same`: that an element stays as it is) and for claims."""
+    """Column programs for the actions of an instance, for the frame (`same`: an element stays unchanged) and for claims."""
 
     actions: tuple[_ActionProgram, ...]
     same: ColumnProgram | None  # None for a model without variables
     types: Mapping[str, Type]
-    claims: _Asked
+    claims: _TermProgram
 
     def check(self, steps: RecordedSteps) -> list[Violation]:
-        """Everything by which recorded steps are no steps of the model or break a claim; empty if all is well.
+        """Return all violations of recorded steps; empty if all are steps of the model and no claim is violated.
 
         Raises ModelError for missing columns.
         """
         every = np.arange(len(steps))
-        found = _found("action", "", "", False, every[(steps.action < 0) | (steps.action >= len(self.actions))])
+        violations = _violation("action", "", "", False, every[(steps.action < 0) | (steps.action >= len(self.actions))])
         same = None if self.same is None else self.same.run(steps.before, steps.after)
         if same is not None:
-            found += self._values(steps, same)
+            violations += self._values(steps, same)
         for number, action in enumerate(self.actions):
-            found += action.judge(steps, np.flatnonzero(steps.action == number), same)
-        return found + _violations(self.claims.names, "", self.claims.broken(steps, every), every)
+            violations += action.judge(steps, np.flatnonzero(steps.action == number), same)
+        return violations + _violations(self.claims.names, "", self.claims.broken(steps, every), every)
 
     def _values(self, steps: RecordedSteps, same: Answers) -> Iterator[Violation]:
-        """A value that is not one of its type; comparing it has no value either."""
+        """Yield the values outside their types; comparing such a value has no value either."""
         broken = same.broken() if same.faults.any() else TermErrors.joined([])
         for number, (name, type_) in enumerate(self.types.items()):
             rows = broken.row[broken.fault & (broken.term == number)]
             for label, state in ((name, steps.before), (f"{name}'", steps.after)):
-                yield from _found("value", label, "", False, rows[_outside(state[name][rows], type_)])
+                yield from _violation("value", label, "", False, rows[_outside(state[name][rows], type_)])
 
 
 @dataclass(frozen=True, eq=False)
 class _ActionProgram:
-    """`asked`: guards, then whether assignments have a value; `effect`: whether what the action may write is what it should be."""
+    """`asked`: guards, then whether assignments have a value; `effect`: whether the written elements have the right values."""
 
     action: Action
-    asked: _Asked
-    effect: _Asked
+    asked: _TermProgram
+    effect: _TermProgram
 
     def judge(self, steps: RecordedSteps, rows: NDArray[np.int64], same: Answers | None) -> list[Violation]:
-        """The violations of this action's steps, which are in `rows`."""
-        name, found = self.action.name, []
+        """Return the violations of this action's steps, which are in `rows`."""
+        name, violations = self.action.name, []
         if not len(rows):
             return []
         for parameter, type_ in self.action.parameters.items():
             if parameter not in steps.parameters:
                 raise ModelError(f"no column for parameter {parameter} of {name}", "give it among the parameters")
-            found += _found("parameter", parameter, name, False, rows[_outside(steps.parameters[parameter][rows], type_)])
+            violations += _violation("parameter", parameter, name, False, rows[_outside(steps.parameters[parameter][rows], type_)])
         broken = self.asked.broken(steps, rows)
-        first = np.unique(broken.row, return_index=True)[1]  # by row, then by term: where the interpreter stops
+        first = np.unique(broken.row, return_index=True)[1]  # ordered by row, then by term: the interpreter stops at the first
         term = broken.term[first]
         refused = TermErrors(broken.row[first], term, broken.fault[first] | (term >= len(self.action.guards)))
-        found += _violations(self.asked.names, name, refused, rows)
+        violations += _violations(self.asked.names, name, refused, rows)
         rows = np.delete(rows, refused.row)
-        # From here on only states outside their types have no value, and those were reported.
-        found += _violations(self.effect.names, name, self.effect.broken(steps, rows).valued, rows)
+        # From here on only states outside their types have no value, and these are reported already.
+        violations += _violations(self.effect.names, name, self.effect.broken(steps, rows).valued, rows)
         if same is not None:
             written = {element for _, element in self.effect.names}
             names: list[_Name] = [("frame", element) for element in same]
-            found += _violations(names, name, same.broken(rows, [element for element in same if element not in written]).valued, rows)
-        return found
+            violations += _violations(names, name, same.broken(rows, [element for element in same if element not in written]).valued, rows)
+        return violations
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """A column program, and what each of its terms is for."""
+class _TermProgram:
+    """A column program and the meaning of each of its terms."""
 
     names: tuple[_Name, ...]
     program: ColumnProgram | None  # None without terms
 
     @classmethod
-    def of(cls, instance: Instance, terms: Sequence[tuple[_Name, Expr]]) -> _Asked:
+    def of(cls, instance: Instance, terms: Sequence[tuple[_Name, Expr]]) -> _TermProgram:
         program = compile_columns(instance, {str(k): term for k, (_, term) in enumerate(terms)}) if terms else None
         return cls(tuple(name for name, _ in terms), program)
 
     def broken(self, steps: RecordedSteps, rows: NDArray[np.int64]) -> TermErrors:
-        """Where terms fail in these steps, which count from 0 in the answer."""
+        """Return the failing terms in these steps, which count from 0 in the result."""
         if self.program is None:
             return TermErrors.joined([])
         sources: tuple[dict[str, NDArray[Any]], ...] = ({}, {}, {})
         for column in self.program.columns:
             number = ("ref", "after", "par").index(column.source)
             array = (steps.before, steps.after, steps.parameters)[number].get(column.name)
-            if array is not None:  # otherwise the program tells what is missing
+            if array is not None:  # otherwise the program reports the missing column
                 sources[number][column.name] = array if len(rows) == len(steps) else array[rows]
         return self.program.broken(*sources, rows=len(rows))
 
 
-def _found(kind: Kind, name: str, action: str, fault: bool, rows: NDArray[np.int64]) -> list[Violation]:
+def _violation(kind: Kind, name: str, action: str, fault: bool, rows: NDArray[np.int64]) -> list[Violation]:
     return [Violation(kind, name, action, fault, rows)] if len(rows) else []
 
 
 def _violations(names: Sequence[_Name], action: str, broken: TermErrors, rows: NDArray[np.int64]) -> list[Violation]:
-    """One for each term and way in which it is broken; `rows` are the steps that the rows of `broken` mean."""
-    found = []
+    """Return one violation for each term and way in which it fails; `rows` are the steps of the rows of `broken`."""
+    violations = []
     for number in np.unique(broken.term):
         kind, name = names[int(number)]
         for fault in (False, True):
-            found += _found(kind, name, action, fault, rows[broken.row[(broken.term == number) & (broken.fault == fault)]])
-    return found
+            violations += _violation(kind, name, action, fault, rows[broken.row[(broken.term == number) & (broken.fault == fault)]])
+    return violations
 
 
 def _outside(codes: NDArray[Any], type_: Type) -> NDArray[np.bool_]:
     wide = codes.astype(np.int64) if codes.dtype == np.bool_ else codes
-    found: NDArray[np.bool_] = (wide < type_.lo) | (wide > type_.hi)
-    return found
+    outside: NDArray[np.bool_] = (wide < type_.lo) | (wide > type_.hi)
+    return outside
 
 
 # -- terms ------------------------------------------------------------------------------------------------------------
 
 
 def _elements(instance: Instance) -> Iterator[tuple[str, Expr]]:
-    """All elements in the order of the slots, with the terms that read them."""
+    """Yield all elements in the order of the slots, with the terms that read them."""
     for variable in instance.model.variables:
         for at in variable.elements():
             yield variable.name_at(at), variable.element(at)
@@ -238,7 +238,7 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
     asked: list[tuple[_Name, Expr]] = []
     for guard in action.guards:
         asked.append((("guard", guard.name), guard.condition))
-    written: dict[str, tuple[Expr, Expr]] = {}  # the elements that it may write, and what they become
+    written: dict[str, tuple[Expr, Expr]] = {}  # the elements that it may write, and their values afterwards
     for update in action.updates:
         asked.append((("effect", show(update.target)), _has_value(update)))
         variable: Variable = update.target.args[0]
@@ -250,11 +250,11 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
     for clash in action.clashes:
         asked.append((("effect", show(clash)), ~clash))
     effect: list[tuple[_Name, Expr]] = [(("effect", name), after(element) == value) for name, (element, value) in written.items()]
-    return _ActionProgram(action, _Asked.of(instance, asked), _Asked.of(instance, effect))
+    return _ActionProgram(action, _TermProgram.of(instance, asked), _TermProgram.of(instance, effect))
 
 
 def _has_value(update: Assignment) -> Expr:
-    """True, where nothing is assigned or the interpreter finds a value and a place for it; otherwise false or without a value."""
+    """Return a term that is true if nothing is assigned or the interpreter finds a value and a place, else false or without a value."""
     variable: Variable = update.target.args[0]
     value, type_ = update.assigned, variable.type
     some = value if type_.sort == "bool" else value == const(type_.lo, type_)
@@ -265,7 +265,7 @@ def _has_value(update: Assignment) -> Expr:
 
 
 def _placed(index: Expr, axis: Type) -> Expr:
-    """That an index has a value, and one of the axis'."""
+    """Return the condition that an index has a value within the axis."""
     if index.type.sort == "int":
         return _within(index, axis)
     first: Expr = index == const(index.type.lo, index.type)

@@ -1,1 +1,1 @@
-"""What the explicit engines are made of: packed states, compiled kernels, the search's loops, graphs and lassos."""
+"""The parts of the explicit engines: packed states, compiled kernels, the search's loops, graphs and lassos."""

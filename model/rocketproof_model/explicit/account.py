@@ -1,9 +1,8 @@
-"""The account of a search: the claims it asks, what is known of each, and in the end outcomes with witnesses.
+"""The claims of a search: the formulas that it evaluates, the state of each claim, and finally outcomes with witnesses.
 
-How the states are found, by threads around a table or by tasks around files, is not its business: it takes what was seen
-level by level, and a function that finds predecessors. No predecessors are stored. A witness is rebuilt backwards: among
-the violating states of the first level that has any the smallest; before it the smallest state of the level above that
-leads there; by the first action in model order.
+The account does not know how states are found, by threads with a table or by tasks with files. It receives the workers' results level by
+level, and a function that finds predecessors. No predecessors are stored. A witness is rebuilt backwards: it ends in the smallest violating
+state of the first level that has one. Each state before is the smallest predecessor in the level above, by the first action in model order.
 """
 
 from __future__ import annotations
@@ -35,20 +34,19 @@ if TYPE_CHECKING:
 
 Packed = tuple[int, ...]
 Predecessors = Callable[[int, list[Packed]], dict[Packed, Packed]]
-"""For a level and states of the next one: of each the smallest state of the level that leads there."""
+"""Maps a level and states of the next level to the smallest predecessor of each state in the level."""
 
-BLOCK = 64  # states that a worker takes at once
-_MOST = 1 << 15  # successors of one block, unless a state may have more
-_HOMES = 1 << 14  # of a table that is emptied when it is full
-PIECE = 1 << 16  # states in which predecessors are looked for at once
+BLOCK = 64  # states that a worker expands at once
+_MOST = 1 << 15  # successors of one block, unless a single state can have more
+_HOMES = 1 << 14  # home buckets of a table that is emptied when it is full
+PIECE = 1 << 16  # states that are searched for predecessors at once
 _ANY = Property("", "a path to a state", "always", const(1, Bool))
 
 
 class Account:
-    """The claims of a search about an instance, with the kernel that answers them.
+    """The claims of a search about an instance, and the kernel that evaluates them.
 
-    Of `properties` those that no search of states decides are left out. Raises ModelError for a model that does not fit
-    packed words.
+    Properties that a search of states cannot decide are left out. Raises ModelError for a model that does not fit packed words.
     """
 
     def __init__(
@@ -62,47 +60,47 @@ class Account:
         symmetry: bool = False,
     ) -> None:
         self.instance = instance
-        self.asked = [p for p in properties if p.kind in SEARCHED]
-        self.check = Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1, 0)
-        self.ends = Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
-        self.steps = Claims([p for p in self.asked if p.kind == "step"], 2, 1)
+        self.claims = [p for p in properties if p.kind in SEARCHED]
+        self.check = Claims([p for p in self.claims if p.kind in ("always", "reachable")], 1, 0)
+        self.ends = Claims([p for p in self.claims if p.kind == "deadlock_free"], 1, 1)
+        self.steps = Claims([p for p in self.claims if p.kind == "step"], 2, 1)
         self.groups = [self.check, self.ends, self.steps]
-        made = kernel.build(instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=unroll, word_bits=word_bits)
-        indices, self.asymmetry = reducible(instance.model, self.asked) if symmetry else ((), "")
-        self.plan, canon, orbits = compiled(made.layout, indices)
-        self.made = replace(made, canon=canon, orbits=orbits)
-        self.words = self.made.layout.words
-        self.consts = self.made.consts(instance)
+        built = kernel.build(instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=unroll, word_bits=word_bits)
+        indices, self.asymmetry = reducible(instance.model, self.claims) if symmetry else ((), "")
+        self.plan, canon, orbits = compiled(built.layout, indices)
+        self.kernel = replace(built, canon=canon, orbits=orbits)
+        self.words = self.kernel.layout.words
+        self.consts = self.kernel.consts(instance)
         self._scanners = threading.local()
 
     @property
     def decided(self) -> list[Property]:
-        """The claims that are decided already, by a state or a step."""
+        """The claims that a state or a step has decided already."""
         return [p for c in self.groups for p in c.first]
 
     @property
     def question(self) -> str:
-        """Words of fixed length for all that decides what a search finds: equal for equal models, constants and claims."""
-        model, places = self.instance.model, self.made.layout
-        told: list[Any] = [places.words, *(a.tolist() for a in (places.slot_word, places.slot_shift, places.slot_mask, places.slot_low))]
-        told += [(v.name, v.type.sort, v.type.lo, v.type.hi, [axis.size for axis in v.over]) for v in model.variables]
+        """A digest of everything that decides a search's result: equal for equal models, constants and claims."""
+        model, layout = self.instance.model, self.kernel.layout
+        content: list[Any] = [layout.words, *(a.tolist() for a in (layout.slot_word, layout.slot_shift, layout.slot_mask, layout.slot_low))]
+        content += [(v.name, v.type.sort, v.type.lo, v.type.hi, [axis.size for axis in v.over]) for v in model.variables]
         for action in model.actions:
-            told.append((action.name, [(name, t.lo, t.hi) for name, t in action.parameters.items()]))
-            told += [show(guard.condition) for guard in action.guards]
-            told += [(show(update.target), show(update.value), show(update.when)) for update in action.updates]
-        told += [(p.id, p.kind, show(formula)) for c in self.groups for p, formula in zip(c.properties, c.formulas, strict=True)]
-        told += [self.consts.tolist(), self.start().tolist(), self.made.checked, [index.name for index in self.plan.indices]]
-        return hashlib.sha256("\n".join(map(repr, told)).encode()).hexdigest()
+            content.append((action.name, [(name, t.lo, t.hi) for name, t in action.parameters.items()]))
+            content += [show(guard.condition) for guard in action.guards]
+            content += [(show(update.target), show(update.value), show(update.when)) for update in action.updates]
+        content += [(p.id, p.kind, show(formula)) for c in self.groups for p, formula in zip(c.properties, c.formulas, strict=True)]
+        content += [self.consts.tolist(), self.start().tolist(), self.kernel.checked, [index.name for index in self.plan.indices]]
+        return hashlib.sha256("\n".join(map(repr, content)).encode()).hexdigest()
 
     def total(self, seen: Iterable[WorkerResult]) -> WorkerResult:
-        """The sum of what was seen, without its least states."""
-        total = WorkerResult(self.made, self.groups)
-        for one in seen:
-            total.add(one)
+        """Return the sum of the workers' results, without their smallest states."""
+        total = WorkerResult(self.kernel, self.groups)
+        for result in seen:
+            total.add(result)
         return total
 
     def findings(self) -> list[tuple[int, int, int, list[int]]]:
-        """What is known of decided claims: the group, the place in it, the level, and the words of the state or step."""
+        """Return what is known of decided claims: the group, the place in it, the level, and the words of the state or step."""
         return [
             (number, claims.properties.index(claim), level, list(words))
             for number, claims in enumerate(self.groups)
@@ -110,65 +108,65 @@ class Account:
         ]
 
     def recall(self, findings: Iterable[Sequence[Any]]) -> None:
-        """Take in what `findings` gave, maybe in another process."""
+        """Restore what `findings` returned, possibly in another process."""
         for number, place, level, words in findings:
             claims = self.groups[number]
             claims.first[claims.properties[place]] = (level, tuple(words))
             claims.open[place] = 0
 
     def forget(self) -> None:
-        """Take all claims for open again."""
+        """Mark all claims as undecided."""
         for claims in self.groups:
             claims.first.clear()
             claims.open[:] = 1
 
     def start(self) -> Words:
-        """The initial states, packed, each once."""
+        """Return the distinct initial states, packed."""
         states = np.array(list(initials(self.instance)), dtype=np.int64)
-        return run_of(self._representatives(self.made.layout.pack_many(states.reshape(len(states), -1))).ravel(), self.words)
+        return run_of(self._representatives(self.kernel.layout.pack_many(states.reshape(len(states), -1))).ravel(), self.words)
 
     def ask(self, states: Words, seen: WorkerResult) -> None:
-        """Ask the formulas about states that were not asked before."""
-        if not self.made.check:
+        """Evaluate the formulas for states that are new."""
+        if not self.kernel.check:
             return
         tally, ask = seen.tallies[0], compile_routine(loops.ask_states, WIDTH=self.words)
         total = len(states) // self.words
         seen.own[loops.FAULTS] += ask(
-            self.made.check, address(self.consts), address(states), total, address(tally.block), address(seen.fault)
+            self.kernel.check, address(self.consts), address(states), total, address(tally.block), address(seen.fault)
         )  # fmt: skip
 
     def worker(self, block: int = BLOCK, spare: list[Words] | None = None, seen: WorkerResult | None = None) -> Worker:
-        """A worker that takes at most so many states at once, fewer if they may have very many successors."""
-        block = max(1, min(block, _MOST // max(self.made.most, 1)))
-        return Worker(self.made, self.consts, seen or WorkerResult(self.made, self.groups), block, spare, ROOM)
+        """Return a worker that expands at most `block` states at once, fewer if they can have very many successors."""
+        block = max(1, min(block, _MOST // max(self.kernel.max_successors, 1)))
+        return Worker(self.kernel, self.consts, seen or WorkerResult(self.kernel, self.groups), block, spare, ROOM)
 
     def ready(self, *, alone: bool) -> None:
         """Compile or load the loops of a search."""
-        table = constants(self.made.layout)
+        table = constants(self.kernel.layout)
         compile_routine(loops.expand_states, ALONE=int(alone), **table)
         compile_routine(loops.enter_states, ALONE=1, **table)
-        if self.asked:
+        if self.claims:
             compile_routine(loops.ask_states, WIDTH=self.words)
             compile_routine(loops.find_predecessors, WIDTH=self.words)
 
     def expand(self, worker: Worker, table: StateTable, *, alone: bool) -> int:
-        """Let a worker expand what it was given, as it was told by `Worker.use`; one of the words of loops."""
+        """Let a worker expand its states under the settings of `Worker.use`. Return one of the status codes of `loops`."""
         expand = compile_routine(loops.expand_states, ALONE=int(alone), **table.constants)
         return expand(address(worker.block))
 
     def enter(self, worker: Worker, table: StateTable, states: Words) -> bool:
-        """Let a worker enter states into the table; False if there was no room for some, and then it is to do so again."""
+        """Let a worker enter states into the table; False if there was no room for some, and then the call is to be repeated."""
         enter = compile_routine(loops.enter_states, ALONE=1, **table.constants)
         return enter(address(worker.block), address(states), len(states) // self.words) >= 0
 
     def runs_of_successors(self, states: Words, seen: WorkerResult) -> Iterator[Words]:
-        """The successors of states as runs, each without a state twice, and what is seen on the way.
+        """Yield the successors of states as runs without duplicates, and add the counts to `seen`.
 
-        One run ends and the next begins where a table of bounded size is full. The successors' own formulas are not asked.
+        A run ends when a table of bounded size is full. The formulas of states are not evaluated for the successors.
         """
         total = len(states) // self.words
         worker = self.worker(min(BLOCK, max(total, 1)), seen=seen)
-        table, shared = StateTable(self.made.layout, max(1, min(total, _HOMES))), np.zeros(loops.SHARED, dtype=np.int64)
+        table, shared = StateTable(self.kernel.layout, max(1, min(total, _HOMES))), np.zeros(loops.SHARED, dtype=np.int64)
         worker.take(states, 0, total)
         worker.use(table, shared, table.shape.capacity, 0, 0)
         status = loops.FULL_TABLE
@@ -185,24 +183,27 @@ class Account:
                 shared[[loops.COUNT, loops.PAUSE]] = 0
 
     def note(self, level: int, seen: Sequence[WorkerResult]) -> None:
-        """Take in the first findings of a level: of the states of it that were asked, and of steps and ends one level above."""
+        """Record the first findings of a level: of its states, and of steps and deadlocks that begin one level above."""
         for number, claims in enumerate(self.groups):
             tallies = [s.tallies[number] for s in seen]
             size = claims.width * self.words
             for k, claim in enumerate(claims.properties):
-                found = [tuple(t.best[k * size : (k + 1) * size].tolist()) for t in tallies if t.hits[k] and t.best[k * size] != -1]
-                if found and claim not in claims.first:
-                    claims.first[claim] = (level - claims.behind, min(found))
+                states = [tuple(t.best[k * size : (k + 1) * size].tolist()) for t in tallies if t.hits[k] and t.best[k * size] != -1]
+                if states and claim not in claims.first:
+                    claims.first[claim] = (level - claims.levels_back, min(states))
                     claims.open[k] = 0
 
     # -- faults ---------------------------------------------------------------------------------------------------------
 
     def fault(self, seen: Iterable[WorkerResult]) -> Packed | None:
-        """The smallest state in which a kernel met an error of the model: of a state's formula, of an action or of a step; None if none."""
+        """Return the smallest state in which a formula, an action or a step has an error of the model; None if there is none."""
         return min((tuple(s.fault.tolist()) for s in seen if s.own[loops.FAULTS]), default=None)
 
     def error(self, state: Packed, levels: int, predecessors: Predecessors, outcomes: Sequence[Outcome]) -> ModelFault:
-        """The interpreter's error in a state that `fault` gave, with its path; so many levels are searched, the last perhaps in part."""
+        """Return the interpreter's error, with its path, in a state that `fault` returned.
+
+        `levels` levels are searched, the last possibly in part.
+        """
         before: dict[tuple[int, Packed], Packed] = {}
         level = 0
         if state not in map(tuple, self.start().reshape(-1, self.words).tolist()):
@@ -212,22 +213,22 @@ class Account:
             (before[k, at],) = predecessors(k - 1, [at]).values()
             at = before[k, at]
         path = self._witness(_ANY, level, state, before)
-        found = fault_at_end(self.instance, path.moves, path.states, self.asked, outcomes)
-        if found is None:
+        error = fault_at_end(self.instance, path.moves, path.states, self.claims, outcomes)
+        if error is None:
             raise AssertionError(f"kernel and interpreter differ: no fault in state {labelled(self.instance, path.states[-1])}")
-        return found
+        return error
 
     def _scanner(self) -> Worker:
-        """This thread's worker for single calls of the kernel; what it counts is not looked at. A long witness needs two calls a level."""
+        """Return this thread's worker for single calls of the kernel; its counts are ignored. A long witness needs two calls per level."""
         worker: Worker | None = getattr(self._scanners, "worker", None)
         if worker is None:
-            worker = self._scanners.worker = Worker(self.made, self.consts, WorkerResult(self.made, []))
+            worker = self._scanners.worker = Worker(self.kernel, self.consts, WorkerResult(self.kernel, []))
         return worker
 
     # -- witnesses ------------------------------------------------------------------------------------------------------
 
     def predecessors(self, states: Words, wanted: list[Packed], map_: Callable[..., Iterable[Words]] = map) -> dict[Packed, Packed]:
-        """For each wanted state that some of the given ones lead to the smallest of these; `map_` may do pieces side by side."""
+        """Return the smallest predecessor among `states` of each wanted state that has one. `map_` may process pieces in parallel."""
         goals = np.array(wanted, dtype=np.int64).ravel()
         total = len(states) // self.words
         find = compile_routine(loops.find_predecessors, WIDTH=self.words)
@@ -239,15 +240,15 @@ class Account:
             return best.reshape(-1, self.words)
 
         pieces = list(map_(scan, range(0, max(total, 1), PIECE)))
-        found = {}
+        smallest = {}
         for k, state in enumerate(wanted):
             parents = [tuple(best[k].tolist()) for best in pieces if best[k][0] != -1]
             if parents:
-                found[state] = min(parents)
-        return found
+                smallest[state] = min(parents)
+        return smallest
 
     def witnesses(self, predecessors: Predecessors) -> dict[Property, Witness]:
-        """All witnesses, by one sweep from the deepest level up."""
+        """Rebuild all witnesses in one pass from the deepest level up."""
         ends: dict[int, set[Packed]] = {}
         for claims in self.groups:
             for level, words in claims.first.values():
@@ -256,9 +257,9 @@ class Account:
         wanted: set[Packed] = set()
         for level in range(max(ends, default=0), 0, -1):
             wanted |= ends.get(level, set())
-            found = predecessors(level - 1, sorted(wanted))
-            before.update({(level, state): parent for state, parent in found.items()})
-            wanted = set(found.values())
+            parents = predecessors(level - 1, sorted(wanted))
+            before.update({(level, state): parent for state, parent in parents.items()})
+            wanted = set(parents.values())
         return {
             claim: self._witness(claim, level, words, before) for claims in self.groups for claim, (level, words) in claims.first.items()
         }
@@ -268,49 +269,55 @@ class Account:
         for at in range(level, 0, -1):
             path.append(before[at, path[-1]])
         path.reverse()
-        if claim.kind == "step" and not self.made.canon:
+        if claim.kind == "step" and not self.kernel.canon:
             path.append(words[self.words :])
         states, moves = self._followed(np.array(path, dtype=np.int64))
-        codes = list(map(tuple, self.made.layout.unpack_many(states).tolist()))
-        if claim.kind == "step" and self.made.canon:
+        codes = list(map(tuple, self.kernel.layout.unpack_many(states).tolist()))
+        if claim.kind == "step" and self.kernel.canon:
             state, move = self._violating(claim, states[-1])
             codes.append(state)
             moves.append(move)
         return Witness(self.instance, claim, tuple(moves), tuple(codes))
 
     def _followed(self, states: Words) -> tuple[Words, list[Move]]:
-        """The path's moves, and in place of each state but the first what its move makes; in pieces, between which Ctrl-C ends it."""
+        """Return the moves of a path, and replace each state but the first by the state that its move makes.
+
+        Works in pieces; Ctrl-C ends it between two pieces.
+        """
         w, tags = self._scanner(), np.empty(len(states) - 1, dtype=np.int64)
-        follow, piece = compile_routine(loops.follow_path, WIDTH=self.words), max(1, _MOST // max(self.made.most, 1))
+        follow, piece = compile_routine(loops.follow_path, WIDTH=self.words), max(1, _MOST // max(self.kernel.max_successors, 1))
         for first in range(0, len(tags), piece):
             steps = min(piece, len(tags) - first)
             done = follow(address(w.block), address(states[first:]), steps, address(tags[first:]))
             assert done == steps, "a path has a step that no action makes"
-        return states, [self.made.move(tag) for tag in tags.tolist()]
+        return states, [self.kernel.move(tag) for tag in tags.tolist()]
 
     def _violating(self, claim: Property, before: Words) -> tuple[State, Move]:
-        """The first step from a state, in model order, that violates this claim about steps."""
-        w, unpack = self._scanner(), self.made.layout.unpack
-        n = loops.successors(self.made.succ, before, self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
+        """Return the first step from a state, in model order, that violates the claim about steps."""
+        w, unpack = self._scanner(), self.kernel.layout.unpack
+        n = loops.successors(self.kernel.succ, before, self.consts, w.out, w.tags, w.result.counts, w.result.cover)
         states = map(unpack, w.out[: n * self.words].reshape(n, self.words))
         steps = zip(states, w.tags[:n].tolist(), strict=True)
         state, tag = next((s, tag) for s, tag in steps if not holds(self.instance, claim.formula, unpack(before), s))
-        return state, self.made.move(tag)
+        return state, self.kernel.move(tag)
 
     def _representatives(self, states: Words) -> Words:
-        """The canonical forms of states, (n, W); without symmetry the states themselves."""
-        found = np.ascontiguousarray(states).copy()
-        if self.made.canon:
-            loops.canonical(self.made.canon, found, len(found))
-        return found
+        """Return the canonical forms of states, (n, W); without symmetry the states themselves."""
+        forms = np.ascontiguousarray(states).copy()
+        if self.kernel.canon:
+            loops.canonical(self.kernel.canon, forms, len(forms))
+        return forms
 
     # -- outcomes -------------------------------------------------------------------------------------------------------
 
     def outcomes(
         self, engine: Engine, total: WorkerResult, states: int, depth: int, reason: str, seconds: float, witnesses: dict[Property, Witness]
     ) -> list[Outcome]:
-        """One for each claim, in the order asked. `total` is the sum of all that was seen; `reason` is empty if all states were seen."""
-        found = {}
+        """Return one outcome per claim, in the order of the claims.
+
+        `total` is the sum of the workers' results. `reason` is empty if all states were seen.
+        """
+        by_claim = {}
         for number, claims in enumerate(self.groups):
             hits = total.tallies[number].hits
             for k, claim in enumerate(claims.properties):
@@ -324,8 +331,8 @@ class Account:
                 details: dict[str, Any] = {"satisfying" if good else "violating": int(hits[k])}
                 if claim.kind == "always":
                     details["satisfying"] = states - int(hits[k])
-                found[claim] = Outcome(
+                by_claim[claim] = Outcome(
                     claim, engine, verdict, reason if verdict == "unknown" else "", witnesses.get(claim),
                     states, total.transitions, depth, seconds, details,
                 )  # fmt: skip
-        return [found[p] for p in self.asked]
+        return [by_claim[p] for p in self.claims]

@@ -1,6 +1,6 @@
 """The routines of the table of states: find a state, enter it, read it back, move it to a larger table.
 
-What the bits mean is told in `table`.
+`table` describes the bits of an entry.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..routines import GIVEN, acquire, exchange, get, last_bit, load, matches, put, release, routine, store, unrolled
 
 USED, FURTHER, LOCK = 15, 64, 128  # bits of a control byte
-FAR = 63  # buckets that a state may lie from home
+FAR = 63  # maximum distance in buckets of a state from its home
 
-# Places in a table's block: what the routines below know of it.
+# Places in a table's block, which describes the table to the routines below.
 AT, HOMES, LOG, SIZE, SLOTS, REST, FIXED, SHIFT, LEVEL = range(9)
 
-# Constants of a layout (see `table.constants`), and whether one thread has the table for itself.
+# Constants of a layout (see `table.constants`); ALONE is 1 if only one thread uses the table.
 WIDTH = KEY = HIGH = LOW = HALF = PRESENT = MASK = HIGH_MASK = LOW_MASK = GIVEN
 BYTES: tuple[int, ...] = ()
 FACTOR = OTHER = UNDO = UNDO_OTHER = FOLD = GIVEN
@@ -22,7 +22,7 @@ ALONE = GIVEN
 
 @routine
 def mixed(word: int) -> int:
-    """Spread a word of KEY bits over all of them; `unmixed` undoes it."""
+    """Spread a word of KEY bits over all of them; `unmixed` is the inverse."""
     word = (word ^ word >> HALF) * FACTOR & MASK
     word = (word ^ word >> HALF) * OTHER & MASK
     return word ^ word >> HALF
@@ -37,7 +37,7 @@ def unmixed(word: int) -> int:
 
 @routine
 def folded(state: int) -> int:
-    """What a state's other words add to its first."""
+    """Return the bits by which a state's other words change its first."""
     fold = 0
     for k in unrolled(WIDTH - 1):
         fold = (fold ^ get(state, k + 1)) * FOLD
@@ -47,19 +47,19 @@ def folded(state: int) -> int:
 
 @routine
 def hashed(state: int) -> int:
-    """KEY bits that together with a state's other words are the state."""
+    """Return KEY bits that, together with its other words, identify the state."""
     return mixed(get(state, 0) & MASK ^ folded(state))
 
 
 @routine
 def home_of(table: int, hash_: int) -> int:
-    """The address of the bucket where a state belongs."""
+    """Return the address of a state's home bucket."""
     return get(table, AT) + ((hash_ >> LOW) * get(table, HOMES) >> HIGH) * get(table, SIZE)
 
 
 @routine
 def same_words(entry: int, state: int) -> int:
-    """Whether an entry has a state's other words; `entry` is where they begin."""
+    """Return whether an entry has a state's other words, which begin at `entry`."""
     for k in unrolled(WIDTH - 1):
         if load(entry, BYTES[k + 1]) != get(state, k + 1):
             return 0
@@ -69,19 +69,19 @@ def same_words(entry: int, state: int) -> int:
 
 @routine
 def known(table: int, home: int, tag: int, key: int, state: int) -> int:
-    """Whether the state is in the table, given what its entry at home would say."""
+    """Return whether the state is in the table; its entry in the home bucket would have this `tag` and `key`."""
     size, rest, shift = get(table, SIZE), get(table, REST), get(table, SHIFT)
     compared = (1 << get(table, LEVEL)) - 1
     at = home
     while True:
         control = acquire(at + size - 1, 1)
-        found = matches(at + size - 16, tag) & (1 << 15) - (1 << 15 - (control & USED))
-        while found != 0:
-            bit = last_bit(found)
+        matching = matches(at + size - 16, tag) & (1 << 15) - (1 << 15 - (control & USED))
+        while matching != 0:
+            bit = last_bit(matching)
             entry = at + (14 - bit) * rest
             if ((load(entry, 8) ^ key) & compared) == 0 and (WIDTH == 1 or same_words(entry + get(table, FIXED), state)):
                 return 1
-            found = found ^ 1 << bit
+            matching = matching ^ 1 << bit
         if control & FURTHER == 0:
             return 0
         at, key = at + size, key + (1 << shift)
@@ -89,7 +89,7 @@ def known(table: int, home: int, tag: int, key: int, state: int) -> int:
 
 @routine
 def locked(bucket: int) -> int:
-    """Wait for a bucket's lock and take it; the control byte before. `bucket` is the address of that byte."""
+    """Wait for a bucket's lock, take it, and return the control byte before. `bucket` is the address of that byte."""
     while True:
         control = acquire(bucket, 1)
         if control & LOCK == 0 and exchange(bucket, 1, control, control | LOCK) == control:
@@ -98,7 +98,7 @@ def locked(bucket: int) -> int:
 
 @routine
 def placed(table: int, home: int, tag: int, key: int, state: int, level: int) -> int:
-    """Write a state that is not in the table; 0 if there is no room near enough. Unless ALONE, the caller has its home's lock."""
+    """Write a state that is not in the table; 0 if there is no room near its home. Unless ALONE, the caller holds the lock of its home."""
     size, rest, shift, slots = get(table, SIZE), get(table, REST), get(table, SHIFT), get(table, SLOTS)
     at, last = home, key + (FAR << shift)
     while True:
@@ -113,8 +113,8 @@ def placed(table: int, home: int, tag: int, key: int, state: int, level: int) ->
         used = control & USED
         if used < slots:
             entry, fixed = at + used * rest, get(table, FIXED)
-            kept = load(entry, 8) & (0 - 1 << 8 * fixed - 1) << 1
-            store(entry, 8, kept | key | level << get(table, LEVEL))
+            neighbour = load(entry, 8) & (0 - 1 << 8 * fixed - 1) << 1
+            store(entry, 8, neighbour | key | level << get(table, LEVEL))
             if WIDTH > 1:
                 entry = entry + fixed
                 for k in unrolled(WIDTH - 1):
@@ -132,7 +132,7 @@ def placed(table: int, home: int, tag: int, key: int, state: int, level: int) ->
 
 @routine
 def entered(table: int, hash_: int, state: int, level: int) -> int:
-    """Enter a state: 1 if it is new, 0 if it was known, -1 if there is no room near its home."""
+    """Enter a state: 1 if it is new, 0 if it is known, -1 if there is no room near its home."""
     product = (hash_ >> LOW) * get(table, HOMES)
     home = get(table, AT) + (product >> HIGH) * get(table, SIZE)
     left = (product & HIGH_MASK) >> get(table, LOG) << LOW | hash_ & LOW_MASK
@@ -143,23 +143,23 @@ def entered(table: int, hash_: int, state: int, level: int) -> int:
         return 1 if placed(table, home, tag, key, state, level) else -1
     back = home + get(table, SIZE) - 1
     locked(back)
-    found = 0
+    result = 0
     if not known(table, home, tag, key, state):
-        found = 1 if placed(table, home, tag, key, state, level) else -1
+        result = 1 if placed(table, home, tag, key, state, level) else -1
     release(back, 1, load(back, 1) & ~LOCK)
-    return found
+    return result
 
 
 @routine
 def level_of(table: int, bucket: int, slot: int) -> int:
-    """The level of the state in a slot of the bucket at this address."""
+    """Return the level of the state in a slot of the bucket at this address."""
     entry = load(bucket + slot * get(table, REST), 8)
     return (entry & ~((0 - 1 << 8 * get(table, FIXED) - 1) << 1)) >> get(table, LEVEL)
 
 
 @routine
 def read(table: int, bucket: int, number: int, slot: int, state: int) -> int:
-    """Write the words of the state in a slot to `state`; its hash. The bucket at this address has this number."""
+    """Write the words of the state in a slot to `state` and return its hash. `number` is the number of the bucket at this address."""
     size, shift = get(table, SIZE), get(table, SHIFT)
     entry = bucket + slot * get(table, REST)
     bits = load(entry, 8)
@@ -179,9 +179,9 @@ def read(table: int, bucket: int, number: int, slot: int, state: int) -> int:
 
 @routine
 def move_table(old: int, new: int, first: int, last: int, pocket: int, state: int) -> int:
-    """Move the states of buckets first to last - 1 of the old table, the last one first, to the new one; 1 unless one finds no room.
+    """Move the states of the old table's buckets `first` to `last` - 1 to the new table, the last bucket first.
 
-    `pocket` has room for a bucket, `state` for a state.
+    Returns 0 if a state finds no room, else 1. `pocket` is a buffer for a bucket, `state` for a state.
     """
     size = get(old, SIZE)
     for turn in range(last - first):
@@ -203,7 +203,7 @@ def move_table(old: int, new: int, first: int, last: int, pocket: int, state: in
 
 @routine
 def collect_levels(table: int, buckets: int, low: int, high: int, places: int, out: int, state: int) -> int:
-    """Write the states of levels low to high - 1 to `out`, those of level k from row places[k - low] on, in the order of the table."""
+    """Write the states of levels `low` to `high` - 1 to `out` in the order of the table. Level k starts at row places[k - low]."""
     size = get(table, SIZE)
     for number in range(buckets):
         bucket = get(table, AT) + number * size

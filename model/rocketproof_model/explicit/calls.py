@@ -1,6 +1,6 @@
-"""What Numba lacks: calls of kernels by their address."""
+"""Calls of kernels by their address, which Numba lacks."""
 
-# Numba's intrinsics have no types that a checker knows.
+# Numba's intrinsics have no types.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped"
 # pyright: basic, reportCallIssue=false
 from __future__ import annotations
@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import extending
 from numba.core import types
 
-# Its own type demands of a call the `typing` argument, which only Numba passes.
+# The declared type requires the `typing` argument in each call, which only Numba passes.
 intrinsic: Any = extending.intrinsic
 
 _I64 = ir.IntType(64)
@@ -24,11 +24,11 @@ def _call(context, builder, args):
 
 @intrinsic
 def call_succ(typing, function, state, consts, out, tags, counts, cover):
-    """`succ` of a kernel; all arguments are addresses."""
+    """Call a kernel's `succ`; all arguments are addresses."""
     return types.int64(*[types.int64] * 7), lambda context, builder, signature, args: _call(context, builder, args)
 
 
 @intrinsic
 def call_masks(typing, function, state, consts, masks, after):
-    """`check`, `ends` or `steps` of a kernel; all arguments are addresses."""
+    """Call a kernel's `check`, `ends` or `steps`; all arguments are addresses."""
     return types.int64(*[types.int64] * 5), lambda context, builder, signature, args: _call(context, builder, args)

@@ -1,12 +1,11 @@
-"""Canonical forms: of all states that differ only in which element of a symmetric index is which, one, computed on packed words.
+"""Canonical forms on packed words: one representative of all states that differ only by a permutation of symmetric elements.
 
-All permutations of one index are undone by sorting: whatever belongs to an element is its column, and a network of exchanges brings
-the columns into order. The permutations of the other indices are gone through, each from the last one by an exchange of
-neighbours, and the smallest result is the canonical form. An exchange takes few instructions, because the layout puts what belongs to two
-elements at equal distances.
+The permutations of one index are undone by sorting. Everything that belongs to an element is its column, and a sorting network brings the
+columns into order. The permutations of the other indices are enumerated by exchanging two neighbours at a time; the smallest result is the
+canonical form. An exchange takes few instructions, because the layout puts the fields of two elements at equal distances.
 
-    canon(states, n) -> n      n packed states are replaced by their canonical forms
-    orbits(states, n) -> sum   how many states the n canonical ones stand for
+    canon(states, n) -> n      replaces n packed states by their canonical forms
+    orbits(states, n) -> sum   returns how many states the n canonical states represent
 """
 
 from __future__ import annotations
@@ -19,34 +18,35 @@ from weakref import WeakKeyDictionary
 
 from ..language import Action, IndexType, MaybeType, Model, Property, SetType, Type, Variable
 from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, symmetric_indices
-from ..language.types import moving
+from ..language.types import permuted_by
 from ..routines import native
 from .emit import Number, Truth
 from .layout import Layout
 from .packed import PackedEmitter
 
-MOST = 5040  # arrangements that are gone through; an index with more is left as it is
+MOST = 5040  # maximum of enumerated arrangements; an index that exceeds it is not reduced
 _UNROLL = 8  # more arrangements than this become a loop
 
 Words = list[Number]
-_told: WeakKeyDictionary[Action, Any] = WeakKeyDictionary()
+_asymmetries: WeakKeyDictionary[Action, Any] = WeakKeyDictionary()
 _compiled: WeakKeyDictionary[Model, dict[Hashable, tuple[int, int]]] = WeakKeyDictionary()
 
 
 def reducible(model: Model, claims: Sequence[Property]) -> tuple[tuple[IndexType, ...], str]:
-    """The symmetric indices up to which states may be identified when these claims are asked, and why there are none, in words.
+    """Return the symmetric indices whose elements may be identified for these claims, and the reason if there are none.
 
-    A model refuses what tells elements apart while it is built; but models are also made from models, and claims need not be a model's own.
+    A model is checked for terms that distinguish elements when it is built. The check is repeated here because models are also derived from
+    models, and claims need not be a model's own.
     """
     indices = symmetric_indices(model.variables)
     for claim in claims if indices else ():
-        if told := asymmetry(*claim.terms):
-            return (), f"property {claim.id}: {told}"
+        if reason := asymmetry(*claim.terms):
+            return (), f"property {claim.id}: {reason}"
     for action in model.actions if indices else ():
-        if action not in _told:
-            _told[action] = asymmetric_action(action)
-        if _told[action]:
-            return (), f"action {action.name}: {_told[action][0]}"
+        if action not in _asymmetries:
+            _asymmetries[action] = asymmetric_action(action)
+        if _asymmetries[action]:
+            return (), f"action {action.name}: {_asymmetries[action][0]}"
     return indices, ""
 
 
@@ -68,29 +68,29 @@ class _Name:
     type: Type
 
     def element(self, k: int) -> int:
-        """The code for element k of a field that names one, or nothing."""
+        """Return the code for element k of a field that holds an element or nothing."""
         return k + int(isinstance(self.type, MaybeType))
 
     def codes(self, rename: Rename) -> list[tuple[int, int]]:
-        """Codes that change places."""
+        """Return the pairs of codes that the renaming exchanges."""
         return [(code, to) for code in self.type.codes() if code < (to := rename(self.type, code))]
 
 
 class _Columns:
-    """Where a layout has what belongs to the elements of one index."""
+    """The places of the fields that belong to the elements of one index."""
 
     def __init__(self, places: Layout, index: IndexType) -> None:
         self.places, self.index = places, index
         self.names: list[_Name] = []
-        self.sets: list[tuple[int, int, Type]] = []  # word and shift of the first bit, and what it is a set of
+        self.sets: list[tuple[int, int, Type]] = []  # word and shift of the first bit, and the type of the members
         self.arrays: list[Variable] = []
         self.sortable = True
         single = (index, MaybeType(0, index.size, index))
         for variable in places.model.variables:
-            axes = [axis for axis in variable.over if index in moving(axis)]
+            axes = [axis for axis in variable.over if index in permuted_by(axis)]
             if axes:
                 self.arrays.append(variable)
-            if index in moving(variable.type):
+            if index in permuted_by(variable.type):
                 held = variable.type.of if isinstance(variable.type, SetType) else variable.type
                 for slot in range(variable.first, variable.first + variable.size):
                     if isinstance(variable.type, SetType):
@@ -99,13 +99,13 @@ class _Columns:
                         self.names.append(_Name(*self._place(slot), variable.type))
                 axes.append(index if held in single else held)
             if any(axis != index for axis in axes) or len(axes) > 1:
-                self.sortable = False  # it relates elements to each other, so that they have no columns of their own
+                self.sortable = False  # the variable relates elements to each other, so they have no separate columns
 
     def _place(self, slot: int) -> tuple[int, int]:
         return int(self.places.slot_word[slot]), int(self.places.slot_shift[slot])
 
     def pieces(self) -> list[_Piece]:
-        """The columns of a sortable index, in as few pieces as their places allow; names are not among them."""
+        """Return the columns of a sortable index in as few pieces as their places allow, without names."""
         rows = [([(word, shift + k + int(of != self.index)) for k in self.index.codes()], 1) for word, shift, of in self.sets]
         for variable in self.arrays:
             axis = variable.over.index(cast("Any", self.index))
@@ -121,16 +121,16 @@ class _Columns:
         return [_Piece(mask, words, shifts) for (words, shifts), mask in masks.items() if mask]
 
     def moves(self, i: int, j: int) -> list[tuple[int, int, int, int]]:
-        """What changes places with elements i and j: bits `mask` of one word and those `distance` higher of another (or the same)."""
-        found: dict[tuple[int, int, int, int], int] = {}
+        """Return the exchanges for elements i and j: bits `mask` of one word with those `distance` higher of another (or the same) word."""
+        masks: dict[tuple[int, int, int, int], int] = {}
         rename = exchange(self.index, i, j)
         for step, pairs in enumerate((self._elements(rename), self._bits(rename))):
-            for (one, low), (other, high), mask in pairs:
-                if (one, low) > (other, high):
-                    one, low, other, high = other, high, one, low
-                key = (step, one, other, high - low)
-                found[key] = found.get(key, 0) | mask << low
-        return [(one, other, distance, mask) for (_, one, other, distance), mask in found.items() if mask]
+            for (word, low), (other_word, high), mask in pairs:
+                if (word, low) > (other_word, high):
+                    word, low, other_word, high = other_word, high, word, low
+                key = (step, word, other_word, high - low)
+                masks[key] = masks.get(key, 0) | mask << low
+        return [(word, other_word, distance, mask) for (_, word, other_word, distance), mask in masks.items() if mask]
 
     def _elements(self, rename: Rename) -> Iterator[tuple[tuple[int, int], tuple[int, int], int]]:
         for variable in self.arrays:
@@ -140,15 +140,15 @@ class _Columns:
                     yield self._place(variable.slot(at)), self._place(variable.slot(to)), (1 << variable.type.width) - 1
 
     def _bits(self, rename: Rename) -> Iterator[tuple[tuple[int, int], tuple[int, int], int]]:
-        for word, shift, of in self.sets:
-            for code in of.codes():
-                if code < (to := rename(of, code)):
+        for word, shift, type_ in self.sets:
+            for code in type_.codes():
+                if code < (to := rename(type_, code)):
                     yield (word, shift + code), (word, shift + to), 1
 
 
 @dataclass(frozen=True, eq=False)
 class CanonicalPlan:
-    """How canonical forms are found: one index is sorted (or none), the arrangements of the others are gone through."""
+    """How canonical forms are computed: one index (or none) is sorted, the arrangements of the others are enumerated."""
 
     sorted: IndexType | None
     arranged: tuple[IndexType, ...]
@@ -158,10 +158,10 @@ class CanonicalPlan:
         return self.arranged if self.sorted is None else (*self.arranged, self.sorted)
 
     def walk(self) -> list[tuple[int, int]]:
-        """Exchanges (position in `arranged`, k with k + 1) that lead from each arrangement to the next.
+        """Return exchanges (position in `arranged`, k with k + 1) that lead from each arrangement to the next.
 
-        There and back again through the arrangements so far, for each exchange that comes to them: that misses none because an
-        exchange of owners, which come later, takes arrangements of what they own to such.
+        Each exchange of a further index is followed by a walk through all arrangements so far, in alternating direction. No arrangement is
+        missed, because owners come later: exchanging owners maps arrangements of the elements they own to arrangements of these elements.
         """
         steps: list[tuple[int, int]] = []
         for number, index in enumerate(self.arranged):
@@ -175,12 +175,12 @@ class CanonicalPlan:
 
 
 def _blocks(index: IndexType) -> range:
-    """The first ones of the elements that may change places with each other."""
+    """Return the first element of each group of elements that may be exchanged with each other."""
     return range(0, index.size, index.block)
 
 
 def _order(*indices: IndexType) -> int:
-    """How many permutations of these indices there are."""
+    """Return the number of permutations of these indices."""
     return math.prod(math.factorial(index.block) ** len(_blocks(index)) for index in indices)
 
 
@@ -189,7 +189,7 @@ def _depth(index: IndexType) -> int:
 
 
 def plan(places: Layout, indices: Sequence[IndexType]) -> CanonicalPlan:
-    """Sort the largest index that can be sorted, and arrange of the others as many as MOST allows, small ones first."""
+    """Choose the largest sortable index for sorting, and enumerate as many of the others as MOST allows, small indices first."""
     by_size = sorted(indices, key=_order)
     chosen = next((index for index in reversed(by_size) if _Columns(places, index).sortable), None)
     arranged, product = list[IndexType](), 1
@@ -201,7 +201,7 @@ def plan(places: Layout, indices: Sequence[IndexType]) -> CanonicalPlan:
 
 
 def plain_changes(size: int) -> list[int]:
-    """Exchanges of places k and k + 1 that go through all permutations (Steinhaus, Johnson, Trotter)."""
+    """Return exchanges of places k and k + 1 that enumerate all permutations (Steinhaus, Johnson, Trotter)."""
     if size < 2:
         return []
     inner, steps = plain_changes(size - 1), list[int]()
@@ -214,7 +214,7 @@ def plain_changes(size: int) -> list[int]:
 
 
 def network(size: int) -> Iterator[tuple[int, int]]:
-    """Comparisons that sort so many places (Batcher's odd-even merge sort)."""
+    """Yield the comparisons of a sorting network for `size` places (Batcher's odd-even merge sort)."""
     run = 1
     while run < size:
         distance = run
@@ -228,7 +228,7 @@ def network(size: int) -> Iterator[tuple[int, int]]:
 
 
 def compiled(places: Layout, indices: Sequence[IndexType]) -> tuple[CanonicalPlan, int, int]:
-    """The plan for these indices, and the addresses of `canon` and `orbits`; 0 where there is no index."""
+    """Return the plan for these indices and the addresses of `canon` and `orbits`; 0 if no index is used."""
     how = plan(places, indices)
     if not how.indices:
         return how, 0, 0
@@ -236,13 +236,13 @@ def compiled(places: Layout, indices: Sequence[IndexType]) -> tuple[CanonicalPla
     key = (places.words, tuple(places.slot_word.tolist()), tuple(places.slot_shift.tolist()), how.indices)
     if key not in known:
         text = _Writer(places, how).text()
-        found = native.compile_text(text, ("canon", "orbits")).addresses
-        known[key] = (found["canon"], found["orbits"])
+        addresses = native.compile_text(text, ("canon", "orbits")).addresses
+        known[key] = (addresses["canon"], addresses["orbits"])
     return how, *known[key]
 
 
 class _Writer:
-    """Writes the functions of a plan."""
+    """Writes the LLVM text of a plan's functions."""
 
     def __init__(self, places: Layout, how: CanonicalPlan) -> None:
         self.places, self.how = places, how
@@ -258,7 +258,7 @@ class _Writer:
     # -- functions ------------------------------------------------------------------------------------------------------
 
     def _function(self, name: str) -> str:
-        """A loop over the states; `canon` writes the smallest arrangement, `orbits` counts those that are the state again."""
+        """Write a loop over the states: `canon` stores the smallest arrangement, `orbits` counts the arrangements that equal the state."""
         e = self.e = PackedEmitter(self.places.model, self.places, {}, False)
         width = self.places.words
         e.line("%none = icmp sle i64 %n, 0")
@@ -294,11 +294,11 @@ class _Writer:
         e.line("ret i64 0")
         return f"define i64 @{name}(ptr noalias %states, i64 %n) {{\nentry:\n" + "\n".join(e.lines) + "\n}\n"
 
-    def _arrangements(self, start: Words, found: Words, *, smallest: bool) -> Words:
-        """Go through the arrangements after the first: the smallest sorted one, or how many are `start` again."""
+    def _arrangements(self, start: Words, result: Words, *, smallest: bool) -> Words:
+        """Enumerate the arrangements after the first. Return the smallest sorted one, or the number of those that equal `start`."""
         e, now = self.e, start
 
-        def judged(words: Words, so_far: Words) -> Words:
+        def improved(words: Words, so_far: Words) -> Words:
             candidate = self._sorted(words)
             if smallest:
                 less = self._less(candidate, so_far)
@@ -308,12 +308,12 @@ class _Writer:
         if len(self.steps) < _UNROLL:
             for number, k in self.steps:
                 now = self._exchanged(now, self.how.arranged[number], k, k + 1, True)
-                found = judged(now, found)
-            return found
+                result = improved(now, result)
+            return result
         before, kinds = e.block, sorted(set(self.steps))
         at, following = "%at", "%following"
         words = [f"%{e.fresh()}" for _ in start]
-        kept = [f"%{e.fresh()}" for _ in found]
+        best_so_far = [f"%{e.fresh()}" for _ in result]
         e.line("br label %arrange")
         e.label("arrange")
         heads = len(e.lines)
@@ -332,11 +332,11 @@ class _Writer:
             for w in range(len(words)):
                 new.append(f"%{e.fresh()}")
                 e.line(f"{new[-1]} = phi i64 " + ", ".join(f"[{way[w]}, %{block}]" for block, way in ways))
-            best = judged(new, list(kept))
+            best = improved(new, list(best_so_far))
             e.line(f"{following} = add i64 {at}, 1")
             e.line(f"%left = icmp slt i64 {following}, {len(self.steps)}")
             e.line("br i1 %left, label %arrange, label %judged")
-            phis = [(at, 0, following), *zip(words, start, new, strict=True), *zip(kept, found, best, strict=True)]
+            phis = [(at, 0, following), *zip(words, start, new, strict=True), *zip(best_so_far, result, best, strict=True)]
             e.lines[heads:heads] = [f"  {v} = phi i64 [{first}, %{before}], [{then}, %{e.block}]" for v, first, then in phis]
         e.label("judged")
         return best
@@ -353,13 +353,13 @@ class _Writer:
         return words
 
     def _exchanged(self, words: Words, index: IndexType, i: int, j: int, when: Truth) -> Words:
-        """The words with elements i and j of an index exchanged where `when` holds."""
+        """Return the words with elements i and j of an index exchanged where `when` holds."""
         e, columns, words = self.e, self.columns[index], list(words)
-        for one, other, distance, mask in columns.moves(i, j):
-            there = self._moved(words[other], distance)
-            moved = e.choose(when, e.and_(self._xor(words[one], there), mask), 0)
-            words[one] = self._xor(words[one], moved)
-            words[other] = self._xor(words[other], self._moved(moved, -distance))
+        for word, other_word, distance, mask in columns.moves(i, j):
+            high_bits = self._moved(words[other_word], distance)
+            moved = e.choose(when, e.and_(self._xor(words[word], high_bits), mask), 0)
+            words[word] = self._xor(words[word], moved)
+            words[other_word] = self._xor(words[other_word], self._moved(moved, -distance))
         rename = exchange(index, i, j)
         for name in columns.names:
             change: Number = 0
@@ -370,7 +370,7 @@ class _Writer:
         return words
 
     def _column_less(self, words: Words, index: IndexType, i: int, j: int) -> Truth:
-        """Whether column i comes after column j in the canonical order."""
+        """Return whether column i comes after column j in the canonical order."""
         e, columns = self.e, self.columns[index]
         pairs: list[tuple[Number, Number]] = []
         for piece in columns.pieces():
@@ -389,7 +389,7 @@ class _Writer:
         return less
 
     def _ties(self, words: Words) -> Number:
-        """In how many ways the columns of a sorted state can be permuted without changing it."""
+        """Return the number of permutations of the columns that leave a sorted state unchanged."""
         e, index = self.e, self.how.sorted
         ways: Number = 1
         run: Number
@@ -413,15 +413,15 @@ class _Writer:
     def _xor(self, x: Number, y: Number) -> Number:
         return self.e.value(f"xor i64 {x}, {y}")
 
-    def _less(self, one: Words, other: Words) -> Truth:
+    def _less(self, left: Words, right: Words) -> Truth:
         e = self.e
         less: Truth = False
-        for x, y in zip(reversed(one), reversed(other), strict=True):
+        for x, y in zip(reversed(left), reversed(right), strict=True):
             less = e.either(e.compare("ult", x, y), e.both(e.compare("eq", x, y), less))
         return less
 
-    def _same(self, one: Words, other: Words) -> Truth:
-        found: Truth = True
-        for x, y in zip(one, other, strict=True):
-            found = self.e.both(found, self.e.compare("eq", x, y))
-        return found
+    def _same(self, left: Words, right: Words) -> Truth:
+        equal: Truth = True
+        for x, y in zip(left, right, strict=True):
+            equal = self.e.both(equal, self.e.compare("eq", x, y))
+        return equal

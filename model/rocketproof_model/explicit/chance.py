@@ -1,7 +1,7 @@
-"""Chance with a seed, and what follows from a count about a probability.
+"""Seeded random numbers, and confidence intervals of probabilities.
 
-Each run of a simulation has a generator of its own, made from the seed and the run's number, so that no result depends on
-how runs are grouped, and any run can be walked again alone. The generator is splitmix64.
+Each run of a simulation has its own generator, made from the seed and the run's number. No result depends on how runs are grouped, and any
+run can be repeated alone. The generator is splitmix64.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _mix(z: int) -> int:
 
 
 def base(seed: int) -> int:
-    """What the generators of all runs of a seed are made from; seeds count modulo 2**64."""
+    """Return the number from which the generators of all runs of a seed are made; seeds count modulo 2**64."""
     return _mix(seed + GAMMA & MASK)
 
 
@@ -37,29 +37,32 @@ class Generator:
 
     @staticmethod
     def of(seed: int, run: int) -> Generator:
-        """The generator of one run."""
+        """Return the generator of one run."""
         return Generator(_mix(base(seed) + GAMMA * (run + 1) & MASK))
 
     def uniform(self) -> float:
-        """A number from 0 to below 1, of 53 random bits."""
+        """Return a number from 0 to below 1, of 53 random bits."""
         self.state = self.state + GAMMA & MASK
         return (_mix(self.state) >> 11) * 2.0**-53
 
 
 def choose(weights: Sequence[float] | NDArray[np.float64], uniform: float) -> int:
-    """The position that a uniform number chooses, in proportion to the weights; if all are 0, any position alike."""
-    passed = np.cumsum(np.asarray(weights, np.float64))  # adds in order, as the kernel does
-    whole = float(passed[-1])
+    """Return the position that a uniform number selects in proportion to the weights.
+
+    If all weights are 0, all positions are equally likely.
+    """
+    sums = np.cumsum(np.asarray(weights, np.float64))  # adds in order, as the kernel does
+    whole = float(sums[-1])
     if whole <= 0.0:
-        return int(uniform * len(passed))
-    # a product that was rounded up to the whole chooses the last position with a weight
-    return int(min(np.searchsorted(passed, uniform * whole, "right"), np.searchsorted(passed, whole)))
+        return int(uniform * len(sums))
+    # a product that is rounded up to the whole selects the last position with a weight
+    return int(min(np.searchsorted(sums, uniform * whole, "right"), np.searchsorted(sums, whole)))
 
 
 def interval(count: int, of: int, confidence: float) -> tuple[float, float]:
-    """Where a probability lies that showed itself `count` times in `of` runs: Wilson's interval.
+    """Return the confidence interval of the probability of an event seen `count` times in `of` runs: Wilson's interval.
 
-    At count 0 and count `of` it is Clopper and Pearson's exact one-sided bound instead; without runs it is (0, 1).
+    If `count` is 0 or `of`, it is Clopper and Pearson's exact one-sided bound instead; without runs it is (0, 1).
     """
     if of == 0:
         return 0.0, 1.0

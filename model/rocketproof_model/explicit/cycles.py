@@ -1,8 +1,9 @@
 """The shortest fair closed walk from a node inside its component, over the plain arrays of `edges`.
 
-A walk is fair if each weakly fair label is disabled at one of its nodes or taken, each strongly fair one that is enabled at one of
-them taken, and a node of `visit` on it. What of this a walk has done so far is a few bits; the walk is shortest in the graph of nodes
-with such bits. Where that graph would be too large, a short walk is taken from one demand to the nearest next one, without the promise.
+A walk is fair if it meets three demands. Each weakly fair label is taken or is disabled at a node of the walk. Each strongly fair label
+that is enabled at a node is taken. The walk visits a node of `visit`. The demands met so far are a few bits, and the search runs in the
+graph of nodes with these bits. If that graph is too large, a short walk goes from each demand to the nearest unmet demand. Its length may
+then not be minimal.
 """
 
 from __future__ import annotations
@@ -13,71 +14,74 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..routines import compile_routine, get, put, routine
-from .edges import STRONG, WEAK, Bools, Edges, Levels, Long, Nodes, byte, given, int32, put_byte, put_int32
+from .edges import STRONG, WEAK, Bools, Edges, Levels, Long, Nodes, array_addresses, byte, int32, put_byte, put_int32
 
-_MOST, _ALL = 1 << 18, 1 << 21  # nodes with bits that are looked at from one node, and from all together
+_MOST, _ALL = 1 << 18, 1 << 21  # maximum of places searched from one node, and in total
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """Edges that lead from `home` back to it; none where staying is fair."""
+    """Edges that lead from `home` back to it; none if staying is fair."""
 
     home: int
     edges: list[int]
 
 
-def shortest_cycle(graph: Edges, fair: Levels, visit: Bools, found: Nodes, homes: Sequence[int]) -> tuple[Cycle, bool]:
-    """A fair cycle from one of the nodes, all of which are in fair components `found`; whether it is certainly a shortest one.
+def shortest_cycle(graph: Edges, fair: Levels, visit: Bools, component: Nodes, homes: Sequence[int]) -> tuple[Cycle, bool]:
+    """Return a fair cycle from one of the nodes, and whether it is certainly a shortest cycle.
 
-    Of equal ones it is that of the first node.
+    All nodes are in fair components, whose numbers are in `component`. Among equally short cycles the first node's is returned.
     """
     for home in homes:
         if visit[home] and not fair[graph.enabled(home)].any():
             return Cycle(home, []), True
     best, least, spent = None, True, 0
-    parts: dict[int, _Part] = {}
+    parts: dict[int, _Component] = {}
     for home in homes:
-        part = parts.get(int(found[home]))
+        part = parts.get(int(component[home]))
         if part is None:
-            part = parts[int(found[home])] = _Part.of(graph, fair, found, home)
-        bits = _Bits.of(graph, fair, part, home)
+            part = parts[int(component[home])] = _Component.of(graph, fair, component, home)
+        bits = _DemandBits.of(graph, fair, part, home)
         size = len(part.nodes) << bits.count
         most = 1 << 62 if best is None else len(best.edges)
         if size <= _MOST and spent + size <= _ALL:
             spent += size
-            edges = _fewest(graph, visit, part, bits, home, most)
+            edges = _shortest_edges(graph, visit, part, bits, home, most)
             if edges is not None:
                 best = Cycle(home, edges)
         else:
             least = False
-            edges = _some(graph, fair, visit, found, home) if best is None else None
+            edges = _short_walk(graph, fair, visit, component, home) if best is None else None
             if edges is not None:
                 best = Cycle(home, edges)
     assert best is not None, "the component is not fair"
-    return best, least or len(best.edges) == 2  # a step that changes nothing is no edge
+    return best, least or len(best.edges) == 2  # no cycle is shorter: a step that changes nothing is no edge
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """A component: its nodes, for each node of the graph its place among them or -1, and the strongly fair labels enabled in it."""
+class _Component:
+    """A component: its nodes, the position of each node of the graph among them or -1, and the strongly fair labels enabled in it."""
 
     nodes: Nodes
     place: Nodes
     strong: Nodes
 
     @staticmethod
-    def of(graph: Edges, fair: Levels, found: Nodes, home: int) -> _Part:
-        nodes = np.flatnonzero(found == found[home]).astype(np.int32)
+    def of(graph: Edges, fair: Levels, component: Nodes, home: int) -> _Component:
+        nodes = np.flatnonzero(component == component[home]).astype(np.int32)
         place = np.full(graph.size, -1, np.int32)
         place[nodes] = np.arange(len(nodes), dtype=np.int32)
         enabled = np.zeros(len(fair), np.bool_)
-        compile_routine(mark_enabled)(*given(graph.offsets, graph.labels, nodes, enabled), len(nodes))
-        return _Part(nodes, place, np.flatnonzero(enabled & (fair == STRONG)).astype(np.int32))
+        compile_routine(mark_enabled)(*array_addresses(graph.offsets, graph.labels, nodes, enabled), len(nodes))
+        return _Component(nodes, place, np.flatnonzero(enabled & (fair == STRONG)).astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
-class _Bits:
-    """How many bits there are, and the bit of each label: weakly fair and not yet treated so, owed, taken. The first is that of `visit`."""
+class _DemandBits:
+    """The bits of each label's demands; `count` is the number of bits, and bit 0 is for `visit`.
+
+    `weak`: the demand of a weakly fair label is met. `owed`: a strongly fair label was enabled. `taken`: a strongly fair label was taken.
+    """
 
     count: int
     weak: Long
@@ -86,7 +90,7 @@ class _Bits:
     strong: int
 
     @staticmethod
-    def of(graph: Edges, fair: Levels, part: _Part, home: int) -> _Bits:
+    def of(graph: Edges, fair: Levels, part: _Component, home: int) -> _DemandBits:
         here = graph.enabled(home)
         weak, owed, taken = (np.zeros(len(fair), np.int64) for _ in range(3))
         at = 1
@@ -97,14 +101,14 @@ class _Bits:
             for label in part.strong:
                 bits[label] = 1 << min(at, 62)
                 at += 1
-        return _Bits(min(at, 62), weak, owed, taken, len(part.strong))
+        return _DemandBits(min(at, 62), weak, owed, taken, len(part.strong))
 
 
-def _fewest(graph: Edges, visit: Bools, part: _Part, bits: _Bits, home: int, most: int) -> list[int] | None:
-    """The edges of a shortest fair cycle from `home`, None if none has fewer than `most`."""
+def _shortest_edges(graph: Edges, visit: Bools, part: _Component, bits: _DemandBits, home: int, most: int) -> list[int] | None:
+    """Return the edges of a shortest fair cycle from `home`; None if none has fewer than `most`."""
     size = len(part.nodes) << bits.count
     parent, by, queue = np.full(size, -2, np.int32), np.empty(size, np.int64), np.empty(size, np.int32)
-    arrays = given(
+    arrays = array_addresses(
         graph.offsets, graph.targets, graph.labels, visit, part.nodes, part.place, bits.weak, bits.owed, bits.taken, parent, by, queue
     )
     at = compile_routine(search_cycle)(*arrays, len(bits.weak), bits.count, bits.strong, home, most)
@@ -117,15 +121,15 @@ def _fewest(graph: Edges, visit: Bools, part: _Part, bits: _Bits, home: int, mos
     return edges[::-1]
 
 
-def _some(graph: Edges, fair: Levels, visit: Bools, found: Nodes, home: int) -> list[int]:
-    """Edges of a short fair closed walk from `home` inside its component: always to the nearest thing still demanded."""
+def _short_walk(graph: Edges, fair: Levels, visit: Bools, component: Nodes, home: int) -> list[int]:
+    """Return the edges of a short fair closed walk from `home` inside its component, always to the nearest unmet demand."""
     weak = np.zeros(len(fair), np.bool_)
     weak[graph.enabled(home)] = True
     weak &= fair == WEAK
     strong = np.zeros(len(fair), np.bool_)
     taken = np.zeros(len(fair), np.bool_)
     seen, parent, last = np.full(graph.size, -1, np.int32), np.empty(graph.size, np.int64), np.empty(1, np.int64)
-    queue = np.empty(int(np.count_nonzero(found == found[home])), np.int32)
+    queue = np.empty(int(np.count_nonzero(component == component[home])), np.int32)
 
     unseen = True
 
@@ -145,7 +149,7 @@ def _some(graph: Edges, fair: Levels, visit: Bools, found: Nodes, home: int) -> 
         if at == goal:
             return walk
         visits = unseen & visit
-        arrays = given(graph.offsets, graph.targets, graph.labels, found, weak, strong, visits, seen, parent, queue, last)
+        arrays = array_addresses(graph.offsets, graph.targets, graph.labels, component, weak, strong, visits, seen, parent, queue, last)
         node = compile_routine(find_nearest)(*arrays, len(fair), at, goal, search)
         search += 1
         assert node >= 0, "the component is not fair"
@@ -176,10 +180,11 @@ def search_cycle(
     offsets: int, targets: int, labels: int, visit: int, nodes: int, place: int, weak: int, owed: int, taken: int, parent: int, by: int,
     queue: int, many: int, bits: int, strong: int, home: int, most: int,
 ) -> int:  # fmt: skip
-    """Find a shortest fair cycle from `home`: where it ends, or -1 if it has not fewer edges than `most`.
+    """Find a shortest fair cycle from `home`. Returns its last place, or -1 if it does not have fewer edges than `most`.
 
-    A place in `parent`, `by` and `queue` is a node's place in its component, and behind it the bits of what was done. `parent` has the
-    place before, -1 where the search begins and -2 where it never was; `by` has the edge from there. There are `many` labels.
+    A place is a node's position in its component followed by the bits of the demands met. It is the index into `parent` and `by` and the
+    element of `queue`. `parent` has the place before, -1 at the start and -2 for a place not reached; `by` has the edge from there. There
+    are `many` labels.
     """
     every = 0
     for label in range(many):
@@ -216,7 +221,10 @@ def search_cycle(
 
 @routine
 def demands(node: int, offsets: int, labels: int, visit: int, weak: int, owed: int, every: int) -> int:
-    """The bits that a visit of the node sets: that of `visit`, of weakly fair labels that are disabled, and of strongly fair ones owed."""
+    """Return the bits that a visit of the node sets.
+
+    They are the bits of `visit`, of weakly fair labels that are disabled, and of strongly fair labels owed.
+    """
     here, mask = 0, byte(visit, node)
     for e in range(get(offsets, node), get(offsets, node + 1)):
         here = here | get(weak, int32(labels, e))
@@ -226,18 +234,18 @@ def demands(node: int, offsets: int, labels: int, visit: int, weak: int, owed: i
 
 @routine
 def find_nearest(
-    offsets: int, targets: int, labels: int, found: int, weak: int, strong: int, visit: int, seen: int, parent: int, queue: int, edge: int,
-    many: int, start: int, goal: int, search: int,
+    offsets: int, targets: int, labels: int, component: int, weak: int, strong: int, visit: int, seen: int, parent: int, queue: int,
+    edge: int, many: int, start: int, goal: int, search: int,
 ) -> int:  # fmt: skip
-    """Search the component of `start` for the nearest node sought; -1 if there is none. `edge` takes the edge, if one is sought, else -1.
+    """Search the component of `start` for the nearest node that meets a demand; -1 if there is none.
 
-    Sought is the node `goal`, or, if that is -1, an edge whose label is demanded, a node where a label of `weak` is disabled, or one
-    of `visit`. There are `many` labels.
+    The node sought is `goal`. If `goal` is -1, the node has an edge whose label is demanded, has a label of `weak` disabled, or is in
+    `visit`. `edge` receives the edge if one is found, else -1. There are `many` labels.
     """
     open_weak = 0
     for label in range(many):
         open_weak += byte(weak, label)
-    home, head, tail = int32(found, start), 0, 1
+    home, head, tail = int32(component, start), 0, 1
     put(edge, 0, -1)
     put_int32(queue, 0, start)
     put_int32(seen, start, search)
@@ -257,12 +265,12 @@ def find_nearest(
                 return node
             for e in range(begin, end):
                 label = int32(labels, e)
-                if (byte(weak, label) or byte(strong, label)) and int32(found, int32(targets, e)) == home:
+                if (byte(weak, label) or byte(strong, label)) and int32(component, int32(targets, e)) == home:
                     put(edge, 0, e)
                     return node
         for e in range(begin, end):
             target = int32(targets, e)
-            if int32(found, target) == home and int32(seen, target) != search:
+            if int32(component, target) == home and int32(seen, target) != search:
                 put_int32(seen, target, search)
                 put(parent, target, e)
                 put_int32(queue, tail, target)

@@ -1,4 +1,4 @@
-"""Labelled edges between numbered nodes, as arrays, and the levels of fairness that labels have."""
+"""Labelled edges between numbered nodes as arrays, and the levels of fairness of labels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Levels = NDArray[np.int8]
 class Edges:
     """Edges grouped by source: those of node s are `offsets[s]:offsets[s + 1]` of `targets` and `labels`.
 
-    A node has at most one edge of each label, and none to itself; the label is enabled at the node if it has one. The first `starts`
-    nodes are where paths begin.
+    A node has at most one edge per label, and none to itself. A label is enabled at a node that has an edge with it. Paths begin in the
+    first `starts` nodes.
     """
 
     offsets: Long
@@ -41,7 +41,7 @@ class Edges:
 
     @staticmethod
     def of(size: int, sources: NDArray[Any], targets: NDArray[Any], labels: NDArray[Any], starts: int = 1) -> Edges:
-        """Group edges by source, without those from a node to itself; those of one source keep their order."""
+        """Group edges by source, without edges from a node to itself. Edges of one source keep their order."""
         moving = sources != targets
         if not moving.all():
             sources, targets, labels = sources[moving], targets[moving], labels[moving]
@@ -53,22 +53,22 @@ class Edges:
         return Edges(offsets, targets.astype(np.int32, copy=False), labels.astype(np.int32, copy=False), starts)
 
     def enabled(self, node: int) -> Nodes:
-        """The labels of the node's edges."""
+        """Return the labels of the node's edges."""
         return self.labels[self.offsets[node] : self.offsets[node + 1]]
 
     def source(self, edge: int) -> int:
         return int(np.searchsorted(self.offsets, edge, side="right")) - 1
 
 
-def given(*arrays: NDArray[Any]) -> list[int]:
-    """The addresses of arrays for a routine, which cannot see gaps. The caller keeps the arrays."""
+def array_addresses(*arrays: NDArray[Any]) -> list[int]:
+    """Return the addresses of arrays for a routine, which requires contiguous arrays. The caller keeps the arrays alive."""
     assert all(array.flags.c_contiguous for array in arrays), "a routine reads an array that has gaps"
     return [address(array) for array in arrays]
 
 
 @routine
 def byte(base: int, index: int) -> int:
-    """An element of Bools or Levels."""
+    """Return an element of Bools or Levels."""
     return load(base + index, 1)
 
 
@@ -80,7 +80,7 @@ def put_byte(base: int, index: int, value: int) -> int:
 
 @routine
 def int32(base: int, index: int) -> int:
-    """An element of Nodes, with its sign."""
+    """Return an element of Nodes, with its sign."""
     return (load(base + 4 * index, 4) ^ 1 << 31) - (1 << 31)
 
 

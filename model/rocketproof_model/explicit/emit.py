@@ -1,10 +1,11 @@
 """LLVM text for terms: every operation of the language, as values of a function under construction.
 
-Operands are a Python int (a known 64-bit value), a Python bool (a known truth value), or the name of an LLVM value. What
-is known is folded, and an instruction that dominates is used again. The interpreter evaluates `and`, `or` and the arms of
-`ite` only where needed; here all of them are computed, so that nothing that is computed may trap: a divisor is made
-non-zero, a shift stays below 64, an index into memory is clamped, `get` of None gives element 0. Whether the
-interpreter would have found no value is a separate truth value, `fault(term)`, which the checking form of a kernel tests.
+Operands are a Python int (a known 64-bit value), a Python bool (a known truth value), or the name of an LLVM value. Known values are
+folded, and a dominating instruction is reused.
+
+The interpreter evaluates `and`, `or` and the arms of `ite` only where needed. This module computes all of them, so no computation may trap:
+a divisor is made non-zero, a shift stays below 64, an index into memory is clamped, and `get` of None gives element 0. Whether the
+interpreter would have no value is a separate truth value, `fault(term)`, which the checking form of a kernel tests.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ Number = int | str
 Truth = bool | str
 Bindings = Mapping[str, Number]
 
-_Key = tuple[Any, ...]  # what is known of a term, the term, and what its parameters are bound to
+_Key = tuple[Any, ...]  # the kind of value, the term, and the bindings of its parameters
 
 _MASK = (1 << 64) - 1
 
 
 def signed(x: int) -> int:
-    """The 64-bit two's complement value."""
+    """Return the 64-bit two's complement value."""
     x &= _MASK
     return x - (1 << 64) if x >> 63 else x
 
 
 class Emitter(ABC):
-    """One function under construction. Where variables and constants are found is left to those who know how states are stored."""
+    """One function under construction. Subclasses know how states are stored and read variables and constants."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -59,17 +60,17 @@ class Emitter(ABC):
         self.block = name
 
     def value(self, text: str) -> str:
-        """An instruction without side effects, or the equal one that dominates this place."""
-        found = self._values.get(text)
-        if found is None:
-            found = self._values[text] = f"%{self.fresh()}"
-            self.line(f"{found} = {text}")
+        """Return an instruction without side effects, or an equal one that dominates this place."""
+        name = self._values.get(text)
+        if name is None:
+            name = self._values[text] = f"%{self.fresh()}"
+            self.line(f"{name} = {text}")
             self._scopes[-1].append(text)
-        return found
+        return name
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is computed inside does not dominate what follows."""
+        """Open a scope whose values do not dominate the code after it."""
         self._scopes.append([])
         yield
         for key in self._scopes.pop():
@@ -121,19 +122,19 @@ class Emitter(ABC):
         return signed(~x) if isinstance(x, int) else self.value(f"xor i64 {x}, -1")
 
     def shl(self, x: Number, by: Number) -> Number:
-        """`by` must be below 64."""
+        """Shift left; `by` must be below 64."""
         if isinstance(x, int) and isinstance(by, int):
             return signed(x << by)
         return x if by == 0 else self.value(f"shl i64 {x}, {by}")
 
     def lshr(self, x: Number, by: Number) -> Number:
-        """`by` must be below 64."""
+        """Shift right without sign; `by` must be below 64."""
         if isinstance(x, int) and isinstance(by, int):
             return signed((x & _MASK) >> by)
         return x if by == 0 else self.value(f"lshr i64 {x}, {by}")
 
     def least(self, x: Number, most: int) -> Number:
-        """The smaller one, without sign: so a negative number becomes `most`."""
+        """Return the unsigned minimum, so a negative number becomes `most`."""
         if isinstance(x, int):
             return min(x & _MASK, most)
         return self.value(f"call i64 @llvm.umin.i64(i64 {x}, i64 {most})")
@@ -144,7 +145,7 @@ class Emitter(ABC):
         return x if x == y else self.value(f"select i1 {test}, i64 {x}, i64 {y}")
 
     def compare(self, relation: str, x: Number, y: Number) -> Truth:
-        """`relation` is eq, ne, slt, sle, ult or ugt."""
+        """Compare two numbers; `relation` is eq, ne, slt, sle, ult or ugt."""
         if isinstance(x, int) and isinstance(y, int):
             a, b = (x & _MASK, y & _MASK) if relation[0] == "u" else (x, y)
             return {"eq": a == b, "ne": a != b, "slt": a < b, "sle": a <= b, "ult": a < b, "ugt": a > b}[relation]
@@ -178,16 +179,16 @@ class Emitter(ABC):
         return int(x) if isinstance(x, bool) else self.value(f"zext i1 {x} to i64")
 
     def narrow(self, x: Number) -> Truth:
-        """The lowest bit."""
+        """Return the lowest bit."""
         return bool(x & 1) if isinstance(x, int) else self.value(f"trunc i64 {x} to i1")
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
     def depends(self, term: Expr) -> frozenset[str]:
-        """The parameters that a term reads."""
-        found = self._depends.get(term)
-        if found is not None:
-            return found
+        """Return the names of the parameters that a term reads."""
+        names = self._depends.get(term)
+        if names is not None:
+            return names
         for e in walk(term, known=self._depends):
             own = {e.args[0]} if e.op == "par" else set[str]()
             self._depends[e] = frozenset(own.union(*(self._depends[c] for c in children(e))))
@@ -198,7 +199,7 @@ class Emitter(ABC):
         return (kind, term, *((name, bound[name]) for name in sorted(names))) if names else (kind, term)
 
     def number(self, term: Expr, bound: Bindings) -> Number:
-        """The code of a term."""
+        """Return the code of a term."""
         if term.type.sort == "bool":
             return self.widen(self.truth(term, bound))
         if term.op == "const":
@@ -214,14 +215,14 @@ class Emitter(ABC):
         return known
 
     def _emit_parts(self, term: Expr, bound: Bindings, *, faults: bool = False) -> None:
-        """Compute parts of a deep term first, so that nothing here calls itself through all its levels."""
+        """Compute parts of a deep term first, which bounds the depth of recursion."""
         if term.depth > DEEPEST:
             for part in in_reach(term, _Emitted(self, bound, faults)):
                 if part is not term:
                     (self.fault if faults else self.truth if part.type.sort == "bool" else self.number)(part, bound)
 
     def emitted(self, term: Expr, bound: Bindings, *, fault: bool) -> bool:
-        """Whether the value of a term, or its fault, is computed already where the emitter is now."""
+        """Return whether the value of a term, or its fault, is already computed at this place."""
         kind = "fault" if fault else "truth" if term.type.sort == "bool" else "number"
         return self._key(kind, term, bound) in (self._numbers if kind == "number" else self._truths)
 
@@ -274,7 +275,7 @@ class Emitter(ABC):
         return self.value(f"{'urem' if natural else 'srem'} i64 {x}, {y}")
 
     def truth(self, term: Expr, bound: Bindings) -> Truth:
-        """A term of sort bool."""
+        """Return the value of a term of sort bool."""
         if term.op == "const":
             return bool(term.args[0])
         key = self._key("truth", term, bound)
@@ -316,16 +317,16 @@ class Emitter(ABC):
 
     @abstractmethod
     def given(self, term: Expr) -> Number:
-        """The code of a constant of the model."""
+        """Return the code of a constant of the model."""
 
     @abstractmethod
     def read(self, ref: Expr, bound: Bindings) -> Number:
-        """The code of an element of a variable, before (`ref`) or after (`after`) a step; a state does not change meanwhile."""
+        """Return the code of an element of a variable before (`ref`) or after (`after`) a step. States do not change during the call."""
 
     # -- where the interpreter finds no value -------------------------------------------------------------------------
 
     def fault(self, term: Expr, bound: Bindings) -> Truth:
-        """Whether the evaluation of a term raises EvaluationError in the interpreter."""
+        """Return whether evaluating a term raises EvaluationError in the interpreter."""
         if term.op in ("const", "given"):
             return False
         key = self._key("fault", term, bound)
@@ -348,25 +349,25 @@ class Emitter(ABC):
             x, y = self.fault(a[1], bound), self.fault(a[2], bound)
             arms: Truth = False if x is False and y is False else self.choose_truth(self.truth(a[0], bound), x, y)
             return self.either(self.fault(a[0], bound), arms)
-        found: Truth = False
+        fault: Truth = False
         for argument in children(term):
-            found = self.either(found, self.fault(argument, bound))
+            fault = self.either(fault, self.fault(argument, bound))
         if op in ("ref", "after"):
             for index, axis in zip(a[1:], a[0].over, strict=True):
                 if index.type.lo < axis.lo or index.type.hi > axis.hi:
-                    found = self.either(found, self.outside(self.number(index, bound), axis.lo, axis.hi))
+                    fault = self.either(fault, self.outside(self.number(index, bound), axis.lo, axis.hi))
         elif op == "get":
-            found = self.either(found, self.compare("eq", self.number(a[0], bound), 0))
+            fault = self.either(fault, self.compare("eq", self.number(a[0], bound), 0))
         elif op == "rem" and a[1].type.lo <= 0 <= a[1].type.hi:
-            found = self.either(found, self.compare("eq", self.number(a[1], bound), 0))
-        return found
+            fault = self.either(fault, self.compare("eq", self.number(a[1], bound), 0))
+        return fault
 
     def outside(self, x: Number, lo: int, hi: int) -> Truth:
         return self.compare("ugt", self.sub(x, lo), signed(hi - lo))
 
 
 class _Emitted:
-    """The terms whose values, or whose faults, an emitter has computed already where it is now."""
+    """The terms whose values, or whose faults, an emitter has computed at this place."""
 
     def __init__(self, emitter: Emitter, bound: Bindings, faults: bool) -> None:
         self.emitter, self.bound, self.faults = emitter, bound, faults

@@ -1,4 +1,4 @@
-"""What a search leaves: its verdicts, and the states by level, from which comes the graph."""
+"""The result of a search: its verdicts, and the states by level, from which the graph is built."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Exploration(Explored):
-    """With what the search leaves in memory: the table of states, and how many each level has. `compile_seconds` is CPU time.
+    """The result of a search, with the table of states and the number of states of each level. `compile_seconds` is CPU time.
 
-    A search that went on in files has no table, and `disk` is how many bytes these had at most: of it there are no states and no graph,
-    and what asks for them raises LimitReached.
+    A search that continued in files has no table, and `disk` is the peak of its files' bytes. It has no states and no graph; methods that
+    need them raise LimitReached.
 
-    `symmetric` names the indices up to which states were identified: `states` are then orbits, and the numbers of transitions, deadlocks
-    and states for or against a property are those of one state of each. `asymmetry` says why declared symmetry was not used.
+    `symmetric` names the indices whose elements were identified. `states` then counts orbits. The numbers of transitions, deadlocks and
+    satisfying or violating states are those of one state per orbit. `asymmetry` is the reason why declared symmetry was not used.
     """
 
     bytes_per_state: float
@@ -41,7 +41,7 @@ class Exploration(Explored):
     sizes: list[int] = field(repr=False)
 
     def levels(self) -> list[Words]:
-        """The packed states of each level, in no order."""
+        """Return the packed states of each level, in no order."""
         return split(self._gathered(), self.sizes, self.kernel.layout.words)
 
     def _gathered(self) -> Words:
@@ -50,14 +50,14 @@ class Exploration(Explored):
         return self.table.gathered(self.sizes, 0, len(self.sizes))
 
     def represented(self) -> int:
-        """How many states there are without symmetry, of those that were explored."""
+        """Return the number of explored states without symmetry."""
         orbits, words = self.kernel.orbits, self.kernel.layout.words
         return sum(loops.canonical(orbits, level, len(level) // words) for level in self.levels()) if orbits else self.states
 
     def graph(self, most: int = 2_000_000, *, staying: bool = True, workers: int = 1) -> Graph:
-        """The explored states and transitions as arrays, those from a state to itself only if `staying`.
+        """Return the explored states and transitions as arrays, without edges from a state to itself unless `staying`.
 
-        LimitReached if unfinished or with more than `most` states; ModelError if the states are orbits.
+        Raises LimitReached if the search is unfinished or has more than `most` states, and ModelError if the states are orbits.
         """
         if self.symmetric:
             raise ModelError(f"{self.instance.model.name} was explored up to symmetry, which has no graph", "explore with symmetry=False")

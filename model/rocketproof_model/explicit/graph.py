@@ -1,4 +1,4 @@
-"""The explored graph as arrays: states in a fixed order, edges with the action instance that makes them."""
+"""The explored graph as arrays: states in a fixed order, and edges with their action instances."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .workers import Worker, WorkerResult
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BLOCK, _MOST = 16, 1 << 15  # states whose targets are looked for together, and targets, unless one state has more
+_BLOCK, _MOST = 16, 1 << 15  # states whose targets are looked up together, and targets, unless one state has more
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """States level by level, inside a level by their words; those of level 0 are the initial ones.
+    """States level by level, ordered by their words within a level; level 0 has the initial states.
 
-    `states` is (n, W) packed words. The edges of state i are `first[i]` up to `first[i + 1]`, in the order of instances: edge e leads to
+    `states` is (n, W) packed words. The edges of state i are `first[i]` to `first[i + 1]` - 1, in the order of instances. Edge e leads to
     state `target[e]` by instance `instance[e]`. Level k begins at state `level[k]`.
     """
 
@@ -46,15 +46,15 @@ class Graph:
         return np.repeat(np.arange(len(self.states), dtype=np.int32), np.diff(self.first))
 
     def state(self, number: int) -> State:
-        """The codes of one state, one a slot."""
+        """Return the codes of one state, one per slot."""
         return self.kernel.layout.unpack(self.states[number])
 
     def codes(self) -> NDArray[np.int64]:
-        """The codes of all states, (n, slots)."""
+        """Return the codes of all states, (n, slots)."""
         return self.kernel.layout.unpack_many(self.states)
 
     def path(self, number: int) -> tuple[tuple[Move, ...], tuple[State, ...]]:
-        """Moves and states of a shortest path to a state, through the smallest predecessor at each level."""
+        """Return the moves and states of a shortest path to a state, through the smallest predecessor at each level."""
         moves: list[Move] = []
         states = [self.state(number)]
         while number >= self.level[1]:
@@ -65,26 +65,26 @@ class Graph:
         return tuple(reversed(moves)), tuple(reversed(states))
 
     def move(self, edge: int) -> Move:
-        """The action instance of one edge."""
+        """Return the action instance of an edge."""
         return self.kernel.move(int(self.instance[edge]))
 
     def actions(self) -> NDArray[np.int64]:
-        """The position of each edge's action in `model.actions`."""
+        """Return the position of each edge's action in `model.actions`."""
         return self.kernel.action_of(self.instance)
 
     def of(self, action: Action) -> NDArray[np.bool_]:
-        """Which edges are instances of an action."""
-        found: NDArray[np.bool_] = self.actions() == self.kernel.model.actions.index(action)
-        return found
+        """Return which edges are instances of an action."""
+        chosen: NDArray[np.bool_] = self.actions() == self.kernel.model.actions.index(action)
+        return chosen
 
 
 def explored_graph(
     kernel: Kernel, consts: NDArray[np.int64], flat: NDArray[np.int64], sizes: list[int], *, staying: bool, workers: int
 ) -> Graph:
-    """Number states and ask for their successors again; edges from a state to itself are left out unless `staying`.
+    """Number the states and compute their successors again. Edges from a state to itself are left out unless `staying`.
 
-    `flat` has levels of these sizes one after the other; it becomes the graph's array.
-    Of a state it takes 8 bytes a word and 8 for its edges' place, and 6 to 12 until they are written; of an edge 8 bytes.
+    `flat` has the levels of these sizes one after another; it becomes the graph's array. Memory per state: 8 bytes a word, 8 for the place
+    of its edges, and 6 to 12 until the edges are written. Memory per edge: 8 bytes.
     """
     width = kernel.layout.words
     level, total = np.cumsum([0, *sizes]), sum(sizes)
@@ -107,13 +107,16 @@ def explored_graph(
         count(address(worker.block), begin, end, address(worker.tags), address(first) + 8)
 
     def written(begin: int, end: int) -> None:
-        worker, tags = Worker(kernel, consts, WorkerResult(kernel, []), block), np.empty(block * max(kernel.most, 1), dtype=np.int64)
+        worker, tags = (
+            Worker(kernel, consts, WorkerResult(kernel, []), block),
+            np.empty(block * max(kernel.max_successors, 1), dtype=np.int64),
+        )
         worker.take(flat, 0, total)
         at = address(slots), mask, int(first[begin]), address(target), address(instance)
         last = write(address(worker.block), begin, end, block, address(tags), *at)
         assert last == first[end], "a state has not the edges that were counted"
 
-    block = max(1, min(_BLOCK, _MOST // max(kernel.most, 1)))
+    block = max(1, min(_BLOCK, _MOST // max(kernel.max_successors, 1)))
     in_pieces(counted, total, workers)
     np.cumsum(first, out=first)
     target, instance = np.empty(int(first[-1]), dtype=np.int32), np.empty(int(first[-1]), dtype=np.int32)

@@ -1,12 +1,13 @@
-"""Fair lassos of a labelled graph: the algorithms below `liveness`, over plain arrays and without any model.
+"""Fair lassos of a labelled graph: the algorithms that `liveness` uses, over plain arrays and without any model.
 
-A node may always stay where it is, so every strongly connected component counts, also one of a single node without an
-edge. Staying is no step: an edge from a node to itself is left out when the edges are made, so its label is neither enabled
-nor taken by it, as TLA+ reads fairness (WF_vars, SF_vars). A component is fair if each weakly fair label is disabled at one of
-its nodes or taken inside it, and each strongly fair label is disabled at all of them or taken inside it. A component that
-fails for weak fairness holds no fair cycle at all; one that fails for strong fairness may hold one among the nodes where that
-label is disabled, so these are searched again (Streett). Each such round takes a strongly fair label away, so there are at
-most as many rounds as these labels.
+A node may always stay where it is, so every strongly connected component counts, also a single node without an edge. Staying is no step:
+edges from a node to itself are left out of the graph, so they neither enable nor take their label. TLA+ defines fairness the same way
+(WF_vars, SF_vars).
+
+A component is fair if it meets two conditions. Each weakly fair label is disabled at one of its nodes or taken inside it. Each strongly
+fair label is disabled at all of its nodes or taken inside it. A component that fails for weak fairness has no fair cycle. A component that
+fails for strong fairness may have one among the nodes where that label is disabled, so these nodes are searched again (Streett). Each round
+removes a strongly fair label, so there are at most as many rounds as such labels.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..routines import compile_routine, get, load, put, routine
 from .cycles import shortest_cycle
-from .edges import STRONG, Bools, Codes, Edges, Levels, Long, Nodes, byte, given, int32, put_byte, put_int32
+from .edges import STRONG, Bools, Codes, Edges, Levels, Long, Nodes, array_addresses, byte, int32, put_byte, put_int32
 from .threads import in_pieces
 
 
@@ -25,7 +26,7 @@ from .threads import in_pieces
 class Components:
     """Strongly connected components: number k holds the nodes `order[starts[k]:starts[k + 1]]`, whose `part` is -1 - k.
 
-    The `part` of a node that is in none is 0.
+    The `part` of a node in no component is 0.
     """
 
     order: Nodes
@@ -35,7 +36,7 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class FairComponents:
-    """The components to search for fair cycles, by so many threads, and the nodes of which such a cycle has to visit one."""
+    """The components to search for fair cycles with `workers` threads. A cycle has to visit a node of `visit`."""
 
     components: Components
     visit: Bools
@@ -44,11 +45,11 @@ class FairComponents:
 
 @dataclass(frozen=True, eq=False)
 class PendingStates:
-    """Where an obligation can be pending, found breadth first.
+    """The nodes in which an obligation can be pending, found breadth first.
 
-    `queue` holds twice the number of each node that a path reaches without a pending obligation, and one more where it reaches
-    it with one, in the order in which they were found; those at distance d from place `levels[d]` to `levels[d + 1]`. An obligation arises
-    in the nodes of `arises`, and may be pending in those of `reached`.
+    `queue` holds codes in the order in which they were found. The code of a node is twice its number if a path reaches it without a pending
+    obligation, and one more if with one. Codes at distance d are at places `levels[d]` to `levels[d + 1]` - 1. An obligation arises in the
+    nodes of `arises`, and may be pending in those of `reached`.
     """
 
     queue: Codes
@@ -57,16 +58,16 @@ class PendingStates:
     reached: Bools
 
     def at(self, distance: int) -> Codes:
-        """The part of the queue at this distance."""
-        found: Codes = self.queue[self.levels[distance] : self.levels[distance + 1]]
-        return found
+        """Return the part of the queue at this distance."""
+        codes: Codes = self.queue[self.levels[distance] : self.levels[distance + 1]]
+        return codes
 
 
 @dataclass(frozen=True)
 class Lasso:
     """Nodes and the labels of the edges between them; the last node is the node at `loop`, where the cycle begins.
 
-    If `loop` is the last position, the lasso stays at that node for ever. `least`: no fair loop behind so short a prefix is shorter.
+    If `loop` is the last position, the lasso stays at that node for ever. `least`: no fair loop after a prefix of this length is shorter.
     """
 
     nodes: tuple[int, ...]
@@ -76,42 +77,42 @@ class Lasso:
 
 
 def waiting(graph: Edges, formula: Bools, goal: Bools) -> PendingStates:
-    """Nodes reachable through a node of the formula and from there through nodes without the goal only."""
+    """Return the nodes reachable through a node of the formula and from there only through nodes without the goal."""
     arises = formula & ~goal
     seen, reached = (np.zeros(graph.size, np.bool_) for _ in range(2))
-    queue = np.empty(2 * graph.size, np.uint32)  # memory that is never written takes none
+    queue = np.empty(2 * graph.size, np.uint32)  # pages that are never written take no memory
     levels = np.empty(2 * graph.size + 1, np.int64)
-    arrays = given(graph.offsets, graph.targets, arises, goal, seen, reached, queue, levels)
+    arrays = array_addresses(graph.offsets, graph.targets, arises, goal, seen, reached, queue, levels)
     levels = levels[: compile_routine(walk_waiting)(*arrays, graph.starts) + 1].copy()
     return PendingStates(queue[: levels[-1]], levels, arises, reached)
 
 
 def components(graph: Edges, alive: Bools) -> Components:
-    """Strongly connected components of the nodes that are `alive`."""
+    """Return the strongly connected components of the nodes that are `alive`."""
     total = int(np.count_nonzero(alive))
     part = np.zeros(graph.size, np.int32)
     path, edge, low, order = (np.empty(total, np.int32) for _ in range(4))
     starts = np.zeros(total + 1, np.int32)
-    arrays = given(graph.offsets, graph.targets, alive, part, path, edge, low, order, starts)
+    arrays = array_addresses(graph.offsets, graph.targets, alive, part, path, edge, low, order, starts)
     parts = compile_routine(tarjan)(*arrays, graph.size, total)
     return Components(order, starts[: parts + 1], part)
 
 
 def fair_nodes(graph: Edges, fair: Levels, first: FairComponents, *, all_of_them: bool = True) -> Nodes:
-    """For each node the number of the fair component it is in, or -1; `fair` gives each label's level.
+    """Return the number of the fair component of each node, or -1; `fair` gives each label's level.
 
-    `first` are the components to start from; one is fair only if it has a node to visit.
-    Without `all_of_them` it stops at the first round that finds one.
+    `first` are the components to start from; a component is fair only if it has a node to visit. Without `all_of_them` the search stops at
+    the first round that finds a fair component.
     """
-    found = np.full(graph.size, -1, np.int32)
+    component = np.full(graph.size, -1, np.int32)
     parts, before = first.components, 0
     while len(parts.order):
         keep = np.zeros(graph.size, np.bool_)
 
         def judge(begin: int, end: int, parts: Components = parts, keep: Bools = keep, before: int = before) -> bool:
             enabled, taken, touched = (np.zeros(len(fair), kind) for kind in (np.int64, np.bool_, np.int32))
-            arrays = given(
-                graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit, found, keep,
+            arrays = array_addresses(
+                graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit, component, keep,
                 enabled, taken, touched,
             )  # fmt: skip
             return bool(compile_routine(judge_components)(*arrays, begin, end, before))
@@ -121,20 +122,21 @@ def fair_nodes(graph: Edges, fair: Levels, first: FairComponents, *, all_of_them
             break
         before += len(parts.starts)
         parts = components(graph, keep)
-    return found
+    return component
 
 
-def shortest(graph: Edges, fair: Levels, paths: PendingStates, visit: Bools, found: Nodes) -> Lasso | None:
-    """A fair lasso with the shortest prefix, and of these one with the shortest loop; None if no path reaches a fair component.
+def shortest(graph: Edges, fair: Levels, paths: PendingStates, visit: Bools, component: Nodes) -> Lasso | None:
+    """Return a fair lasso with the shortest prefix and, among these, the shortest loop; None if no path reaches a fair component.
 
-    `found` are the fair components, `visit` the nodes of which the loop has to visit one. Of equal ones it takes that with the first entry.
+    `component` is the number of each node's fair component, or -1; the loop has to visit a node of `visit`. Among equally short lassos it
+    takes the one with the first entry.
     """
     for distance in range(len(paths.levels) - 1):
         codes = paths.at(distance)
         nodes = codes[codes & 1 == 1] >> 1
-        homes = [int(node) for node in nodes[found[nodes] >= 0]]
+        homes = [int(node) for node in nodes[component[nodes] >= 0]]
         if homes:
-            loop, least = shortest_cycle(graph, fair, visit, found, homes)
+            loop, least = shortest_cycle(graph, fair, visit, component, homes)
             edges = _prefix(graph, paths, loop.home, distance)
             path = (graph.source(edges[0]) if edges else loop.home, *(int(graph.targets[e]) for e in edges + loop.edges))
             return Lasso(path, tuple(int(graph.labels[e]) for e in edges + loop.edges), distance, least)
@@ -142,17 +144,17 @@ def shortest(graph: Edges, fair: Levels, paths: PendingStates, visit: Bools, fou
 
 
 def _prefix(graph: Edges, paths: PendingStates, node: int, distance: int) -> list[int]:
-    """The edges of the path by which the search first came to the node with a pending obligation."""
+    """Return the edges of the path by which the search first reached the node with a pending obligation."""
     edges: list[int] = []
     pending = 1
-    for far in range(distance, 0, -1):
+    for at in range(distance, 0, -1):
         ways = 1 << pending
-        if pending and paths.arises[node] and (paths.at(far) == 2 * node).any():
+        if pending and paths.arises[node] and (paths.at(at) == 2 * node).any():
             ways = 3
-        codes = paths.at(far - 1)
-        found = compile_routine(find_step)(*given(graph.offsets, graph.targets, codes), len(codes), node, ways)
-        assert found >= 0, "no step leads to a node of the queue"
-        edge, pending = divmod(found, 2)
+        codes = paths.at(at - 1)
+        step = compile_routine(find_step)(*array_addresses(graph.offsets, graph.targets, codes), len(codes), node, ways)
+        assert step >= 0, "no step leads to a node of the queue"
+        edge, pending = divmod(step, 2)
         edges.append(edge)
         node = graph.source(edge)
     return edges[::-1]
@@ -160,7 +162,7 @@ def _prefix(graph: Edges, paths: PendingStates, node: int, distance: int) -> lis
 
 @routine
 def walk_waiting(offsets: int, targets: int, arises: int, goal: int, seen: int, reached: int, queue: int, levels: int, starts: int) -> int:
-    """Fill the queue and the levels of `PendingStates`; the number of levels."""
+    """Fill the queue and the levels of `PendingStates` and return the number of levels."""
     head, tail, distance = 0, 0, 0
     for first in range(starts):
         tail = meet(first, arises, seen, reached, queue, tail)
@@ -183,7 +185,7 @@ def walk_waiting(offsets: int, targets: int, arises: int, goal: int, seen: int, 
 
 @routine
 def meet(node: int, arises: int, seen: int, reached: int, queue: int, tail: int) -> int:
-    """Add a node without a pending obligation to the queue, unless it is there, and with one that arises in it; the queue's end."""
+    """Add a node to the queue without a pending obligation, unless it is there, and with one that arises in it. Returns the queue's end."""
     if byte(seen, node):
         return tail
     put_byte(seen, node, 1)
@@ -193,7 +195,7 @@ def meet(node: int, arises: int, seen: int, reached: int, queue: int, tail: int)
 
 @routine
 def wait(node: int, reached: int, queue: int, tail: int) -> int:
-    """Add a node with a pending obligation to the queue, unless it is there; the queue's end."""
+    """Add a node with a pending obligation to the queue, unless it is there. Returns the queue's end."""
     if byte(reached, node):
         return tail
     put_byte(reached, node, 1)
@@ -203,9 +205,9 @@ def wait(node: int, reached: int, queue: int, tail: int) -> int:
 
 @routine
 def find_step(offsets: int, targets: int, codes: int, many: int, node: int, ways: int) -> int:
-    """Find the first code of one of the `ways` whose node has an edge to the given one; -1 if none has.
+    """Return twice the first edge from a code's node to the given node, plus 1 for a code with a pending obligation; else -1.
 
-    Way 1 is codes without a pending obligation, way 2 those with one, 3 both. It returns twice the edge, and one more for a code of way 2.
+    `ways` selects codes: 1 those without a pending obligation, 2 those with one, 3 both.
     """
     for k in range(many):
         code = load(codes + 4 * k, 4)
@@ -220,13 +222,13 @@ def find_step(offsets: int, targets: int, codes: int, many: int, node: int, ways
 def tarjan(
     offsets: int, targets: int, alive: int, number: int, path: int, edge: int, low: int, order: int, starts: int, size: int, total: int
 ) -> int:
-    """Fill `order`, `starts` and `part` of `Components`, which is `number`; the number of components. `total` nodes are alive.
+    """Fill `order`, `starts` and `part` of `Components`; `number` is `part`. Returns the number of components. `total` nodes are alive.
 
-    `number` is 0 for a node not seen, and -1 - k once component k is complete. `path` has the nodes on the path, `edge` the next edge of
-    each behind its first one, `low` the least number that each reaches. `order` has complete components from the front, nodes of others
-    from the back.
+    `number` is 0 for a node not visited, and -1 - k once component k is complete. `path` has the nodes on the path and `edge` the next edge
+    of each, counted from its first. `low` is the smallest number that each node reaches. `order` has complete components from the front,
+    and nodes of incomplete ones from the back.
     """
-    count, found, parts, top = 0, 0, 0, total
+    count, ordered, parts, top = 0, 0, 0, total
     for root in range(size):
         if not byte(alive, root) or int32(number, root) != 0:
             continue
@@ -267,11 +269,11 @@ def tarjan(
                     w = int32(order, top)
                     top += 1
                     put_int32(number, w, -parts)
-                    put_int32(order, found, w)
-                    found += 1
+                    put_int32(order, ordered, w)
+                    ordered += 1
                     if w == v:
                         break
-                put_int32(starts, parts, found)
+                put_int32(starts, parts, ordered)
             if depth == 0:
                 break
             if least < int32(low, depth - 1):
@@ -281,14 +283,15 @@ def tarjan(
 
 @routine
 def judge_components(
-    offsets: int, targets: int, labels: int, fair: int, order: int, starts: int, part: int, visit: int, found: int, keep: int, enabled: int,
-    taken: int, touched: int, first: int, last: int, before: int,
+    offsets: int, targets: int, labels: int, fair: int, order: int, starts: int, part: int, visit: int, component: int, keep: int,
+    enabled: int, taken: int, touched: int, first: int, last: int, before: int,
 ) -> int:  # fmt: skip
-    """Of the components first to last - 1 mark in `found` those that are fair, by their numbers and those `before`, and in `keep` what
-    remains to be searched; whether any is fair.
+    """Mark the fair ones of the components `first` to `last` - 1 in `component`, by their numbers plus `before`.
 
-    Of each label `enabled` counts the nodes where it is enabled, and `taken` is whether it is; both are 0 before and after. `touched` has
-    room for all labels.
+    Return whether any is fair.
+
+    `keep` receives the nodes to search again. For each label, `enabled` counts the nodes where it is enabled, and `taken` is whether it is
+    taken. Both are 0 before and after the call. `touched` has room for all labels.
     """
     some = 0
     for k in range(first, last):
@@ -325,7 +328,7 @@ def judge_components(
                             put_byte(keep, node, 0)
                             break
                 else:
-                    put_int32(found, node, before + k)
+                    put_int32(component, node, before + k)
             if not split:
                 some = 1
         for j in range(several):

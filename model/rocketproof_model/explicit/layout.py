@@ -1,9 +1,9 @@
-"""Packed states: a state as W words of 64 bits, so that the search compares, hashes and stores few of them.
+"""Packed states: a state as W words of 64 bits, so that the search compares, hashes and stores few words.
 
-Each element of a variable is a field of `type.width` bits that holds `code - type.lo`. Variables over the same first
-index form *lanes*: all that belongs to broker 1 lies the same distance after broker 0's, so that a dynamic index is one
-shift for all of them. An array too large for a word runs through several words of its own. Bit 63 of a word stays free
-(words compare as they would without a sign), and word 0 has one bit that is always set: no packed state is all zero.
+Each element of a variable is a field of `type.width` bits that holds `code - type.lo`. Variables over the same first index form *lanes*:
+the fields of broker 1 have a fixed distance from those of broker 0, so a dynamic index is one shift for all of them. An array too large for
+a word has several words of its own. Bit 63 of a word is unused, so that words compare as without a sign. Word 0 has one bit that is always
+set, so no packed state is all zero.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ WORD_BITS = 63
 
 @dataclass(frozen=True)
 class LayoutField:
-    """Where the elements of one variable lie.
+    """The places of the elements of one variable.
 
-    The first `outer` axes number the lanes; `lanes` of them fit a word, each `lane` bits wide. Inside its lane the
-    variable begins at bit `offset`, and its elements over the other axes follow each other. Word and bit of an element:
-    `word + k // lanes` and `base + k % lanes * lane + offset + j * width` for lane k, inner element j.
+    The first `outer` axes number the lanes; a word has `lanes` of them, each `lane` bits wide. The variable begins at bit `offset` of its
+    lane, and its elements over the other axes follow each other. The word of lane k, inner element j is `word + k // lanes`, its bit `base
+    + k % lanes * lane + offset + j * width`.
     """
 
     word: int
@@ -45,7 +45,7 @@ class LayoutField:
     words: int
 
     def place(self, lane: int, inner: int) -> tuple[int, int]:
-        """(word, shift) of one element."""
+        """Return (word, shift) of one element."""
         return self.word + lane // self.lanes, self.base + lane % self.lanes * self.lane + self.offset + inner * self.width
 
 
@@ -63,12 +63,12 @@ class Layout:
     slot_low: NDArray[np.int64]
 
     def pack(self, state: State) -> NDArray[np.int64]:
-        """The words of one state; the codes must be within their types."""
+        """Return the words of one state; the codes must be within their types."""
         row: NDArray[np.int64] = self.pack_many(np.asarray([state], dtype=np.int64).reshape(1, -1))[0]
         return row
 
     def pack_many(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(n, slots) codes to (n, W) words."""
+        """Convert (n, slots) codes to (n, W) words."""
         packed = np.zeros((len(codes), self.words), dtype=np.int64)
         packed[:, 0] = 1 << self.present
         for slot in range(codes.shape[1]):
@@ -76,13 +76,13 @@ class Layout:
         return packed
 
     def unpack(self, words: Sequence[int] | NDArray[np.int64]) -> State:
-        """The state, one code a slot."""
+        """Return the state, one code per slot."""
         return tuple(self.unpack_many(np.asarray(words, dtype=np.int64).reshape(1, -1))[0].tolist())
 
     def unpack_many(self, packed: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(n, W) words to (n, slots) codes."""
-        found: NDArray[np.int64] = (packed[:, self.slot_word] >> self.slot_shift & self.slot_mask) + self.slot_low
-        return found
+        """Convert (n, W) words to (n, slots) codes."""
+        codes: NDArray[np.int64] = (packed[:, self.slot_word] >> self.slot_shift & self.slot_mask) + self.slot_low
+        return codes
 
 
 @dataclass
@@ -95,7 +95,7 @@ class _Group:
 
 
 def layout(model: Model, word_bits: int = WORD_BITS) -> Layout:
-    """Choose places for all variables; `word_bits` (at most 63) are used of each word.
+    """Choose places for all variables; `word_bits` (at most 63) of each word are used.
 
     Raises ModelError for a variable with more bits than a word offers.
     """
@@ -133,7 +133,7 @@ def layout(model: Model, word_bits: int = WORD_BITS) -> Layout:
 
 
 def _groups(model: Model, capacity: int) -> list[_Group]:
-    """Lanes by first index; a group that exceeds a word is split, a single array that does gets one lane an element."""
+    """Return lanes by first index. A group that exceeds a word is split; a single array that does has one lane per element."""
     groups: list[_Group] = []
     open_: dict[object, list[_Group]] = {}
     for variable in model.variables:

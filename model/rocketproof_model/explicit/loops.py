@@ -1,7 +1,7 @@
-"""The search's inner loops: expand a level, look for predecessors.
+"""The search's inner loops: expand a level, find predecessors.
 
-States are rows of WIDTH words. Successors of a block of states are hashed and their homes in the table prefetched before any is looked
-up. What a loop needs is told by a block of words, most of them addresses; a loop that stops before its end leaves there how far it came.
+States are rows of WIDTH words. The successors of a block of states are hashed and their homes in the table prefetched before any of them is
+looked up. A loop reads its arguments, mostly addresses, from a block of words. A loop that stops early stores its progress there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARED = 48
 # Places in a worker's `own`.
 TRANSITIONS, DEADLOCKS, FAULTS = range(3)
 
-# What expand_states says: all are done, the queue or the table lacks room, or STOP was set.
+# Results of expand_states: all states are done, the queue or the table lacks room, or STOP was set.
 DONE, FULL_QUEUE, FULL_TABLE, STOPPED = range(4)
 
 # Places in the block of a worker. `NEXT` to `LAST` are the states to expand, `PENDING` to `FILLED` the successors not yet entered.
@@ -33,7 +33,7 @@ SUCC, CHECK, ENDS, STEPS, CANON, CONSTS, BLOCK, TABLE, SHARED_AT, LIMIT, LEVEL =
 FRONTIER, NEXT, LAST, PENDING, FILLED, FRESH, FRESH_COUNT, ROOM = range(11, 19)
 OUT, TAGS, HASHES, PAIR, OWN, COUNTS, COVER, FAULT = range(19, 27)
 GROUPS = 27
-"""Then for `check`, `ends` and `steps` five words each:"""
+"""From here on `check`, `ends` and `steps` have five words each:"""
 MASKS, MANY, OPEN, HITS, BEST = range(5)
 GROUP = 5
 WORDS = GROUPS + 3 * GROUP
@@ -63,17 +63,17 @@ def ask(function: int, state: Words, consts: Words, masks: Words, after: Words) 
 
 
 @routine
-def same(one: int, at: int, other: int, to: int) -> int:
-    """Whether two places hold the same state."""
+def same(left: int, at: int, right: int, to: int) -> int:
+    """Return whether two places hold the same state."""
     for k in unrolled(WIDTH):
-        if get(one, at + k) != get(other, to + k):
+        if get(left, at + k) != get(right, to + k):
             return 0
     return 1
 
 
 @routine
 def less(states: int, best: int, words: int) -> int:
-    """Whether the state comes before the best so far (-1 is none)."""
+    """Return whether a state is smaller than the best so far; -1 in `best` means none."""
     if get(best, 0) == -1:
         return 1
     for k in range(words):
@@ -118,7 +118,10 @@ def fault(p: int, state: int) -> int:
 
 @routine
 def expand_block(p: int, first: int, last: int) -> int:
-    """Write the successors of some states to OUT, ask what is asked of steps and ends, and prefetch where they belong; how many."""
+    """Write the successors of states to OUT, evaluate the formulas for steps and deadlocks, and prefetch the successors' homes.
+
+    Returns the number of successors.
+    """
     stride = 8 * WIDTH
     succ, ends, steps, canon, consts = get(p, SUCC), get(p, ENDS), get(p, STEPS), get(p, CANON), get(p, CONSTS)
     out, tags, counts, cover, hashes, table = get(p, OUT), get(p, TAGS), get(p, COUNTS), get(p, COVER), get(p, HASHES), get(p, TABLE)
@@ -128,26 +131,26 @@ def expand_block(p: int, first: int, last: int) -> int:
         state = frontier + i * stride
         n = call(succ, state, consts, out + k * stride, tags, counts, cover)
         if n <= 0:
-            found = n
+            answer = n
             if n == 0:
                 put(get(p, OWN), DEADLOCKS, get(get(p, OWN), DEADLOCKS) + 1)
                 if ends:
                     group = p + 8 * (GROUPS + GROUP)
-                    found = call(ends, state, consts, get(group, MASKS), 0)
-                    if found > 0:
+                    answer = call(ends, state, consts, get(group, MASKS), 0)
+                    if answer > 0:
                         note(group, state, WIDTH)
-            if found < 0:
+            if answer < 0:
                 fault(p, state)
             continue
         if steps:
             for j in range(k, k + n):
                 group = p + 8 * (GROUPS + 2 * GROUP)
-                found = call(steps, state, consts, get(group, MASKS), out + j * stride)
-                if found > 0:
+                answer = call(steps, state, consts, get(group, MASKS), out + j * stride)
+                if answer > 0:
                     keep(state, get(p, PAIR), WIDTH)
                     keep(out + j * stride, get(p, PAIR) + stride, WIDTH)
                     note(group, get(p, PAIR), 2 * WIDTH)
-                elif found < 0:
+                elif answer < 0:
                     fault(p, state)
         if canon:
             call(canon, out + k * stride, n)
@@ -161,7 +164,7 @@ def expand_block(p: int, first: int, last: int) -> int:
 
 @routine
 def expand_states(p: int) -> int:
-    """Expand the states from NEXT to LAST; new ones go to FRESH. Returns one of the words above."""
+    """Expand the states from NEXT to LAST and write new states to FRESH. Returns DONE, FULL_QUEUE, FULL_TABLE or STOPPED."""
     stride = 8 * WIDTH
     shared, check, table, level = get(p, SHARED_AT), get(p, CHECK), get(p, TABLE), get(p, LEVEL)
     out, hashes, fresh, room, consts = get(p, OUT), get(p, HASHES), get(p, FRESH), get(p, ROOM), get(p, CONSTS)
@@ -174,18 +177,18 @@ def expand_states(p: int) -> int:
                 status = FULL_QUEUE
                 break
             state = out + j * stride
-            found = entered(table, get(hashes, j), state, level)
-            if found != 0:
-                if found < 0:
+            entry = entered(table, get(hashes, j), state, level)
+            if entry != 0:
+                if entry < 0:
                     status = FULL_TABLE
                     break
                 keep(state, fresh + n_fresh * stride, WIDTH)
                 n_fresh = n_fresh + 1
                 if check:
-                    asked = call(check, state, consts, get(group, MASKS), 0)
-                    if asked > 0:
+                    answer = call(check, state, consts, get(group, MASKS), 0)
+                    if answer > 0:
                         note(group, state, WIDTH)
-                    elif asked < 0:
+                    elif answer < 0:
                         fault(p, state)
             j = j + 1
         put(p, PENDING, j)
@@ -216,14 +219,14 @@ def expand_states(p: int) -> int:
 
 @routine
 def enter_states(p: int, states: int, total: int) -> int:
-    """Enter states of the worker's level; those not known before go to FRESH, which must have room. -1 if the table has none."""
+    """Enter states of the worker's level and write the new ones to FRESH, which must have room. Returns -1 if the table has no room."""
     n = get(p, FRESH_COUNT)
     for i in range(total):
         state = states + i * 8 * WIDTH
-        found = entered(get(p, TABLE), hashed(state), state, get(p, LEVEL))
-        if found < 0:
+        entry = entered(get(p, TABLE), hashed(state), state, get(p, LEVEL))
+        if entry < 0:
             return -1
-        if found:
+        if entry:
             keep(state, get(p, FRESH) + n * 8 * WIDTH, WIDTH)
             n = n + 1
             put(p, FRESH_COUNT, n)
@@ -232,14 +235,14 @@ def enter_states(p: int, states: int, total: int) -> int:
 
 @routine
 def ask_states(check: int, consts: int, states: int, total: int, group: int, best: int) -> int:
-    """Call `check` for all states and note its answers; the number of faults, of which `best` keeps the smallest state."""
+    """Call `check` for all states and note its answers. Returns the number of faults; `best` keeps the smallest state with a fault."""
     faults = 0
     for i in range(total):
         state = states + i * 8 * WIDTH
-        found = call(check, state, consts, get(group, MASKS), 0)
-        if found > 0:
+        answer = call(check, state, consts, get(group, MASKS), 0)
+        if answer > 0:
             note(group, state, WIDTH)
-        elif found < 0:
+        elif answer < 0:
             faults = faults + 1
             if less(state, best, WIDTH):
                 keep(state, best, WIDTH)
@@ -248,7 +251,7 @@ def ask_states(check: int, consts: int, states: int, total: int, group: int, bes
 
 @routine
 def ask_all(check: int, consts: int, states: int, total: int, words: int, masks: int, many: int) -> int:
-    """Fill the `many` words of masks of each state; the number of a state where a formula has no value, or -1."""
+    """Fill the `many` words of masks of each state. Returns the number of a state in which a formula has no value, or -1."""
     for i in range(total):
         if call(check, states + 8 * i * words, consts, masks + 8 * i * many, 0) < 0:
             return i
@@ -265,7 +268,7 @@ def mix(word: int) -> int:
 
 @routine
 def hash_of(states: int, at: int) -> int:
-    """The hash of the state at this place, the same in every process; tables of numbers and runs go by it."""
+    """Return the hash of a state, equal in every process. Tables of numbers and runs are ordered by it."""
     h = mix(get(states, at))
     for k in unrolled(WIDTH - 1):
         h = mix(h ^ get(states, at + k + 1))
@@ -274,14 +277,14 @@ def hash_of(states: int, at: int) -> int:
 
 @routine
 def follow_path(p: int, states: int, steps: int, tags: int) -> int:
-    """Make each state but the first of a path the first successor of the one before, in model order, that is equal to it up to symmetry.
+    """Replace each state of a path but the first by the first successor, in model order, that equals it up to symmetry.
 
-    `tags` takes the instance of each step. Returns the number of steps, less if one has no such successor.
+    `tags` receives the action instance of each step. Returns the number of steps; it is smaller if a step has no such successor.
     """
     out, canon, like, stride = get(p, OUT), get(p, CANON), get(p, PAIR), 8 * WIDTH
     for i in range(steps):
         n = call(get(p, SUCC), states + i * stride, get(p, CONSTS), out, get(p, TAGS), get(p, COUNTS), get(p, COVER))
-        after, found = states + (i + 1) * stride, 0
+        after, matched = states + (i + 1) * stride, 0
         for j in range(n):
             keep(out + j * stride, like, WIDTH)
             if canon:
@@ -289,19 +292,19 @@ def follow_path(p: int, states: int, steps: int, tags: int) -> int:
             if same(like, 0, after, 0):
                 keep(out + j * stride, after, WIDTH)
                 put(tags, i, get(get(p, TAGS), j))
-                found = 1
+                matched = 1
                 break
-        if not found:
+        if not matched:
             return i
     return steps
 
 
 @routine
 def find_predecessors(p: int, first: int, last: int, wanted: int, many: int, best: int) -> int:
-    """For each wanted state keep in `best` the smallest of the frontier's states first to last - 1 that has it as a successor."""
+    """Keep in `best` the smallest predecessor of each wanted state among the frontier's states `first` to `last` - 1."""
     out, canon, consts = get(p, OUT), get(p, CANON), get(p, CONSTS)
     stride = 8 * WIDTH
-    sieve = 0  # one bit of 64 for each wanted state's hash: most successors need no comparison
+    sieve = 0  # one bit of 64 per wanted state's hash: most successors need no comparison
     for w in range(many):
         sieve = sieve | 1 << (hash_of(wanted, w * WIDTH) & 63)
     for i in range(first, last):

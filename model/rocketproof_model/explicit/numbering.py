@@ -1,8 +1,8 @@
-"""Routines that number states and write the edges between them by these numbers.
+"""Routines that number states and write the edges between the numbers.
 
-A table of 4 bytes a slot holds numbers + 1. Edges take two sweeps, so that they are written to their places at once and by several
-threads: one counts the edges of each state, the other one writes them. The second looks for the targets of some states together, whose
-slots, and then whose words, are prefetched before any of them is read.
+A table with 4 bytes per slot holds numbers + 1. Edges take two passes, so that several threads can write them to their final places: the
+first pass counts the edges of each state, the second writes them. The second pass looks up the targets of several states together. It
+prefetches their slots, and then their words, before it reads any of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STAYING = GIVEN  # whether an edge from a state to itself counts
 
 @routine
 def number_states(states: int, total: int, slots: int, slot_mask: int) -> int:
-    """Fill the table."""
+    """Enter the numbers of all states into the table."""
     for i in range(total):
         slot = hash_of(states, i * WIDTH) & slot_mask
         while load(slots + 4 * slot, 4) != 0:
@@ -27,23 +27,23 @@ def number_states(states: int, total: int, slots: int, slot_mask: int) -> int:
 
 @routine
 def moves(p: int, state: int, out: int, tags: int) -> int:
-    """Write a state's successors and their instances; how many, without the state itself unless that counts."""
+    """Write a state's successors and their instances and return their number. The state itself is left out unless STAYING."""
     n = call(get(p, SUCC), state, get(p, CONSTS), out, tags, get(p, COUNTS), get(p, COVER))
     if STAYING == 0:
-        kept = 0
+        count = 0
         for j in range(n):
             if not same(out, j * WIDTH, state, 0):
-                if kept < j:
-                    keep(out + j * 8 * WIDTH, out + kept * 8 * WIDTH, WIDTH)
-                    put(tags, kept, get(tags, j))
-                kept = kept + 1
-        n = kept
+                if count < j:
+                    keep(out + j * 8 * WIDTH, out + count * 8 * WIDTH, WIDTH)
+                    put(tags, count, get(tags, j))
+                count = count + 1
+        n = count
     return n
 
 
 @routine
 def count_edges(p: int, first: int, last: int, tags: int, many: int) -> int:
-    """Write how many edges each of the frontier's states first to last - 1 has."""
+    """Write the number of edges of each of the frontier's states `first` to `last` - 1."""
     for i in range(first, last):
         put(many, i, moves(p, get(p, FRONTIER) + i * 8 * WIDTH, get(p, OUT), tags))
     return 0
@@ -53,9 +53,9 @@ def count_edges(p: int, first: int, last: int, tags: int, many: int) -> int:
 def write_edges(
     p: int, first: int, last: int, block: int, tags: int, slots: int, slot_mask: int, at: int, target: int, instance: int
 ) -> int:
-    """Write the edges of the frontier's states first to last - 1 from place `at` on, in order, for `block` states at once.
+    """Write the edges of the frontier's states `first` to `last` - 1 from place `at` on, in order, `block` states at a time.
 
-    `target` and `instance` are of 32 bits; `tags` has room for a block's successors, as the worker has.
+    `target` and `instance` have 32-bit elements; `tags` and the worker have room for a block's successors.
     """
     stride = 8 * WIDTH
     states, out, places = get(p, FRONTIER), get(p, OUT), get(p, HASHES)

@@ -1,10 +1,12 @@
-"""Sets of states in ascending order, and how files hold them: each state as what tells it from the one before.
+"""Sets of states in ascending order, and their encoding in files: each state is stored as its difference from the previous state.
 
-States are compared word by word, and it matters which word leads: where one holds what only grows, such as messages sent, the states that
-are near a search's last level stand together, and the blocks of a file with older ones need not be read. Of a state the words that
-are equal to those of the one before, and the first that is not, are differences of a byte or more with seven bits each; of the words
-behind, which are in no order, the bytes that differ, after a byte that says which these are. So a state of few bits takes two or three
-bytes, and one of several words hardly more than what changes. Whoever decodes has checked that the bytes are those that were encoded.
+States are compared word by word, and the choice of the first word matters. If its value only grows during an execution, like the number
+of messages sent, the states near a search's last level are adjacent. The blocks with older states then need not be read.
+
+The encoding of a state starts with the words that are equal in the previous state and the first word that differs: each is a difference in
+groups of seven bits, one byte per group. The later words are in no order. For each of them, a mask byte marks the bytes that differ, and
+these bytes follow. A state of few bits thus takes two or three bytes, and a state of several words little more than its changes. The
+decoder expects bytes that `encoded` made; callers check them first.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
 
 WIDTH = GIVEN
 PLACE: tuple[int, ...] = ()  # the words in the order in which they are compared
-CODED = 9  # bytes that a word takes at most
+CODED = 9  # maximum of bytes of an encoded word
 _BLOCKS = 1024  # of a sample
 
 
 class StateOrder:
-    """The order of the states of one layout in which one word leads. Arrays of states are flat."""
+    """The order of the states of one layout that compares the word `leading` first. Arrays of states are flat."""
 
     def __init__(self, layout: Layout, leading: int = 0) -> None:
         self.words, self.leading = layout.words, leading
@@ -40,8 +42,8 @@ class StateOrder:
         used = [1] * self.words
         for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
             used[word] = max(used[word], int(shift) + int(mask).bit_length())
-        ever = [-(-bits // 8) for bits in used]  # bytes of each word
-        self._digits = np.array([8 * k + byte for k in reversed(self.place) for byte in range(ever[k])], dtype=np.int64)
+        size = [-(-bits // 8) for bits in used]  # bytes of each word
+        self._digits = np.array([8 * k + byte for k in reversed(self.place) for byte in range(size[k])], dtype=np.int64)
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., int]:
         return compile_routine(function, WIDTH=self.words, PLACE=self.place)
@@ -50,11 +52,11 @@ class StateOrder:
         return len(states) // self.words
 
     def key(self, state: tuple[int, ...]) -> tuple[int, ...]:
-        """What states are compared by."""
+        """Return the key that states are compared by."""
         return tuple(state[k] for k in self.place)
 
     def sorted(self, states: Words, other: Words) -> Words:
-        """The distinct ones of these states in order. Both arrays, which are equally long, are written to."""
+        """Return the distinct states in order. Overwrites both arrays, which have equal lengths."""
         counts = np.zeros(256, dtype=np.int64)
         sort = compile_routine(sort_states, WIDTH=self.words)
         if sort(address(states), self.count(states), address(other), address(counts), address(self._digits), len(self._digits)):
@@ -62,39 +64,39 @@ class StateOrder:
         return states[: compile_routine(distinct, WIDTH=self.words)(address(states), self.count(states)) * self.words]
 
     def merged(self, parts: list[Words]) -> Words:
-        """The distinct states of all parts, each of which is in order, in order. The parts are used up."""
+        """Return the distinct states of all parts in order; each part is in order. Empties the list of parts."""
         while len(parts) > 1:
-            one, other = parts.pop(0), parts.pop(0)
-            into = np.empty(len(one) + len(other), dtype=np.int64)
-            count = self._compiled(merge)(address(one), self.count(one), address(other), self.count(other), address(into))
+            left, right = parts.pop(0), parts.pop(0)
+            into = np.empty(len(left) + len(right), dtype=np.int64)
+            count = self._compiled(merge)(address(left), self.count(left), address(right), self.count(right), address(into))
             parts.append(into[: count * self.words])
         return parts.pop() if parts else np.empty(0, dtype=np.int64)
 
     def encoded(self, states: Words) -> Bytes:
-        """The bytes of states in order."""
+        """Return the encoding of states in order."""
         out, zeros = np.empty(len(states) * CODED, dtype=np.uint8), np.zeros(self.words, dtype=np.int64)
         return out[: self._compiled(encode)(address(states), self.count(states), address(zeros), address(out))]
 
     def decoded(self, coded: Bytes, count: int) -> Words:
-        """The states that `encoded` has made these bytes of."""
+        """Return the `count` states that `encoded` made these bytes of."""
         states, zeros = np.empty(count * self.words, dtype=np.int64), np.zeros(self.words, dtype=np.int64)
         self._compiled(decode)(address(coded), count, address(zeros), address(states))
         return states
 
     def mark(self, states: Words, first: int, last: int, coded: Bytes, count: int, marks: Bytes) -> None:
-        """Set the marks of those of the states first to last - 1 that are among the encoded ones."""
+        """Set the marks of the states `first` to `last` - 1 that are among the `count` encoded states."""
         state = np.zeros(self.words, dtype=np.int64)
         self._compiled(mark_known)(address(coded), count, address(state), address(states), first, last, address(marks))
 
     def unmarked(self, states: Words, marks: Bytes) -> Words:
-        """Those without a mark, in the same memory."""
+        """Return the states without a mark, in the same memory."""
         return states[: compile_routine(unmarked, WIDTH=self.words)(address(states), self.count(states), address(marks)) * self.words]
 
     def places(self, states: Words, wanted: Words) -> list[int]:
-        """For each of the wanted states, which are in order too, the number of states below it."""
-        found = np.empty(self.count(wanted), dtype=np.int64)
-        self._compiled(places)(address(states), self.count(states), address(wanted), len(found), address(found))
-        return [int(place) for place in found]
+        """Return the number of smaller states for each of the wanted states; both arrays are in order."""
+        result = np.empty(self.count(wanted), dtype=np.int64)
+        self._compiled(places)(address(states), self.count(states), address(wanted), len(result), address(result))
+        return [int(place) for place in result]
 
 
 def _places(words: int, leading: int) -> tuple[int, ...]:
@@ -102,8 +104,10 @@ def _places(words: int, leading: int) -> tuple[int, ...]:
 
 
 def leading_word(states: Words, new: int, words: int) -> int:
-    """The word that leads best, by a sample of a search's states of which the last `new` are of its last level: in whose order the
-    fewest blocks of older states have a new one among them."""
+    """Return the best leading word for a sample of a search's states whose last `new` states are of the last level.
+
+    The fewest blocks of older states then contain the place of a new state.
+    """
     rows = states.reshape(-1, words)
     known = len(rows) - new
     block = max(1, known // _BLOCKS)
@@ -117,8 +121,10 @@ def leading_word(states: Words, new: int, words: int) -> int:
 
 @routine
 def sort_states(rows: int, total: int, other: int, counts: int, digits: int, passes: int) -> int:
-    """Sort by the bytes at so many offsets of a state, one after the other, without those that are equal in all states; 1 if the result is
-    in `other`."""
+    """Sort states by the bytes at the given offsets, one pass per offset, and skip bytes that are equal in all states.
+
+    Returns 1 if the result is in `other`, else 0.
+    """
     swapped = 0
     for turn in range(passes):
         for digit in range(256):
@@ -146,44 +152,44 @@ def sort_states(rows: int, total: int, other: int, counts: int, digits: int, pas
 
 @routine
 def distinct(rows: int, total: int) -> int:
-    """Move the first of equal states to the front; how many there are."""
-    kept = 0
+    """Move the first of equal states to the front and return their number."""
+    count = 0
     for i in range(total):
-        if kept == 0 or not same(rows, (kept - 1) * WIDTH, rows, i * WIDTH):
-            keep(rows + i * 8 * WIDTH, rows + kept * 8 * WIDTH, WIDTH)
-            kept = kept + 1
-    return kept
+        if count == 0 or not same(rows, (count - 1) * WIDTH, rows, i * WIDTH):
+            keep(rows + i * 8 * WIDTH, rows + count * 8 * WIDTH, WIDTH)
+            count = count + 1
+    return count
 
 
 @routine
-def merge(one: int, ones: int, other: int, others: int, into: int) -> int:
-    """Write the distinct states of two arrays of distinct ones in order; how many there are."""
-    end, last, start = one + ones * 8 * WIDTH, other + others * 8 * WIDTH, into
-    while one < end and other < last:
-        first = below(one, other)
+def merge(left: int, left_count: int, right: int, right_count: int, into: int) -> int:
+    """Write the distinct states of two arrays of distinct states in order, and return their number."""
+    end, last, start = left + left_count * 8 * WIDTH, right + right_count * 8 * WIDTH, into
+    while left < end and right < last:
+        first = below(left, right)
         equal = 0
         if not first:
-            equal = same(one, 0, other, 0)
+            equal = same(left, 0, right, 0)
         if first or equal:
-            keep(one, into, WIDTH)
-            one = one + 8 * WIDTH
-            other = other + equal * 8 * WIDTH
+            keep(left, into, WIDTH)
+            left = left + 8 * WIDTH
+            right = right + equal * 8 * WIDTH
         else:
-            keep(other, into, WIDTH)
-            other = other + 8 * WIDTH
+            keep(right, into, WIDTH)
+            right = right + 8 * WIDTH
         into = into + 8 * WIDTH
-    while one < end:
-        keep(one, into, WIDTH)
-        one, into = one + 8 * WIDTH, into + 8 * WIDTH
-    while other < last:
-        keep(other, into, WIDTH)
-        other, into = other + 8 * WIDTH, into + 8 * WIDTH
+    while left < end:
+        keep(left, into, WIDTH)
+        left, into = left + 8 * WIDTH, into + 8 * WIDTH
+    while right < last:
+        keep(right, into, WIDTH)
+        right, into = right + 8 * WIDTH, into + 8 * WIDTH
     return (into - start) // (8 * WIDTH)
 
 
 @routine
 def encode(rows: int, total: int, before: int, out: int) -> int:
-    """Write the states' bytes, the first as if that at `before` preceded it; how many they are."""
+    """Write the encoding of states, the first relative to the state at `before`, and return the number of bytes."""
     at = out
     for i in range(total):
         state = rows + i * 8 * WIDTH
@@ -201,21 +207,21 @@ def encode(rows: int, total: int, before: int, out: int) -> int:
                 at = at + 1
             else:
                 left = get(state, k) ^ get(before, k)
-                said, mask = at, 0
+                mask_at, mask = at, 0
                 at = at + 1
                 for byte in unrolled(8):
                     differs = left >> 8 * byte & 255
                     store(at, 1, differs)
                     at = at + (differs != 0)
                     mask = mask | (differs != 0) << byte
-                store(said, 1, mask)
+                store(mask_at, 1, mask)
         before = state
     return at - out
 
 
 @routine
 def next_state(at: int, before: int, state: int) -> int:
-    """Write the state after the one at `before`; where the next one's bytes are."""
+    """Decode the state that follows the state at `before` and return the address of the next encoding."""
     apart = 0
     for turn in unrolled(WIDTH):
         k = PLACE[turn]
@@ -251,18 +257,18 @@ def decode(coded: int, total: int, before: int, rows: int) -> int:
 
 
 @routine
-def below(one: int, other: int) -> int:
-    """Whether the state at one address comes before that at the other."""
+def below(left: int, right: int) -> int:
+    """Return whether the first state is smaller than the second."""
     for turn in unrolled(WIDTH):
         k = PLACE[turn]
-        if get(one, k) != get(other, k):
-            return get(one, k) < get(other, k)
+        if get(left, k) != get(right, k):
+            return get(left, k) < get(right, k)
     return 0
 
 
 @routine
 def place_of(rows: int, low: int, total: int, state: int) -> int:
-    """The first place from `low` on with no lesser state: steps that double, then halves."""
+    """Return the first place from `low` on whose state is not smaller: doubling steps, then bisection."""
     if low >= total or not below(rows + low * 8 * WIDTH, state):
         return low
     step = 1
@@ -280,17 +286,17 @@ def place_of(rows: int, low: int, total: int, state: int) -> int:
 
 
 @routine
-def places(rows: int, total: int, wanted: int, many: int, found: int) -> int:
+def places(rows: int, total: int, wanted: int, many: int, result: int) -> int:
     at = 0
     for w in range(many):
         at = place_of(rows, at, total, wanted + w * 8 * WIDTH)
-        put(found, w, at)
+        put(result, w, at)
     return 0
 
 
 @routine
 def mark_known(coded: int, count: int, state: int, rows: int, first: int, last: int, marks: int) -> int:
-    """Walk along both; `state` is all zero, and has room for one."""
+    """Mark the states that are among the encoded ones in one pass over both. `state` is a buffer for one state, filled with zeros."""
     for _ in range(count):
         coded = next_state(coded, state, state)
         first = place_of(rows, first, last, state)
@@ -305,9 +311,9 @@ def mark_known(coded: int, count: int, state: int, rows: int, first: int, last: 
 @routine
 def unmarked(rows: int, total: int, marks: int) -> int:
     """Move the states without a mark to the front; how many there are."""
-    kept = 0
+    count = 0
     for i in range(total):
         if load(marks + i, 1) == 0:
-            keep(rows + i * 8 * WIDTH, rows + kept * 8 * WIDTH, WIDTH)
-            kept = kept + 1
-    return kept
+            keep(rows + i * 8 * WIDTH, rows + count * 8 * WIDTH, WIDTH)
+            count = count + 1
+    return count

@@ -1,4 +1,4 @@
-"""Terms over packed states: where the words and the fields of variables are, for the text that `emit` writes."""
+"""Terms over packed states: locates the words and fields of variables for the LLVM text that `emit` writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .layout import Layout
 
 @dataclass(frozen=True)
 class PackedPlace:
-    """Where an element lies: a word of known number, or a number computed; then a computed and a known shift."""
+    """The place of an element: its word, by a constant or a computed number, and its shift, as a computed and a constant part."""
 
     word: int | None
     at: Number
@@ -21,7 +21,7 @@ class PackedPlace:
 
 
 class PackedEmitter(Emitter):
-    """`sources` names the pointers that `ref` and `after` read; constants are read at run time."""
+    """Emits terms over packed states. `sources` names the pointers that `ref` and `after` read; constants are read at run time."""
 
     def __init__(self, model: Model, layout: Layout, sources: dict[str, str], checked: bool) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class PackedEmitter(Emitter):
         return self.value(f"load i64, ptr {pointer}, align 8, !invariant.load !0")
 
     def place(self, ref: Expr, bound: Bindings, write: bool = False) -> PackedPlace:
-        """Where an element lies. A write of the unchecked form is kept inside the array, so that states stay well-formed."""
+        """Return the place of an element. Unchecked code keeps a write inside the array, so that states stay well-formed."""
         variable: Variable = ref.args[0]
         field = self.layout.fields[variable]
         numbers: list[Number] = []
@@ -80,6 +80,6 @@ class PackedEmitter(Emitter):
         return self.add(self.and_(self.lshr(lane, place.shift), (1 << place.width) - 1), ref.type.lo)
 
     def word(self, source: str, at: Number) -> str:
-        """One word of the state before (`ref`) or after (`after`); a state does not change while a kernel runs."""
+        """Return one word of the state before (`ref`) or after (`after`). A state does not change while a kernel runs."""
         pointer = self.value(f"getelementptr inbounds i64, ptr {self.sources[source]}, i64 {at}")
         return self.value(f"load i64, ptr {pointer}, align 8")

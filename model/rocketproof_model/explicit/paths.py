@@ -1,4 +1,4 @@
-"""Shortest paths from one state of an explored graph, if need be without some of its actions."""
+"""Shortest paths from one state of an explored graph, optionally without some actions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .graph import Graph
 
 
 class Paths:
-    """From state 0, which is initial, to each state, by the first of the shortest ways; `without` names actions that are not taken."""
+    """The first shortest path from state 0, an initial state, to each state. Actions named in `without` are not taken."""
 
     def __init__(self, graph: Graph, without: Collection[str] = ()) -> None:
         self.graph = graph
         barred = [k for k, action in enumerate(graph.kernel.model.actions) if action.name in without]
-        open_ = ~np.isin(graph.actions(), barred) if barred else np.ones(len(graph.source), dtype=np.bool_)
+        allowed = ~np.isin(graph.actions(), barred) if barred else np.ones(len(graph.source), dtype=np.bool_)
         self._by = np.full(len(graph.states), -1, dtype=np.int64)
         queue = np.empty(len(graph.states), dtype=np.int64)
-        compile_routine(walk)(*map(address, (graph.first, graph.target, open_, queue, self._by)))
+        compile_routine(walk)(*map(address, (graph.first, graph.target, allowed, queue, self._by)))
 
     def to(self, state: int) -> tuple[Move, ...] | None:
-        """The moves to a state, by its number; None if no way leads there."""
+        """Return the moves to the state with this number; None if no path leads to it."""
         moves = []
         while state:
             edge = int(self._by[state])
@@ -36,7 +36,10 @@ class Paths:
 
 @routine
 def walk(first: int, target: int, open_: int, queue: int, by: int) -> int:
-    """Breadth first from state 0: of each state that is met the edge that led there. `target` has 32 bits, `open_` 8."""
+    """Search breadth first from state 0 and store in `by` the edge by which each state was reached.
+
+    `target` has 32-bit elements, `open_` bytes.
+    """
     begin, end = 0, 1
     put(queue, 0, 0)
     while begin < end:

@@ -1,7 +1,7 @@
-"""Runs: sets of states as rows in the order of their hashes, which is how a search keeps them in files.
+"""Runs of a distributed search: sets of states as rows, ordered by their hashes.
 
-Two runs are compared by walking along both, so neither has to fit a table. States with equal hashes stand side by side
-in any order. Hashes are compared as signed words.
+Two runs are compared in one pass over both, so neither has to fit a table. States with equal hashes are adjacent, in any order. Hashes are
+compared as signed words.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 WIDTH = GIVEN
-_FAN = 3  # a run is merged with the one before it unless that is so many times as long
+_FAN = 3  # a run is merged with the run before it unless that is at least this many times as long
 
 
 def run_of(rows: Words, width: int) -> Words:
-    """The distinct ones of these rows (flat, `width` words each) as a run."""
+    """Return the distinct rows as a run. `rows` is flat, with `width` words per row."""
     total = len(rows) // width
     rows, hashes = np.ascontiguousarray(rows), np.empty(total, dtype=np.int64)
     compile_routine(_hashes, WIDTH=width)(address(rows), total, address(hashes))
@@ -35,7 +35,7 @@ def run_of(rows: Words, width: int) -> Words:
 
 
 def unseen(run: Words, seen: Sequence[Words], width: int) -> Words:
-    """The states of a run that stand in none of the others."""
+    """Return the states of a run that none of the other runs contains."""
     rows, unseen_ = run, compile_routine(_unseen, WIDTH=width)
     for other in seen:
         rows = rows.copy()
@@ -43,31 +43,31 @@ def unseen(run: Words, seen: Sequence[Words], width: int) -> Words:
     return rows
 
 
-def merged(one: Words, other: Words, width: int) -> Words:
-    """The run of all states of two runs that have none in common."""
-    into = np.empty(len(one) + len(other), dtype=np.int64)
+def merged(left: Words, right: Words, width: int) -> Words:
+    """Return the run of all states of two disjoint runs."""
+    into = np.empty(len(left) + len(right), dtype=np.int64)
     merge = compile_routine(_merged, WIDTH=width)
-    merge(address(one), len(one) // width, address(other), len(other) // width, address(into))
+    merge(address(left), len(left) // width, address(right), len(right) // width, address(into))
     return into
 
 
 def borders(run: Words, shards: int, width: int) -> list[int]:
-    """Where each shard's states begin in a run, in states, and where the last one's end: shards are equal ranges of hashes."""
+    """Return the place in a run at which each shard's states begin, and the end of the last shard. Shards are equal ranges of hashes."""
     ends = [-(1 << 63) + (k << 64) // shards for k in range(1, shards)]
     first = compile_routine(_beyond, WIDTH=width)
     return [0, *(first(address(run), len(run) // width, 0, end) for end in ends), len(run) // width]
 
 
 def tail(lengths: Sequence[int]) -> int:
-    """How many of the last runs to merge, so that there are few runs and no state is merged often; 1 is none.
+    """Return how many of the last runs to merge, so that there are few runs and no state is merged often; 1 means none.
 
-    `lengths` are those of a set's runs, the newest last.
+    `lengths` are the lengths of a set's runs, the newest last.
     """
-    many, length = 1, lengths[-1]
-    while many < len(lengths) and lengths[-many - 1] < _FAN * length:
-        many += 1
-        length += lengths[-many]
-    return many
+    count, length = 1, lengths[-1]
+    while count < len(lengths) and lengths[-count - 1] < _FAN * length:
+        count += 1
+        length += lengths[-count]
+    return count
 
 
 @routine
@@ -86,22 +86,22 @@ def _move(rows: int, at: int, into: int, to: int) -> int:
 
 @routine
 def _distinct(rows: int, hashes: int, total: int) -> int:
-    """Move the first of equal rows to the front; how many there are."""
-    kept = 0
+    """Move the first of equal rows to the front and return their number."""
+    count = 0
     for i in range(total):
-        k, hash_ = kept - 1, get(hashes, i)
+        k, hash_ = count - 1, get(hashes, i)
         while k >= 0 and get(hashes, k) == hash_ and not same(rows, k * WIDTH, rows, i * WIDTH):
             k = k - 1
         if k < 0 or get(hashes, k) != hash_:
-            _move(rows, i, rows, kept)
-            put(hashes, kept, hash_)
-            kept = kept + 1
-    return kept
+            _move(rows, i, rows, count)
+            put(hashes, count, hash_)
+            count = count + 1
+    return count
 
 
 @routine
 def _beyond(run: int, total: int, low: int, wanted: int) -> int:
-    """The first place from `low` on with no lesser hash than wanted: steps that double, then halves."""
+    """Return the first place from `low` on whose hash is not smaller than `wanted`: doubling steps, then bisection."""
     if low >= total or hash_of(run, low * WIDTH) >= wanted:
         return low
     step = 1
@@ -120,8 +120,8 @@ def _beyond(run: int, total: int, low: int, wanted: int) -> int:
 
 @routine
 def _unseen(rows: int, total: int, run: int, length: int) -> int:
-    """Move the rows that the run lacks to the front; how many there are."""
-    at, kept = 0, 0
+    """Move the rows that the run lacks to the front and return their number."""
+    at, count = 0, 0
     for i in range(total):
         wanted = hash_of(rows, i * WIDTH)
         at = _beyond(run, length, at, wanted)
@@ -129,25 +129,25 @@ def _unseen(rows: int, total: int, run: int, length: int) -> int:
         while k < length and hash_of(run, k * WIDTH) == wanted and not same(run, k * WIDTH, rows, i * WIDTH):
             k = k + 1
         if k == length or hash_of(run, k * WIDTH) != wanted:
-            _move(rows, i, rows, kept)
-            kept = kept + 1
-    return kept
+            _move(rows, i, rows, count)
+            count = count + 1
+    return count
 
 
 @routine
-def _merged(one: int, one_total: int, other: int, other_total: int, into: int) -> int:
+def _merged(left: int, left_total: int, right: int, right_total: int, into: int) -> int:
     i, j = 0, 0
-    while i < one_total and j < other_total:
-        if hash_of(one, i * WIDTH) <= hash_of(other, j * WIDTH):
-            _move(one, i, into, i + j)
+    while i < left_total and j < right_total:
+        if hash_of(left, i * WIDTH) <= hash_of(right, j * WIDTH):
+            _move(left, i, into, i + j)
             i = i + 1
         else:
-            _move(other, j, into, i + j)
+            _move(right, j, into, i + j)
             j = j + 1
-    while i < one_total:
-        _move(one, i, into, i + j)
+    while i < left_total:
+        _move(left, i, into, i + j)
         i = i + 1
-    while j < other_total:
-        _move(other, j, into, i + j)
+    while j < right_total:
+        _move(right, j, into, i + j)
         j = j + 1
     return 0

@@ -1,18 +1,19 @@
-"""The table of seen states: exact, compact, and told apart by level, so that a search keeps no state twice.
+"""The table of seen states: exact, compact, and grouped by level. A search needs no second copy of a state.
 
-A state's first word is mixed by a function that can be undone, so that the bucket where a state lies tells the hash's first bits and only
-the rest is stored (Cleary 1984). The bucket's number grows with the hash: table and hashes are in the same order, wherever the table
-ends. With n homes the hash's first 32 bits a give the home a * n >> 32; what is below that product's point, without the bits that n
-makes superfluous, tells a from its neighbours at home.
+An invertible function mixes a state's first word into a hash. The number of the state's home bucket determines the first bits of the hash,
+so an entry stores only the remaining bits (Cleary 1984). Bucket numbers grow with hashes, so tables of different sizes hold the states in
+the same order. With n homes, the first 32 bits a of a hash select the home a * n >> 32. The product's bits below that point distinguish a
+from other hashes with the same home; bits that n makes superfluous are dropped.
 
-A bucket is a few cache lines: entries from its front; from its back one byte of control (entries in use, whether states of it lie
-further on, and a lock), then a byte of each entry, the tag, by which one instruction finds those that may be equal. An entry holds, from
-the lowest bit: the hash's other bits, how many buckets from home it lies, and its state's level; then the state's other words, bytes
-that are never used left out. Entries are never removed or changed, so who reads needs no lock: an entry counts once the control byte
-says so. Who writes locks the state's home, and a bucket further on while writing there.
+A bucket has a few cache lines. Its entries start at its front. Its last byte is a control byte: the number of used entries, a flag that
+states continue in the next bucket, and a lock. Before the control byte there is one tag byte per entry; one instruction finds the tags that
+match. An entry holds, from the lowest bit: the remaining bits of the hash, the distance in buckets from the home bucket, and the state's
+level. The state's other words follow, without the bytes that are never used. Entries are never removed or changed, so readers need no lock:
+an entry is valid once the control byte counts it. A writer locks the state's home bucket, and a later bucket while it writes there.
 
-The table grows in its place: from the last bucket down every state moves to a higher address. All states that move beyond what has not
-moved yet can do so at once, in ranges of buckets that threads share out, as long as no two of them come near each other.
+The table grows in place: every state moves to a higher address, starting with the last bucket. States whose new address is beyond all
+states that have not moved yet can move at the same time. Threads share these ranges of buckets, with gaps that keep two threads out of the
+same bucket.
 """
 
 from __future__ import annotations
@@ -38,21 +39,21 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-LOAD = 0.8  # part of the entries that may be taken before the table grows
+LOAD = 0.8  # share of the entries that may be used before the table grows
 _FAR_BITS = 6
-_SHARED = 56  # bits of a first word up to which hashes have whole bytes: layouts share routines, and an entry is a byte longer at most
+_SHARED = 56  # hashes up to this many bits are rounded up to whole bytes: more layouts share routines, at the cost of a byte per entry
 _LINE = 64
-_FEWEST = 7  # entries of a bucket, which takes as many lines as that needs
-_ASIDE = 1024  # buckets that move last when the table grows, as their states may move to a lower address
-_APART = 2 * FAR + 4  # buckets between two from which states cannot move to the same one, as each lies, before and after, near its home
-_SHARE = 1 << 12  # buckets that are worth a thread
-_LEAST_GROWTH = 1.2  # of the table's bytes; with _ASIDE it keeps what moves from what has not yet
+_FEWEST = 7  # minimum of entries of a bucket; it decides how many cache lines a bucket has
+_ASIDE = 1024  # buckets that move last when the table grows: their states may move to a lower address
+_APART = 2 * FAR + 4  # distance of buckets whose states never move to the same bucket: a state is within FAR of its home before and after
+_SHARE = 1 << 12  # minimum of buckets for which a thread is started
+_LEAST_GROWTH = 1.2  # minimum growth of the table's bytes; with _ASIDE it keeps moved states away from those not moved yet
 _HUGE = 1 << 21  # bytes of a huge page
-_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0  # a flag of mmap that Python does not name: what is not written counts for nothing
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0  # MAP_NORESERVE, which Python does not name: unwritten pages reserve no memory
 
 
 def constants(layout: Layout) -> dict[str, Constant]:
-    """What the routines need to know of a layout when they are compiled."""
+    """Return the constants of a layout that the table's routines are compiled with."""
     used = [0] * layout.words
     for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
         used[word] = max(used[word], int(shift) + int(mask).bit_length())
@@ -71,10 +72,10 @@ def constants(layout: Layout) -> dict[str, Constant]:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How a table with so many homes is laid out.
+    """The layout of a table with `homes` home buckets.
 
-    A bucket of `size` bytes has `slots` entries of `rest` bytes, and as many tags. Of an entry `fixed` bytes are the hash's other bits,
-    from bit `shift` on the distance from home, from bit `level` on the level.
+    A bucket of `size` bytes has `slots` entries of `rest` bytes and a tag for each. The first `fixed` bytes of an entry hold the remaining
+    bits of the hash. From bit `shift` on they hold the distance from home, from bit `level` on the level.
     """
 
     homes: int
@@ -96,17 +97,20 @@ class TableLayout:
 
     @property
     def capacity(self) -> int:
-        """States above which the table is to grow."""
+        """The number of states above which the table should grow."""
         return int(self.homes * self.slots * LOAD)
 
     @property
     def levels(self) -> int:
-        """Levels that an entry can tell."""
+        """The number of levels that an entry can represent."""
         return 1 << 8 * self.fixed - self.level
 
     @staticmethod
     def of(key: int, others: int, homes: int, levels: int) -> TableLayout | None:
-        """For a hash of `key` bits beside `others` bytes; None if an entry's first part would exceed a word."""
+        """Return the layout for a hash of `key` bits and `others` further bytes per state.
+
+        Returns None if an entry's first part would exceed a word.
+        """
         log = min(homes.bit_length() - 1, min(key, 32))
         shift = max(key - log - 8, 0)
         fixed = max(1, -(-(shift + _FAR_BITS + levels.bit_length()) // 8))
@@ -119,22 +123,22 @@ class TableLayout:
 
 
 class StateTable:
-    """The seen states of one search; its memory grows by `grow` alone. `block` is what routines are told of it."""
+    """The seen states of one search. Only `grow` changes its memory. `block` is the description of the table that the routines read."""
 
     def __init__(self, layout: Layout, homes: int) -> None:
         self.constants = constants(layout)
         self.width = layout.words
         self.key, self.others = int(str(self.constants["KEY"])), sum(self._bytes()[1:])
-        self.shape = self._shaped(homes, 1)
-        self.memory = room(self.shape.bytes)
+        self.shape = self._shape(homes, 1)
+        self.memory = allocate(self.shape.bytes)
         self.block = _block(self.shape, self.memory)
 
     def _bytes(self) -> tuple[int, ...]:
-        found = self.constants["BYTES"]
-        assert isinstance(found, tuple)
-        return found
+        sizes = self.constants["BYTES"]
+        assert isinstance(sizes, tuple)
+        return sizes
 
-    def _shaped(self, homes: int, levels: int) -> TableLayout:
+    def _shape(self, homes: int, levels: int) -> TableLayout:
         shape = TableLayout.of(self.key, self.others, homes, levels)
         while shape is None:
             homes *= 2
@@ -146,50 +150,52 @@ class StateTable:
         return self.shape.bytes
 
     def larger(self, states: int, levels: int) -> TableLayout:
-        """The shape with room for so many states and levels, of at least so many bytes as growing in place needs."""
-        # Some levels are kept in reserve, so that a table is not laid out anew for each.
+        """Return a layout with room for the states and levels that is large enough for growing in place."""
+        # Room for further levels, so that a new level does not always need a new layout.
         levels = 4 * max(levels, 4)
-        shape = self._shaped(max(self.shape.homes, int(states / LOAD / self.shape.slots)), levels)
+        shape = self._shape(max(self.shape.homes, int(states / LOAD / self.shape.slots)), levels)
         while shape.capacity < states or shape.bytes < _LEAST_GROWTH * self.shape.bytes:
-            more = max(states / max(shape.capacity, 1), _LEAST_GROWTH * self.shape.bytes / shape.bytes)
-            shape = self._shaped(int(shape.homes * more) + 1, levels)
+            factor = max(states / max(shape.capacity, 1), _LEAST_GROWTH * self.shape.bytes / shape.bytes)
+            shape = self._shape(int(shape.homes * factor) + 1, levels)
         return shape
 
     def grow(self, shape: TableLayout, workers: int = 1) -> None:
-        """Lay the table out anew, by so many threads; MemoryError if there is no memory, and then nothing has changed. A table half
-        moved is none: Ctrl-C waits."""
-        old, was, memory = self.block.copy(), self.shape, self.memory
+        """Move the table to a larger layout, with this many threads. Ctrl-C waits until the move is complete.
+
+        Raises MemoryError if there is no memory; the table is then unchanged.
+        """
+        old, old_shape, memory = self.block.copy(), self.shape, self.memory
         if shape.bytes > len(memory):
-            memory = room(shape.bytes)
-            memory[: was.bytes] = self.memory[: was.bytes]
+            memory = allocate(shape.bytes)
+            memory[: old_shape.bytes] = self.memory[: old_shape.bytes]
         old[AT] = address(memory)
         new = _block(shape, memory)
         compiled = compile_routine(move_table, ALONE=1, **self.constants)
 
         def move(buckets: range) -> bool:
-            pocket, state = np.zeros(was.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
+            pocket, state = np.zeros(old_shape.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
             return bool(compiled(address(old), address(new), buckets.start, buckets.stop, address(pocket), address(state)))
 
-        aside = min(_ASIDE, was.buckets)
-        kept = memory[: aside * was.size].copy()
+        aside = min(_ASIDE, old_shape.buckets)
+        saved = memory[: aside * old_shape.size].copy()
         with uninterrupted(), ThreadPoolExecutor(workers) as pool:
-            memory[: aside * was.size] = 0
-            done = all(all(pool.map(move, step)) for step in _steps(was, shape, aside, workers))
-            old[AT] = address(kept)
+            memory[: aside * old_shape.size] = 0
+            done = all(all(pool.map(move, step)) for step in _steps(old_shape, shape, aside, workers))
+            old[AT] = address(saved)
             done = done and move(range(aside))
             assert done, "a table that has grown has no room"
             self.memory, self.shape, self.block[:] = memory, shape, new
 
     def clear(self) -> None:
-        """Forget all states."""
+        """Remove all states."""
         self.memory[: self.shape.bytes] = 0
 
     def levels(self, sizes: list[int], first: int, last: int) -> list[Words]:
-        """The states of levels first to last - 1, which have these sizes."""
+        """Return the states of levels `first` to `last` - 1; `sizes` are the numbers of states of all levels."""
         return split(self.gathered(sizes, first, last), sizes[first:last], self.width)
 
     def gathered(self, sizes: list[int], first: int, last: int) -> Words:
-        """The same, one level after the other in one array."""
+        """Return the states of levels `first` to `last` - 1 in one array, level after level."""
         ends = np.concatenate([[0], np.cumsum(sizes[first:last])]).astype(np.int64)
         out = np.empty(int(ends[-1]) * self.width, dtype=np.int64)
         places, state = ends.copy(), np.zeros(self.width, dtype=np.int64)
@@ -200,10 +206,10 @@ class StateTable:
 
 
 def _steps(old: TableLayout, new: TableLayout, first: int, workers: int) -> Iterator[list[range]]:
-    """The old buckets from `first` on, in the order in which their states move: those of a step at once, each range by a thread."""
+    """Yield the order in which the old buckets from `first` on move. The ranges of a step move at the same time, one thread per range."""
     last = old.buckets
     while workers > 1:
-        # From this bucket on states move beyond all that has not moved yet, though they may lie FAR behind their homes.
+        # States from this bucket on move beyond all that have not moved yet, even those that are FAR buckets after their homes.
         free = -(-last * old.size * old.homes // (new.size * new.homes)) + _APART
         share = (last - free) // workers
         if free < first or share < _SHARE:
@@ -217,7 +223,7 @@ def _steps(old: TableLayout, new: TableLayout, first: int, workers: int) -> Iter
 
 
 def split(states: Words, sizes: list[int], width: int) -> list[Words]:
-    """The levels of states that lie in one array, one after the other."""
+    """Split an array that holds the states of several levels, one level after another."""
     ends = [width * end for end in accumulate(sizes, initial=0)]
     return [states[a:b] for a, b in pairwise(ends)]
 
@@ -228,20 +234,23 @@ def _block(shape: TableLayout, memory: NDArray[np.uint8]) -> Words:
 
 
 def physical_memory() -> int:
-    """Bytes of memory that the machine has; 0 where the system does not tell."""
+    """Return the bytes of memory of the machine; 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError, AttributeError):
         return 0
 
 
-def room(size: int) -> NDArray[np.uint8]:
-    """Zeros, at least so many, and where the system allows it as many as there is memory: pages are taken once they are written."""
+def allocate(size: int) -> NDArray[np.uint8]:
+    """Return an array of at least `size` zero bytes.
+
+    If the system allows it, the array is as large as the machine's memory: pages are allocated when they are written.
+    """
     try:
-        made = mmap.mmap(-1, max(size, physical_memory()) + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+        mapping = mmap.mmap(-1, max(size, physical_memory()) + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
     except (OSError, ValueError, AttributeError):
         return np.zeros(size, dtype=np.uint8)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        made.madvise(mmap.MADV_HUGEPAGE)
-    whole = np.frombuffer(made, dtype=np.uint8)
-    return whole[-address(whole) % _HUGE :]
+        mapping.madvise(mmap.MADV_HUGEPAGE)
+    buffer = np.frombuffer(mapping, dtype=np.uint8)
+    return buffer[-address(buffer) % _HUGE :]

@@ -1,4 +1,4 @@
-"""What a search is asked to do, what bounds it, and why it ended."""
+"""The task of a search: its claims, its limits, and the reason why it ended."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 Enough = Callable[[Collection[Property]], bool]
 """Whether a search may end when these properties are decided."""
 DECIDED = "decided"
-OVER = ("", DECIDED, MODEL_ERROR)  # reasons after which nobody goes on
+OVER = ("", DECIDED, MODEL_ERROR)  # reasons after which no search resumes
 _REPORT = 0.5  # seconds between two reports
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Sizes that change speed and memory but no result: see kernel.build and layout; `homes` is of the first table, `run_block` are the
-    states of a block in a file of runs."""
+    """Sizes that change speed and memory but no result.
+
+    For `unroll` and `word_bits` see `kernel.build` and `layout`. `homes` is the size of the first table and `block` the states that a
+    worker takes at once. `run_block` is the states of a block in a file of runs.
+    """
 
     unroll: int = kernel.UNROLL
     word_bits: int = WORD_BITS
@@ -39,7 +42,7 @@ class Tuning:
 
 @dataclass
 class SearchTask:
-    """`reason` is empty as long as nothing ends the search before all is seen."""
+    """A search's claims, limits and settings. `reason` is empty until something ends the search early."""
 
     account: Account
     limits: Limits
@@ -53,7 +56,7 @@ class SearchTask:
     reported: float = field(default=0.0, init=False)
 
     def limited(self, states: int, interrupted: bool) -> bool:
-        """Whether there is a reason to end; sets it."""
+        """Return whether the search should end, and set the reason."""
         if not self.reason:
             if interrupted:
                 self.reason = INTERRUPTED
@@ -63,13 +66,13 @@ class SearchTask:
                 self.reason = STATES
         return bool(self.reason)
 
-    def settled(self) -> bool:
-        """The same, if it is that enough is decided."""
+    def enough_decided(self) -> bool:
+        """Return whether the search should end, and set the reason if enough is decided."""
         if self.enough is not None and self.enough(self.account.decided):
             self.reason = DECIDED
         return bool(self.reason)
 
-    def tell(self, sizes: Sequence[int], states: int) -> None:
+    def report_progress(self, sizes: Sequence[int], states: int) -> None:
         if self.report is not None and self.watch.seconds - self.reported >= _REPORT:
             self.reported = self.watch.seconds
             self.report(Progress("explicit", len(sizes), states, sizes[-1] if sizes else 0, self.watch.seconds))
@@ -77,10 +80,12 @@ class SearchTask:
 
 @dataclass(frozen=True)
 class SearchState:
-    """What a search has found: what the workers saw, the states of each level and of all; at most so many bytes of memory and of files it
-    took. `table` is None where it does not have all states."""
+    """The result of a search: the workers' results, the states of each level and in total, and the peak bytes of memory and of files.
 
-    seen: list[WorkerResult]
+    `table` is None if it does not contain all states.
+    """
+
+    results: list[WorkerResult]
     sizes: list[int]
     states: int
     memory: int

@@ -1,4 +1,4 @@
-"""Work on a range of numbers in pieces, by threads; it pays for code that runs without the interpreter's lock."""
+"""Processes a range of numbers in pieces, by threads. Useful for code that runs without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ PIECE = 1 << 16
 
 
 def in_pieces(work: Callable[[int, int], T], total: int, workers: int, piece: int = PIECE) -> list[T]:
-    """What `work(first, last)` gives for each piece first to last - 1 of 0 to total - 1, in their order.
+    """Return `work(first, last)` for the pieces of 0 to `total` - 1, in order; a piece is first to last - 1.
 
-    What a call raises is raised here. After that, and after Ctrl-C, no other piece is begun.
+    An exception of a call is raised here. After an exception or Ctrl-C no further piece begins.
     """
     firsts = range(0, total, piece)
     with ThreadPoolExecutor(max(workers, 1)) as pool:

@@ -1,7 +1,7 @@
 """Random walks through a kernel.
 
-All arrays are int64 unless said otherwise; `start` has a packed initial state a row, `here` and `out` hold packed states
-one after the other.
+All arrays are int64 unless stated otherwise. `start` has one packed initial state per row; `here` and `out` hold packed states one after
+another.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -20,11 +20,18 @@ STEPS, DEADLOCK, UNTIL = 0, 1, 2  # how a run ended
 
 @compiled
 def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, counts, taken, cover, here, masks, seen, last, length, ended):
-    """Walk one run for each row of `seen`; the row of the first run that met a fault, or -1.
+    """Simulate one run per row of `seen`. Return the row of the first run that met a fault, or -1.
 
-    `calls` are the addresses of succ, check, steps and ends (0 for none); `plan` is the number of the first run, the steps of a
-    run, the words of `masks` that belong to check, those that belong to check or steps, and the bit that ends a run (-1 for none).
-    `seed` is a uint64, `weights` (float64) and `owner` are those of each action instance. `seen` and `last` take the masks of each run.
+    `calls` are the addresses of succ, check, steps and ends (0 for none). `plan` has five numbers:
+
+    - the number of the first run,
+    - the steps of a run,
+    - the words of `masks` that belong to check,
+    - the words of `masks` that belong to check or steps,
+    - the bit that ends a run (-1 for none).
+
+    `seed` is a uint64. `weights` (float64) and `owner` have one element per action instance. `seen` and `last` receive the masks of each
+    run.
     """
     gamma, mix_1, mix_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
     s27, s30, s31, s11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)

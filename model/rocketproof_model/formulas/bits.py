@@ -1,7 +1,7 @@
-"""The relation's formulas over truth values alone: each element of a state as the bits of its code, counted from the type's lowest value.
+"""The relation's formulas over truth values only: each element of a state is the bits of its code minus the type's lowest value.
 
-Nothing of the relation is written again: its constants are replaced by what the bits make, and a formula of bits is read back as a term of
-the language, in which several bits of one element become the values that they allow.
+The relation's formulas are reused: their constants are replaced by the values of the bits. A formula over bits is translated back to a term
+of the language. Several bits of one element then become the values that they allow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .smt import z3
 from .values import Value, fit, formula
 
 LISTED = 256
-"""Values of a type of which a formula lists those that it allows; of a larger one it tells single bits."""
+"""Maximum of values of a type for which a formula lists the allowed values; for a larger type it has conditions on single bits."""
 
 
 class Bits:
@@ -36,67 +36,67 @@ class Bits:
         self._elements = dict(enumerate(slots))
 
     def of(self, term: Value) -> Value:
-        """A formula of the relation over the bits, without any arithmetic left, so that what is learnt from it has none."""
+        """Return a formula of the relation over the bits without arithmetic, so that formulas derived from it have none either."""
         goal = z3.Goal()
         goal.add(z3.substitute(formula(term), *self._instead))
         return z3.Then("simplify", "bit-blast", "simplify").apply(goal).as_expr()
 
     def codes(self, truths: Sequence[bool]) -> tuple[int, ...]:
-        """The state that these bits make."""
+        """Return the state with these bits."""
         codes = [type_.lo for _, type_ in self.relation.slots]
         for (slot, bit), true in zip(self.places, truths, strict=True):
             codes[slot] += true << bit
         return tuple(codes)
 
-    def term(self, found: Value) -> Expr:
-        """A formula over the bits of the state before, which it may call by their numbers, as a term of the model."""
-        return self._term(found, False)
+    def term(self, formula: Value) -> Expr:
+        """Return a formula over the bits of the state before, which may be variables by number, as a term of the model."""
+        return self._term(formula, False)
 
     def _unknowns(self, which: str) -> list[Value]:
         return [z3.Bool(f"{self.relation.slots[slot][0]} {which} {bit}") for slot, bit in self.places]
 
     def _values(self, truths: Sequence[Value]) -> list[Value]:
-        """What the bits make of each element, as the relation has it."""
+        """Return the value of each element from the bits, as the relation represents it."""
         of: dict[int, list[Value]] = {}
         for (slot, _), truth in zip(self.places, truths, strict=True):
             of.setdefault(slot, []).append(truth)
-        made = []
+        values = []
         for slot, (constant, (_, type_)) in enumerate(zip(self.relation.before, self.relation.slots, strict=True)):
             own = of.get(slot, [])
             if type_.sort == "bool":
-                made.append(own[0])
+                values.append(own[0])
             else:
                 size = constant.size()
                 code = z3.ZeroExt(size - len(own), _vector(own)) if own else z3.BitVecVal(0, size)
-                made.append(code + fit(type_.lo, size))
-        return made
+                values.append(code + fit(type_.lo, size))
+        return values
 
-    def _term(self, found: Value, denied: bool) -> Expr:
-        if z3.is_true(found) or z3.is_false(found):
-            return const(int(z3.is_true(found) != denied), Bool)
-        if z3.is_not(found):
-            return self._term(found.arg(0), not denied)
-        if z3.is_implies(found):
-            return self._term(z3.Or(z3.Not(found.arg(0)), found.arg(1)), denied)
-        parts = found.children()
-        if z3.is_and(found) or z3.is_or(found):
-            every = z3.is_and(found) != denied
+    def _term(self, formula: Value, denied: bool) -> Expr:
+        if z3.is_true(formula) or z3.is_false(formula):
+            return const(int(z3.is_true(formula) != denied), Bool)
+        if z3.is_not(formula):
+            return self._term(formula.arg(0), not denied)
+        if z3.is_implies(formula):
+            return self._term(z3.Or(z3.Not(formula.arg(0)), formula.arg(1)), denied)
+        parts = formula.children()
+        if z3.is_and(formula) or z3.is_or(formula):
+            every = z3.is_and(formula) != denied
             return self._joined(parts, denied, every)
-        if z3.is_eq(found):
-            one, other = (self._term(part, False) for part in parts)
-            return (one != other) if denied else (one == other)
-        place = self._place(found)
+        if z3.is_eq(formula):
+            left, right = (self._term(part, False) for part in parts)
+            return (left != right) if denied else (left == right)
+        place = self._place(formula)
         if place is None:
-            raise ValueError(f"{found.decl().name()} is no formula over bits")
-        return self._joined([found], denied, True)
+            raise ValueError(f"{formula.decl().name()} is no formula over bits")
+        return self._joined([formula], denied, True)
 
-    def _place(self, found: Value) -> tuple[int, int] | None:
-        if z3.is_var(found):
-            return self.places[int(z3.get_var_index(found))]
-        return next((place for place, mine in zip(self.places, self.before, strict=True) if mine.eq(found)), None)
+    def _place(self, bit: Value) -> tuple[int, int] | None:
+        if z3.is_var(bit):
+            return self.places[int(z3.get_var_index(bit))]
+        return next((place for place, mine in zip(self.places, self.before, strict=True) if mine.eq(bit)), None)
 
     def _joined(self, parts: Sequence[Value], denied: bool, every: bool) -> Expr:
-        """Parts joined by `and` or `or`; the bits of one element together as the values that they allow."""
+        """Return parts joined by `and` or `or`; bits of the same element are combined to the values that they allow."""
         bits: dict[int, list[tuple[int, bool]]] = {}
         terms: list[Expr] = []
         for part in parts:
@@ -116,13 +116,13 @@ def _count(type_: Type) -> int:
 
 
 def _vector(truths: Sequence[Value]) -> Value:
-    """A bit-vector of these bits, the first one the lowest."""
+    """Return a bit-vector of these bits, the lowest bit first."""
     parts = [z3.If(truth, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)) for truth in reversed(truths)]
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
 
 
 def _allowed(element: Expr, literals: Sequence[tuple[int, bool]], every: bool) -> Iterator[Expr]:
-    """That all, or any, of the bits of an element's code are as told."""
+    """Yield conditions that all, or any, of the bits of an element's code have the given values."""
     type_ = element.type
     if type_ is Bool:
         yield from (element if sign else ~element for _, sign in literals)
@@ -140,7 +140,7 @@ def _allowed(element: Expr, literals: Sequence[tuple[int, bool]], every: bool) -
 
 
 def _one_of(element: Expr, codes: Sequence[int]) -> Expr:
-    """That an element has one of some values of its type, as briefly as it can be told."""
+    """Return a short condition that an element has one of some values of its type."""
     type_ = element.type
     rest = [code for code in type_.codes() if code not in codes]
     if type_.sort == "int" and codes and codes[-1] - codes[0] + 1 == len(codes):

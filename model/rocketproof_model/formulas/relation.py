@@ -1,8 +1,8 @@
 """One step of a model as a z3 formula, built once over a state before and after and renamed for each depth.
 
-A step is a number in `choice`, the position of an action instance in the model's order, so that a witness' moves are
-read off. An action instance that is enabled may still *fault*: a guard or an effect has no value, or a value leaves its
-variable's type. Such a step does not count, and `fault` is true of the states that have one, so that engines report it.
+A step is a number in `choice`, the position of an action instance in the model's order, from which a witness's moves are read. An enabled
+action instance may still *fault*: a guard or an effect has no value, or a value leaves its variable's type. Such a step does not count.
+`fault` is true in states that have such a step, so that engines report it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _PATIENCE = 500  # milliseconds of z3 for one action instance
 
 
 def relation_of(instance: Instance, watch: Watch) -> Relation:
-    """The steps of an instance, translated once for all that is asked of it in a row. Raises LimitReached as Relation does."""
+    """Return the steps of an instance, translated once for consecutive queries. Raises LimitReached as Relation does."""
     declared = instance.model.declared
-    found = next((one for one in _recent if one.instance is instance and one.declared == declared), None)
-    if found is None:
-        found = Relation(instance, watch)
-        _recent.append(found)
-    return found
+    relation = next((recent for recent in _recent if recent.instance is instance and recent.declared == declared), None)
+    if relation is None:
+        relation = Relation(instance, watch)
+        _recent.append(relation)
+    return relation
 
 
 class Relation:
-    """The steps of an instance. Formulas speak of `before`, `choice` and `after`; `at` renames them to a depth."""
+    """The steps of an instance. Formulas are over `before`, `choice` and `after`; `at` renames them to a depth."""
 
     def __init__(self, instance: Instance, watch: Watch) -> None:
-        """Translate all action instances. Raises LimitReached when the watch's time is over: there may be a million of them."""
+        """Translate all action instances. Raises LimitReached when the watch's time is over: there may be a million instances."""
         self.instance, self._watch = instance, watch
         self.declared = instance.model.declared
         self.slots = [(v.name_at(at), v.type) for v in instance.model.variables for at in v.elements()]
@@ -66,7 +66,7 @@ class Relation:
 
     @cached_property
     def begin(self) -> Value:
-        """That the state before is an initial one."""
+        """Return the condition that the state before is an initial state."""
         chosen = []
         for x, codes, (_, type_) in zip(self.before, interpreter.first_codes(self.instance), self.slots, strict=True):
             every = len(codes) == type_.size
@@ -75,7 +75,7 @@ class Relation:
 
     @property
     def facts(self) -> Value:
-        """Consequences of the terms translated so far that help the solver; they hold in every state."""
+        """Return consequences of the translated terms that help the solver; they hold in every state."""
         return conjunction(*self.translate.facts)
 
     def _fires(self, number_: int) -> Value:
@@ -84,7 +84,7 @@ class Relation:
         return self._firing[number_]
 
     def _move(self, action: Action, args: Sequence[int], number_: int) -> tuple[Value, Value]:
-        """Whether the instance is enabled, and whether it faults."""
+        """Return whether the instance is enabled, and whether it faults."""
         self._watch.check()
         translate = self.translate.under(dict(zip(action.parameters, args, strict=True)))
         enabled: Value = True
@@ -97,11 +97,11 @@ class Relation:
                 return False, negation(asked)
         sound = [self._update(translate, update, number_) for update in action.updates]
         sound += [negation(translate(clash).value) for clash in action.clashes]
-        faultless = conjunction(asked, *(implication(enabled, one) for one in sound))
+        faultless = conjunction(asked, *(implication(enabled, condition) for condition in sound))
         return conjunction(asked, enabled), negation(faultless)
 
     def _update(self, translate: Translation, update: Assignment, number_: int) -> Value:
-        """That the update, where it is made, has a value that is one of its variable's type."""
+        """Return the condition that the update, if it is made, has a value of its variable's type."""
         variable = update.target.args[0]
         when, new = translate(update.when), translate(update.assigned)
         at = [translate(i) for i in update.target.args[1:]]
@@ -116,8 +116,8 @@ class Relation:
         return conjunction(when.defined, implication(when.value, sound))
 
     def _possible(self, faults: list[Value]) -> list[Value]:
-        """The same, with False for those that no state within its types can have."""
-        # Few action instances are left that can fault: bounded checking of the specification takes a sixth to a quarter less time.
+        """Return the same, with False for faults that no state within its types can have."""
+        # Few action instances can fault: excluding the others saves bounded checking of the specification a sixth to a quarter of its time.
         solver = z3.SolverFor("QF_BV")
         solver.add(*(formula(within(x, type_)) for x, (_, type_) in zip(self.before, self.slots, strict=True)), *self.translate.facts)
         result: list[Value] = []
@@ -131,13 +131,13 @@ class Relation:
                 solver.add(z3.Implies(literal, formula(fault)))
                 impossible = solver.check(literal) == z3.unsat
                 if "interrupted" in solver.reason_unknown():
-                    raise KeyboardInterrupt  # z3 takes Ctrl-C for itself while it works, unless `smt` forbids it
+                    raise KeyboardInterrupt  # z3 handles Ctrl-C itself while it works, unless `smt` disables this
                 interrupts.stop_if_interrupted()
             result.append(False if impossible else fault)
         return result
 
     def _effects(self, allowed: list[Value]) -> list[Value]:
-        # One if-chain an element, equal values together: 1.3 to 4 times faster in z3 than an implication for each write.
+        # One if-chain per element, with equal values grouped, is 1.3 to 4 times faster in z3 than an implication per write.
         terms = [implication(self._fires(i), ok) for i, ok in enumerate(allowed)]
         terms.append(disjunction(*(self._fires(i) for i in range(len(allowed)))))
         for slot, (_, type_) in enumerate(self.slots):
@@ -149,10 +149,10 @@ class Relation:
         return terms
 
     def at(self, term: Value, depth: int) -> Value:
-        """The formula with the state of this depth as the one before and the next depth's as the one after."""
+        """Return the formula with the state of this depth as the state before and the next depth's state as the state after."""
         if isinstance(term, bool):
             return z3.BoolVal(term)
-        # z3.substitute would compare the sorts of all pairs anew for each formula: half of the time that short paths take.
+        # z3.substitute would compare the sorts of all pairs again for each formula, half of the time of short paths.
         old, new = self._leaves, self._renamed(depth)
         return z3.BoolRef(z3.Z3_substitute(term.ctx.ref(), term.as_ast(), len(old), old, new), term.ctx)
 
@@ -166,7 +166,7 @@ class Relation:
         return self._names[depth]
 
     def state(self, depth: int) -> list[Value]:
-        """The z3 constants of the state at a depth."""
+        """Return the z3 constants of the state at a depth."""
         if depth not in self._states:
             self._states[depth] = [constant(f"{name} @{depth}", type_) for name, type_ in self.slots]
         return self._states[depth]
@@ -177,38 +177,38 @@ class Relation:
         return self._choices[depth]
 
     def equals(self, depth: int, codes: interpreter.State) -> Value:
-        """That the state at this depth has these codes."""
+        """Return the condition that the state at this depth has these codes."""
         pairs = zip(self.state(depth), codes, self.slots, strict=True)
         return conjunction(*(x == number(code, type_) for x, code, (_, type_) in pairs))
 
     def typed(self, depth: int) -> Value:
-        """That every element of the state at this depth is a value of its type."""
+        """Return the condition that every element of the state at this depth is a value of its type."""
         return conjunction(*(within(x, type_) for x, (_, type_) in zip(self.state(depth), self.slots, strict=True)))
 
-    def differ(self, one: int, other: int) -> Value:
-        """That the states at two depths are not the same."""
-        return disjunction(*(x != y for x, y in zip(self.state(one), self.state(other), strict=True)))
+    def differ(self, first: int, second: int) -> Value:
+        """Return the condition that the states at two depths differ."""
+        return disjunction(*(x != y for x, y in zip(self.state(first), self.state(second), strict=True)))
 
     def read(self, model: Value, depth: int) -> interpreter.State:
-        """The codes of the state at a depth in a z3 model."""
+        """Return the codes of the state at a depth in a z3 model."""
         return tuple(code_of(model, x) for x in self.state(depth))
 
     def move(self, model: Value, depth: int) -> Move:
-        """The step taken from a depth in a z3 model."""
+        """Return the step taken from a depth in a z3 model."""
         number_ = int(model.eval(self.chosen(depth), model_completion=True).as_long())
         return self.moves[number_]
 
 
 _recent: deque[Relation] = deque(maxlen=3)
-"""A proof by induction asks twice, and the claims of a case ask one after the other; more would only take memory."""
+"""A proof by induction needs a relation twice, and the claims of a case need it one after another; a longer cache only takes memory."""
 
 
 def _asts(terms: Sequence[Value]) -> Any:
-    """An array of z3's own handles; whoever made the terms keeps them alive."""
+    """Return an array of z3's own handles; the caller keeps the terms alive."""
     return (z3.Ast * len(terms))(*(term.as_ast() for term in terms))
 
 
 def code_of(model: Value, term: Value) -> int:
-    """The code of a term in a z3 model, of a formula 1 where it is true; constants that do not matter are given values."""
+    """Return the code of a term in a z3 model, or 1 for a true formula; constants that do not matter get values."""
     value = model.eval(term, model_completion=True)
     return int(z3.is_true(value)) if z3.is_bool(value) else int(value.as_signed_long())

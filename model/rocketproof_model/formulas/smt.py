@@ -1,4 +1,4 @@
-"""z3 without types: checkers infer unions of all kinds of terms from its source, so tests check its results instead."""
+"""z3 without types: type checkers infer unions of all kinds of terms from its source, so tests check its results instead."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from .. import interrupts
 z3: Any = _z3
 
 if interrupts.cancelled_by(z3.main_ctx().interrupt):
-    z3.set_param("ctrl_c", False)  # else z3 takes SIGINT for itself while it works, and nobody else hears of it
+    z3.set_param("ctrl_c", False)  # otherwise z3 handles SIGINT itself while it works, and Python does not receive it

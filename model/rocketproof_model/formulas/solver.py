@@ -1,4 +1,4 @@
-"""A z3 solver under limits, and what it means that the engines disagree."""
+"""A z3 solver under limits, and the error for contradictions between engines."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .values import Value, formula
 
 
 class EnginesDisagree(RuntimeError):
-    """z3 and the interpreter differ about a path or a value: a mistake in rocketproof itself."""
+    """z3 and the interpreter differ about a path or a value: a bug in rocketproof itself."""
 
 
 class Solver:
-    """A z3 solver for bit-vectors under limits of time and memory; `check` raises LimitReached instead of giving no answer."""
+    """A z3 solver for bit-vectors under limits of time and memory. `check` raises LimitReached if z3 has no answer."""
 
     def __init__(self, watch: Watch, *, of_integers: bool = False) -> None:
-        """A solver that computes with bits, or `of_integers`."""
+        """Create a solver that computes with bit-vectors, or with integers if `of_integers`."""
         self.watch = watch
         if of_integers:
             self._solver = z3.SimpleSolver()
@@ -32,7 +32,10 @@ class Solver:
         self._solver.add(*(formula(t) for t in terms))
 
     def check(self, *assumptions: Value) -> Value | None:
-        """A z3 model of what was added and assumed (literals), or None if there is none; then `core` tells what of that suffices."""
+        """Return a z3 model of the added formulas and the assumed literals, or None if there is none.
+
+        Without a model, `core` names sufficient assumptions.
+        """
         self.watch.check()
         left = self.watch.left
         if left is not None:
@@ -45,28 +48,28 @@ class Solver:
         raise LimitReached(self._reason())
 
     def core(self) -> list[str]:
-        """The names of the assumed literals without which the last `check` might have had a model."""
+        """Return the names of the assumed literals without which the last `check` might have had a model."""
         return [str(literal) for literal in self._solver.unsat_core()]
 
     def _reason(self) -> str:
-        said = self._solver.reason_unknown()
-        if "memory" in said:
+        reason = self._solver.reason_unknown()
+        if "memory" in reason:
             return MEMORY
         left = self.watch.left
-        if (left is not None and left < 0.05) or "timeout" in said:
+        if (left is not None and left < 0.05) or "timeout" in reason:
             return TIME
-        return INTERRUPTED if "interrupt" in said or "cancel" in said else GAVE_UP
+        return INTERRUPTED if "interrupt" in reason or "cancel" in reason else GAVE_UP
 
 
 _TRIES: tuple[tuple[bool, float], ...] = ((False, 0.3), (True, 3.0))
-"""Whether a solver of integers is asked, and for how many seconds, before one of bits gets all the time."""
+"""The solvers that are tried first: whether it is a solver of integers, and its seconds. Then a solver of bits gets all the time."""
 
 
 def solved(watch: Watch, *terms: Value) -> Value | None:
-    """A z3 model of the terms, None if there is none. Raises LimitReached.
+    """Return a z3 model of the terms, None if there is none. Raises LimitReached.
 
-    Two solvers are asked in turn: the order of some numbers of 32 bits takes one of integers half a second, and one of bits any time
-    between that and ten seconds; remainders and masks are the other way round.
+    Two solvers are tried in turn. The order of some 32-bit numbers takes an integer solver half a second, and a bit-vector solver between
+    half a second and ten seconds. Remainders and masks are the other way round.
     """
     for of_integers, seconds in _TRIES:
         left = watch.left

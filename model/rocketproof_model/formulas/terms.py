@@ -1,12 +1,12 @@
-"""Expressions as z3 terms: each with the condition under which it has a value, so that nothing is excluded in silence.
+"""Expressions as z3 terms, each with the condition under which it has a value, so that nothing is silently excluded.
 
-A number is a signed bit-vector just wide enough for its term's interval, and every operation is done at a width that
-holds its operands and its result: nothing wraps unless the term has `wrap32`. What is known while translating stays a
-Python int or bool, so constants, parameters of an action instance and all that follows from them never reach z3.
+A number is a signed bit-vector just wide enough for its term's interval. Every operation has a width that holds its operands and its
+result, so nothing wraps unless the term has `wrap32`. Values known during translation stay Python ints or bools, so constants, parameters
+of an action instance and everything derived from them never reach z3.
 
-The interpreter raises where a term has no value (remainder by zero, the element of None, an index out of range). Here a
-term becomes a `TermMeaning`: its value, and `defined`, which follows the interpreter's laziness: an arm that is not
-taken, or the right side of a decided `and`, may be without value.
+The interpreter raises if a term has no value (remainder by zero, the element of None, an index out of range). Here a term becomes a
+`TermMeaning`: its value, and `defined`. `defined` follows the interpreter's laziness: an arm that is not taken, or the right side of a
+decided `and`, may have no value.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from .values import Value, bits, choice, conjunction, constant, disjunction, fit
 
 
 class TermMeaning(NamedTuple):
-    """The value of a term and the condition under which it has one; where `defined` fails, `value` means nothing."""
+    """The value of a term and the condition under which it has one; where `defined` is false, `value` means nothing."""
 
     value: Value
     defined: Value = True
 
 
 class Unknowns:
-    """z3 constants made when first asked for, each limited to its type: the leaves of a lemma."""
+    """z3 constants created at first use, each limited to its type: the leaves of a lemma."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, str], tuple[Type, Value]] = {}
+        self.constants: dict[tuple[str, str], tuple[Type, Value]] = {}
 
     def value(self, kind: str, name: str, type_: Type) -> Value:
-        known = self.found.get((kind, name))
+        known = self.constants.get((kind, name))
         if known is None:
-            known = self.found[kind, name] = (type_, constant(f"{kind} {name}", type_))
+            known = self.constants[kind, name] = (type_, constant(f"{kind} {name}", type_))
         if known[0] != type_:
             raise ModelError(f"{kind} term {name} has the types {known[0]} and {type_}", "give each unknown of a lemma one type")
         return known[1]
 
     def limits(self) -> Value:
-        """That all of them are values of their types."""
-        return conjunction(*(within(value, type_) for type_, value in self.found.values()))
+        """Return the condition that all of them are values of their types."""
+        return conjunction(*(within(value, type_) for type_, value in self.constants.values()))
 
 
 class Elements(Sequence[Value]):
-    """The slots of a state whose elements are unknowns, made only where a term asks for them."""
+    """The slots of a state whose elements are unknowns, created only where a term reads them."""
 
     def __init__(self, unknowns: Unknowns, kind: str, variables: Sequence[Variable]) -> None:
         self.unknowns, self.kind = unknowns, kind
@@ -64,12 +64,12 @@ class Elements(Sequence[Value]):
 class Translation:
     """Terms over one state (and its successor) as z3 terms, each translated once.
 
-    `state` and `after` hold a value a slot; `args` and `constants` map names to codes. What they do not bind is taken
-    from `unknowns`. `facts` collects consequences of the translated terms' own meaning, to be added to a solver
-    as help: a remainder is smaller than its divisor, which z3 otherwise derives from the circuit of a divider.
+    `state` and `after` hold one value per slot; `args` and `constants` map names to codes. Other leaves are taken from `unknowns`. `facts`
+    collects consequences of the translated terms, to be added to a solver as help: a remainder is smaller than its divisor, which z3
+    otherwise derives from the circuit of a divider.
 
-    With `rough=True` a remainder is any number that obeys these facts. What is then true of all values is true, and z3
-    finds it in milliseconds where a divider of 32 bits takes it minutes; a counterexample may be spurious.
+    With `rough=True` a remainder is any number that obeys these facts. A formula that is then true for all values is true. z3 proves it in
+    milliseconds where a 32-bit divider takes minutes. A counterexample may be spurious.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Translation:
         self._parent: Translation | None = None
 
     def under(self, args: Mapping[str, int]) -> Translation:
-        """The same with an action's arguments; terms without parameters are shared."""
-        made = Translation(self.state, self.after, constants=self.constants, unknowns=self.unknowns, rough=self.rough)
-        made.args, made.facts, made._parametric, made._parent = args, self.facts, self._parametric, self
-        return made
+        """Return the translation with an action's arguments; terms without parameters are shared."""
+        translation = Translation(self.state, self.after, constants=self.constants, unknowns=self.unknowns, rough=self.rough)
+        translation.args, translation.facts, translation._parametric, translation._parent = args, self.facts, self._parametric, self
+        return translation
 
     def __call__(self, e: Expr) -> TermMeaning:
         known = self._memo.get(e)
@@ -107,7 +107,7 @@ class Translation:
         return self._memo[e]
 
     def truth(self, e: Expr) -> Value:
-        """That a formula has a value and is true."""
+        """Return the condition that a formula has a value and is true."""
         meaning = self(e)
         return conjunction(meaning.defined, meaning.value)
 
@@ -189,7 +189,7 @@ def _known(*values: Value) -> bool:
 
 
 def _at_common_width(plain: Callable[[int, int], int], term: Callable[[Value, Value], Value], *, truth: bool = False) -> _Operation:
-    """A total operation, done at a width that holds both operands and the result."""
+    """Return a total operation whose width holds both operands and the result."""
 
     def operate(_: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, Value]:
         if _known(x, y):
@@ -207,7 +207,7 @@ def _rem(translation: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, 
     if _known(x, y):
         return java_rem(x, y), True
     dividend, divisor = e.args[0].type, e.args[1].type
-    # One bit more than both need, so that the facts may negate the divisor.
+    # One bit more than both operands need, so that the facts can negate the divisor.
     width = max(bits(dividend), bits(divisor)) + 1
     wide_x, wide_y = fit(x, width), fit(y, width)
     nonzero = y != 0 if isinstance(y, int) else wide_y != z3.BitVecVal(0, width)

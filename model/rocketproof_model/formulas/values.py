@@ -1,9 +1,9 @@
-"""Numbers and truth values for z3: what is known stays a Python int or bool, anything else is a term.
+"""Numbers and truth values for z3: known values stay Python ints or bools, all others are terms.
 
-A number is a signed bit-vector; operations give their operands a common width first.
+A number is a signed bit-vector; operations extend their operands to a common width first.
 
-The terms that a translation makes by the hundred thousand are made by z3's C functions: z3's Python operators look at the sorts of all
-operands each time, which takes several times as long as making the term.
+A translation creates hundreds of thousands of terms, so z3's C functions create them. z3's Python operators compare the sorts of all
+operands each time, which takes several times longer than creating the term.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _Make = Callable[..., Any]
 
 
 def _truth(make: _Make, *terms: Value) -> Value:
-    """The truth value that one of z3's C functions makes of terms of the right sorts."""
+    """Return the truth value that a C function of z3 makes of terms of the right sorts."""
     return z3.BoolRef(make(_REF, *[term.ast for term in terms]), _CONTEXT)
 
 
 def _number(make: _Make, *terms: Value) -> Value:
-    """The same for a number."""
+    """Return the number that a C function of z3 makes of terms of the right sorts."""
     return z3.BitVecRef(make(_REF, *[term.ast for term in terms]), _CONTEXT)
 
 
 def _joined(make: _Make, terms: Collection[Value]) -> Value:
-    """The conjunction or disjunction of several truth values."""
+    """Return the conjunction or disjunction of several truth values."""
     return z3.BoolRef(make(_REF, len(terms), (z3.Ast * len(terms))(*[term.ast for term in terms])), _CONTEXT)
 
 
 def _width(value: Value) -> int:
-    """The width of a bit-vector."""
-    found: int = z3.Z3_get_bv_sort_size(_REF, z3.Z3_get_sort(_REF, value.ast))
-    return found
+    """Return the width of a bit-vector."""
+    width: int = z3.Z3_get_bv_sort_size(_REF, z3.Z3_get_sort(_REF, value.ast))
+    return width
 
 
 @cache
@@ -51,12 +51,12 @@ def _constant(code: int, width: int) -> Value:
 
 
 def bits(type_: Type) -> int:
-    """Width of the signed bit-vector for this interval, at least 1."""
+    """Return the width of the signed bit-vector for this interval, at least 1."""
     return max(c.bit_length() if c >= 0 else (~c).bit_length() for c in (type_.lo, type_.hi)) + 1
 
 
 def fit(value: Value, width: int) -> Value:
-    """A number as a bit-vector of this width: sign-extended, or cut where the caller knows that the value fits."""
+    """Return a number as a bit-vector of this width: sign-extended, or truncated if the caller knows that the value fits."""
     if isinstance(value, int):
         return _constant(int(value), width)
     have = _width(value)
@@ -66,7 +66,7 @@ def fit(value: Value, width: int) -> Value:
 
 
 def formula(value: Value) -> Value:
-    """A truth value as a z3 term."""
+    """Return a truth value as a z3 term."""
     return z3.BoolVal(value) if isinstance(value, bool) else value
 
 
@@ -75,7 +75,7 @@ def negation(x: Value) -> Value:
 
 
 def conjunction(*terms: Value) -> Value:
-    """The conjunction, a Python bool where that is known."""
+    """Return the conjunction, a Python bool if it is known."""
     left: dict[int, Value] = {}
     for term in terms:
         if term is False:
@@ -88,7 +88,7 @@ def conjunction(*terms: Value) -> Value:
 
 
 def disjunction(*terms: Value) -> Value:
-    """The disjunction, a Python bool where that is known."""
+    """Return the disjunction, a Python bool if it is known."""
     left: dict[int, Value] = {}
     for term in terms:
         if term is True:
@@ -107,7 +107,7 @@ def implication(x: Value, y: Value) -> Value:
 
 
 def choice(test: Value, x: Value, y: Value, width: int | None) -> Value:
-    """`x` where the test holds, else `y`: truth values if `width` is None, else numbers of this width."""
+    """Return `x` where the test holds, else `y`: truth values if `width` is None, else numbers of this width."""
     if isinstance(test, bool):
         return x if test else y
     if isinstance(x, int) and isinstance(y, int) and x == y:
@@ -122,7 +122,7 @@ def choice(test: Value, x: Value, y: Value, width: int | None) -> Value:
 
 
 def same(x: Value, y: Value) -> Value:
-    """Whether two numbers, or two truth values, are equal."""
+    """Return whether two numbers, or two truth values, are equal."""
     if isinstance(x, int) and isinstance(y, int):
         return x == y
     if isinstance(x, bool | z3.BoolRef):
@@ -140,12 +140,12 @@ def _needs(code: int) -> int:
 
 
 def constant(name: str, type_: Type) -> Value:
-    """A z3 constant for a value of the type; `within` is the condition that it is one."""
+    """Return a z3 constant for a value of the type; `within` is the condition that it is such a value."""
     return z3.Bool(name) if type_.sort == "bool" else z3.BitVec(name, bits(type_))
 
 
 def within(value: Value, type_: Type) -> Value:
-    """That a number, of any width, is a code of the type."""
+    """Return the condition that a number, of any width, is a code of the type."""
     if isinstance(value, bool | z3.BoolRef):
         return True
     if isinstance(value, int):
@@ -161,5 +161,5 @@ def within(value: Value, type_: Type) -> Value:
 
 
 def number(value: Value, type_: Type) -> Value:
-    """The code as a z3 term of the sort that `constant` gives for the type."""
+    """Return the code as a z3 term of the sort that `constant` returns for the type."""
     return formula(bool(value) if isinstance(value, int) else value) if type_.sort == "bool" else fit(value, bits(type_))

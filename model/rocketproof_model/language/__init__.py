@@ -1,4 +1,4 @@
-"""The modelling language: types, terms, records, variables, actions and the model that they make, each module above the ones before it."""
+"""The modelling language: types, terms, records, variables, actions and models. Each module uses only earlier ones of the list."""
 
 from .actions import Action, Assignment, Body, Fairness, Guard
 from .composition import history, include
@@ -8,7 +8,7 @@ from .model import Instance, Model
 from .numbers import BINARY, fold32, java_rem
 from .observers import LASTING, OBSERVED, Observer, observed
 from .operations import all_of, any_of, full, implies, java_abs, maximum, minimum, owner, rem, single, without_bits, wrap32
-from .properties import Kind, Property, told
+from .properties import Kind, Property, formula_text
 from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .sequences import Seq, SeqOf
@@ -99,7 +99,7 @@ __all__ = [
     "rewrite",
     "show",
     "single",
-    "told",
+    "formula_text",
     "total",
     "walk",
     "without_bits",

@@ -22,7 +22,7 @@ from .variables import Variable, moved
 Fairness = Literal["weak", "strong"]
 TRUE = const(1, Bool)
 MOST = 2**20
-"""Instances of an action that an engine asks one by one, and elements of an array: with more no run would end."""
+"""Maximum of instances of an action that an engine tries individually, and of elements of an array; with more no run would end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +36,10 @@ class Guard:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """An assignment that is made where `when` holds. Elsewhere it is no write: neither its place nor its value is evaluated there.
+    """An assignment that is made where `when` holds. Elsewhere neither its place nor its value is evaluated.
 
-    `value` is what the element becomes by this assignment alone: `assigned` where `when` holds, otherwise what it was. An update that
-    `agrees` gives the same value as those before it wherever it writes the same element.
+    `value` is the element after this assignment alone: `assigned` where `when` holds, otherwise its old value. An update that `agrees`
+    gives the same value as the updates before it wherever it writes the same element.
     """
 
     target: Expr
@@ -57,7 +57,10 @@ class Assignment:
         return assigned
 
     def becoming(self, value: Expr) -> Assignment:
-        """The assignment of another value; one that leaves the element as it is under a condition does not write there."""
+        """Return the assignment with another value.
+
+        If the value leaves the element unchanged under a condition, it does not write there.
+        """
         if value is self.target:
             return replace(self, value=value, when=const(0, Bool))
         conditional = value.op == "ite" and value.args[2] is self.target
@@ -66,11 +69,11 @@ class Assignment:
 
 @dataclass(frozen=True, eq=False)
 class Action:
-    """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract.
+    """An action of a model. `instances` are its parameter tuples in a fixed order, which is part of the contract.
 
-    `actor` is its role, in the model's own words: what brings it about, and what has to wait for it. `by` is the part that acts,
-    `to` the one that it sends something to, `source` the one whose message it takes: the part's name, or a term over the state
-    before and the parameters that is an element of an index; None where the model does not say.
+    `actor` is the role that acts, in the model's own words. `by` is the part that acts, `to` the part that receives a message, `source` the
+    part whose message is taken. Each of the three is a part's name, or a term that is an element of an index, over the state before and the
+    parameters. It is None if the model does not state it.
     """
 
     name: str
@@ -89,11 +92,11 @@ class Action:
 
     @cached_property
     def clashes(self) -> tuple[Expr, ...]:
-        """When two updates write different values to one element, which is an error of the model."""
-        found = []
+        """The conditions under which two updates write different values to one element, which is an error of the model."""
+        clashes = []
         met: dict[
             tuple[int, tuple[bool, ...]], dict[tuple[Any, ...], list[Assignment]]
-        ] = {}  # by the variable and which indices are known, then by these
+        ] = {}  # by the variable and the positions of known indices, then by these indices
         for later in self.updates:
             known = _known_indices(later.target)
             mine = id(later.target.args[0]), tuple(index is None for index in known)
@@ -102,13 +105,13 @@ class Action:
                     alike = [places.get(known, [])] if unknown == mine[1] else places.values()
                     for earlier in itertools.chain.from_iterable(alike):
                         both = earlier.when & later.when & same_place(earlier.target, later.target)
-                        found.append(both & (earlier.assigned != later.assigned))
+                        clashes.append(both & (earlier.assigned != later.assigned))
             met.setdefault(mine, {}).setdefault(known, []).append(later)
-        return tuple(term for term in found if term.op != "const" or term.args[0])
+        return tuple(term for term in clashes if term.op != "const" or term.args[0])
 
     @property
     def process(self) -> str | None:
-        """The parameter whose value is the process that acts, the first one over an index; None if the system as a whole does."""
+        """The parameter whose value is the process that acts, the first over an index; None if the system as a whole acts."""
         return next((name for name, type_ in self.parameters.items() if isinstance(type_, IndexType)), None)
 
     @property
@@ -118,13 +121,13 @@ class Action:
 
     @property
     def count(self) -> int:
-        """How many instances there are. Raises ModelError if they are too many to be asked one by one; steps that are given may be any."""
-        found = math.prod(t.size for t in self.parameters.values())
-        if found > MOST:
+        """The number of instances. Raises ModelError if they are too many to be tried individually."""
+        count = math.prod(t.size for t in self.parameters.values())
+        if count > MOST:
             sizes = ", ".join(f"{name} {type_.size:,}" for name, type_ in self.parameters.items())
             remedy = f"give them smaller types: all instances of an action are asked one by one, at most {MOST:,}"
-            raise ModelError(f"the parameters of action {self.name} have {found:,} values together ({sizes})", remedy, self.place)
-        return found
+            raise ModelError(f"the parameters of action {self.name} have {count:,} values together ({sizes})", remedy, self.place)
+        return count
 
     def guard(self, name: str) -> Guard:
         for guard in self.guards:
@@ -133,13 +136,13 @@ class Action:
         raise ModelError(f"action {self.name} has no guard {name!r}", f"its guards are {', '.join(g.name for g in self.guards)}")
 
     def label(self, args: Iterable[int]) -> str:
-        """`send(p=1, b=0)`, as printed and as typed on the command line."""
+        """Return `send(p=1, b=0)`, as printed and as typed on the command line."""
         pairs = zip(self.parameters.items(), args, strict=True)
         return f"{self.name}({', '.join(f'{n}={t.text(a)}' for (n, t), a in pairs)})"
 
 
 def moved_action(action: Action, to: Mapping[Variable, Variable], memo: dict[Expr, Expr] | None = None) -> Action:
-    """The action about other variables in the places of some. `memo` keeps what terms have become, for further actions with this `to`."""
+    """Return the action with some variables replaced by others. `memo` caches replaced terms, for further actions with the same `to`."""
     memo = {} if memo is None else memo
 
     def of(term: Expr) -> Expr:
@@ -154,7 +157,7 @@ def moved_action(action: Action, to: Mapping[Variable, Variable], memo: dict[Exp
 
 
 class Body:
-    """What an action's function fills in: guards, bounds and assignments, in order."""
+    """The guards, bounds and assignments that an action's function declares, in order."""
 
     def __init__(self, action: str) -> None:
         self._action = action
@@ -163,15 +166,15 @@ class Body:
         self.parts: dict[str, Expr | str] = {}
 
     def by(self, part: Expr | str) -> None:
-        """Who acts: a part's name, or a term that is an element of an index, such as the broker that serves the request."""
+        """Declare the part that acts: a name, or a term that is an element of an index, such as the broker that serves the request."""
         self._part("by", part)
 
     def sends_to(self, part: Expr | str) -> None:
-        """Whom it sends a request, an answer or another message to."""
+        """Declare the part to which the action sends a request, an answer or another message."""
         self._part("to", part)
 
     def takes_from(self, part: Expr | str) -> None:
-        """Whose message it takes."""
+        """Declare the part whose message the action takes."""
         self._part("source", part)
 
     def _part(self, role: str, part: Expr | str) -> None:
@@ -180,11 +183,11 @@ class Body:
         self.parts[role] = part
 
     def guard(self, name: str, condition: Any, sentence: str = "") -> None:
-        """A condition of the described system; `sentence` states what is the case when it holds."""
+        """Add a condition of the described system; `sentence` states the situation in which it holds."""
         self._add(name, condition, sentence, False)
 
     def bound(self, name: str, condition: Any, sentence: str = "") -> None:
-        """A condition that only keeps the scope finite."""
+        """Add a condition that only keeps the scope finite."""
         self._add(name, condition, sentence, True)
 
     def _add(self, name: str, condition: Any, sentence: str, bound: bool) -> None:
@@ -200,8 +203,8 @@ class Body:
     def set(self, target: Any, value: Any, when: Any = True) -> None:
         """Assign the value, computed in the state before, to a variable, an element, a row, a set, a bag or a sequence.
 
-        Where `when` does not hold nothing is written, and neither the target's indices nor the value are evaluated. A set or bag may
-        become what a function says of each value that a member can have.
+        If `when` does not hold, nothing is written, and neither the target's indices nor the value are evaluated. A set or bag may be given
+        as a function that maps each possible member to its membership or count.
         """
         if isinstance(target, Row):
             target.match(value)
@@ -235,8 +238,10 @@ class Body:
         self.updates.append(Assignment(target, new, caller(), when=condition))
 
     def update(self, row: Any, /, when: Any = True, **fields: Any) -> None:
-        """Assign some fields of a row, or variables that are attributes of one object, all at once: `a.update(job[p], step="answered",
-        answer="SUCCESS")`, `a.update(self, up=False, crashes=self.crashes + 1)`."""
+        """Assign some fields of a row, or variables that are attributes of one object, at the same time.
+
+        Examples: `a.update(job[p], step="answered", answer="SUCCESS")`, `a.update(self, up=False, crashes=self.crashes + 1)`.
+        """
         if not isinstance(row, Row) and (isinstance(row, Expr) or not all(hasattr(row, name) for name in fields)):
             remedy = "give a row, such as table[i], or what has the variables as its attributes, and fields by their names"
             raise ModelError(f"'{row}' updated in {self._action} is no row", remedy)
@@ -244,11 +249,11 @@ class Body:
             self.set(getattr(row, name), value, when)
 
     def add(self, target: Many | Expr, value: Any, when: Any = True) -> None:
-        """Put a value into a set or a bag, after what this action has added and removed before; a full bag is an error of the model."""
+        """Add a value to a set or a bag, after earlier changes of this action. Adding to a full bag is an error of the model."""
         self._change(target, value, when, 1)
 
     def remove(self, target: Many | Expr, value: Any, when: Any = True) -> None:
-        """Take a value out of a set or a bag; taking out what a bag does not hold is an error of the model."""
+        """Remove a value from a set or a bag. Removing a value that a bag does not hold is an error of the model."""
         self._change(target, value, when, -1)
 
     def _change(self, target: Any, value: Any, when: Any, by: int) -> None:
@@ -264,9 +269,9 @@ class Body:
         self._override(element, changed, before, coerce(when, Bool))
 
     def _override(self, target: Expr, value: Expr, before: Expr, when: Expr) -> None:
-        """Add an update that comes after those so far: where one of them writes the same element, it gives the same value.
+        """Add an update after the others. If an earlier update writes the same element, the new one gives the same value.
 
-        `before` is what the earlier ones make of the element.
+        `before` is the element after the earlier updates.
         """
         for number, update in enumerate(self.updates):
             if update.target.args[0] is target.args[0]:
@@ -280,24 +285,24 @@ class Body:
 
 
 def written(updates: Iterable[Assignment], target: Expr) -> Expr:
-    """What an element is after some updates."""
-    found = target
+    """Return the value of an element after some updates."""
+    value = target
     for update in updates:
         if update.target.args[0] is target.args[0]:
-            found = ite(update.when & same_place(update.target, target), update.assigned, found)
-    return found
+            value = ite(update.when & same_place(update.target, target), update.assigned, value)
+    return value
 
 
-def same_place(one: Expr, other: Expr) -> Expr:
-    """That two elements of an array are one."""
-    return all_of(_index(a) == _index(b) for a, b in zip(one.args[1:], other.args[1:], strict=True))
+def same_place(left: Expr, right: Expr) -> Expr:
+    """Return the condition that two elements of an array are the same element."""
+    return all_of(_index(a) == _index(b) for a, b in zip(left.args[1:], right.args[1:], strict=True))
 
 
 def _known_indices(target: Expr) -> tuple[Any, ...]:
-    """The codes of an element's indices, None for one that depends on the state or on a parameter."""
+    """Return the codes of an element's indices, None for an index that depends on the state or on a parameter."""
     return tuple(index.args[0] if index.op == "const" else None for index in target.args[1:])
 
 
 def _index(term: Expr) -> Expr:
-    """An index as a term that can be compared: of an array over Bool, a known one is a Bool and any other a number."""
+    """Return an index as a comparable term: a known index of an array over Bool as a Bool, any other as a number."""
     return const(term.args[0], Int(0, 1)) if term.op == "const" and term.type.sort == "bool" else term

@@ -1,4 +1,4 @@
-"""Models made of models, and variables that remember: what is added to a model from outside, without a change to what it does."""
+"""Models made of models, and history variables: additions to a model that do not change its behaviour."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from .variables import Variable, moved
 
 
 def include(model: Model, other: Model, prefix: str, share: Mapping[str, str] | None = None) -> Callable[[Expr], Expr]:
-    """Add the variables, actions and properties of another model to this one; a function that says what a term of it is here.
+    """Add the variables, actions and properties of another model. Return a function that translates its terms into terms of this model.
 
-    Their names get `prefix` before them, with a `_` between, and ids of properties a blank. `share` names variables of the other model
-    that are variables here, of the same type and indices, by their names there; both models change them. Constants of one name are one.
-    Raises ModelError where names meet, or what is shared is not alike.
+    Names get `prefix` and a `_` before them, ids of properties the prefix and a blank. `share` maps variables of the other model to
+    variables of this model with the same type and indices; both models change them. Constants of the same name are shared.
+
+    Raises ModelError for duplicate names, or if a shared variable or constant differs.
     """
     known = dict(share or {})
     if not isinstance(prefix, str) or not prefix.isidentifier():
@@ -35,40 +36,40 @@ def include(model: Model, other: Model, prefix: str, share: Mapping[str, str] | 
     for variable in other.variables:
         to[variable] = _shared(model, variable, known[variable.name]) if variable.name in known else _added(model, variable, prefix)
 
-    def here(term: Expr) -> Expr:
+    def translated(term: Expr) -> Expr:
         return moved(term, to)
 
     for container in other.containers:
         if container.variables[0].name not in known:
             held = tuple(to[v] for v in container.variables)
             model.containers.append(replace(container, name=f"{prefix}_{container.name}", variables=held))
-    model.starts += [here(condition) for condition in other.starts]
-    model.start_places |= {here(condition): place for condition, place in other.start_places.items()}
+    model.starts += [translated(condition) for condition in other.starts]
+    model.start_places |= {translated(condition): place for condition, place in other.start_places.items()}
     for action in other.actions:
         model.actions.append(replace(moved_action(action, to), name=_free(model, f"{prefix}_{action.name}")))
     for claim in other.properties:
         if any(p.id == f"{prefix} {claim.id}" for p in model.properties):
             raise ModelError(f"property {prefix} {claim.id} is declared twice", "include each model under a prefix of its own")
         clock = claim.clock and f"{prefix}_{claim.clock}"
-        model.properties.append(replace(claim.mapped(here), id=f"{prefix} {claim.id}", clock=clock))
-    return here
+        model.properties.append(replace(claim.mapped(translated), id=f"{prefix} {claim.id}", clock=clock))
+    return translated
 
 
 def _shared(model: Model, variable: Variable, name: str) -> Variable:
-    found = model.variable(name)
-    if (found.type, found.over) != (variable.type, variable.over):
+    shared = model.variable(name)
+    if (shared.type, shared.over) != (variable.type, variable.over):
         raise ModelError(f"{variable.name} is shared as {name}, which is of another type or over other indices", "declare both alike")
-    return found
+    return shared
 
 
 def _added(model: Model, variable: Variable, prefix: str) -> Variable:
     name = f"{prefix}_{variable.name}"
     if any(v.name == name for v in model.variables):
         raise ModelError(f"variable {name} is declared twice", "include each model under a prefix of its own")
-    made = replace(variable, name=name, first=model.slots)
-    model.variables.append(made)
-    model.slots += made.size
-    return made
+    copy = replace(variable, name=name, first=model.slots)
+    model.variables.append(copy)
+    model.slots += copy.size
+    return copy
 
 
 def _free(model: Model, name: str) -> str:
@@ -78,10 +79,10 @@ def _free(model: Model, name: str) -> str:
 
 
 def history(model: Model, name: str, type_: Type, *, init: Any, becomes: Callable[[Expr], Any], sentence: str = "") -> Expr:
-    """Declare a variable that remembers what happened, for properties to speak of: every action declared so far makes it `becomes(itself)`.
+    """Declare a variable that records what happened, for use in properties. Every action declared so far sets it to `becomes(itself)`.
 
-    There `after(x)` is x behind the action. No guard and no other variable depends on it. Declare it behind the actions; raises ModelError
-    where there is none yet.
+    In `becomes`, `after(x)` is the value of x after the action. No guard and no other variable depends on the new variable. Declare it
+    after the actions; raises ModelError if there is no action yet.
     """
     if not model.actions:
         raise ModelError(f"history variable {name} is declared before all actions", "declare it behind them: each is to change it")
@@ -94,10 +95,10 @@ def history(model: Model, name: str, type_: Type, *, init: Any, becomes: Callabl
 
 
 def _remembering(action: Action, variable: Expr, value: Expr, place: str) -> Action:
-    def behind(e: Expr) -> Expr | None:
+    def after_action(e: Expr) -> Expr | None:
         return written(action.updates, Expr("ref", e.args, e.type)) if e.op == "after" else None
 
-    return replace(action, updates=(*action.updates, Assignment(variable, rewrite(value, behind), place)))
+    return replace(action, updates=(*action.updates, Assignment(variable, rewrite(value, after_action), place)))
 
 
 __all__ = ["history", "include"]

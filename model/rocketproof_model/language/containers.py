@@ -1,4 +1,4 @@
-"""Sets, bags and sequences as variables of a model: how each is laid out, and arrays of them."""
+"""Sets, bags and sequences as variables of a model: their layout, and arrays of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .variables import ANY, Variable, initial
 
 
 class Containers(Compound):
-    """An array of sets, bags or sequences, or of Maybes of records; `inbox[p]` is one."""
+    """An array of sets, bags, sequences, or Maybes of records; `inbox[p]` is one container."""
 
     def __init__(self, name: str, axes: int, make: Callable[[tuple[Any, ...]], Any]) -> None:
         self._name, self._axes, self._make = name, axes, make
@@ -35,7 +35,7 @@ Declare = Callable[[str, Type, tuple[Type, ...], Any], Variable]
 
 
 def laid_out(name: str, type_: ManyType | SequenceType, axes: tuple[Type, ...], init: Any, declare: Declare) -> list[Variable]:
-    """Declare the variables of a container that starts as `init`."""
+    """Declare the variables of a container whose initial value is `init`."""
     depth = len(axes)
 
     def starts(at: tuple[int, ...]) -> Any:
@@ -48,8 +48,8 @@ def laid_out(name: str, type_: ManyType | SequenceType, axes: tuple[Type, ...], 
             first = starts(at)
             if first is ANY:
                 return ANY if at[depth:] in members else 0 if type_.most else False
-            found = members_of(type_, first).get(at[depth:], 0)
-            return found if type_.most else found > 0
+            count = members_of(type_, first).get(at[depth:], 0)
+            return count if type_.most else count > 0
 
         return [declare(name, type_.cell, (*axes, *shape), times)]
 

@@ -1,4 +1,4 @@
-"""What a model and its claims are, as digests: equal where every term, name, number and sentence is, whichever lines they stand in."""
+"""Digests of models and their claims. They are equal if all terms, names, numbers and sentences are, whatever the source lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .types import Type
 from .variables import Variable
 
 _PLACES = frozenset({"place", "start_places"})
-"""Fields that say in which line something is declared."""
+"""Fields that hold the source line of a declaration."""
 
 
 class Contents:
@@ -26,16 +26,16 @@ class Contents:
         self._types: dict[Type, bytes] = {}
 
     def model(self, model: Model) -> str:
-        """The content of a model without its claims, which are digested one by one, and without the values of its constants."""
+        """Return the digest of a model without its claims, which have separate digests, and without the values of its constants."""
         parts = [self._fields(variable, ()) for variable in model.variables]
         return _digest([*parts, self._fields(model, ("variables", "properties"))]).hex()
 
     def constants(self, instance: Instance) -> str:
-        """The values of the constants of an instance."""
+        """Return the digest of the values of an instance's constants."""
         return _digest([self._of(instance.constants)]).hex()
 
     def claim(self, claim: Property) -> str:
-        """The content of a claim about a model, whose variables it names."""
+        """Return the digest of a claim about a model and the model's variables."""
         return _digest([self._fields(claim, ())]).hex()
 
     def _of(self, thing: Any) -> bytes:
@@ -62,10 +62,10 @@ class Contents:
         return _digest([type(thing).__name__.encode(), *(self._of(getattr(thing, name)) for name in names)])
 
     def _type(self, type_: Type) -> bytes:
-        found = self._types.get(type_)
-        if found is None:
-            found = self._types[type_] = _digest([b"type", repr(type_).encode()])
-        return found
+        digest = self._types.get(type_)
+        if digest is None:
+            digest = self._types[type_] = _digest([b"type", repr(type_).encode()])
+        return digest
 
     def _term(self, term: Expr) -> bytes:
         for e in walk(term, known=self._terms):
@@ -75,7 +75,7 @@ class Contents:
 
 
 def _digest(parts: Iterable[bytes]) -> bytes:
-    """A digest of the parts, each with its length, so that no two lists of parts have the same bytes."""
+    """Return a digest of the parts, each with its length, so that different lists never have the same bytes."""
     content = hashlib.sha256()
     for part in parts:
         content.update(b"%d:" % len(part))

@@ -1,9 +1,9 @@
 """Expressions: terms built by operators, with a type inferred bottom-up and interned, so that equal terms are one object.
 
-There are few operations, because each engine (interpreter, kernel, z3, columns) has to give every one of them the same
-meaning. Operators build terms and terms have operators: they share this module, and make it a long one. Integers are
-mathematical within their interval, which is computed as terms are built; Java's arithmetic is explicit: `rem` takes the
-sign of the dividend, `wrap32` folds into 32 bits, `java_abs` has the trap at -2**31.
+There are few operations, because each engine (interpreter, kernel, z3, columns) has to give each the same meaning. Operators build terms
+and terms have operators; they share this module, which is therefore long. Integers are mathematical within their interval, which is
+computed as terms are built. Java's arithmetic is explicit: `rem` takes the sign of the dividend, `wrap32` folds into 32 bits, `java_abs` of
+-2**31 is negative.
 
 | op | arguments | meaning |
 |---|---|---|
@@ -17,10 +17,10 @@ sign of the dividend, `wrap32` folds into 32 bits, `java_abs` has the trap at -2
 | wrap32 | int | two's complement 32 bits |
 | bitand bitor bitandnot | two ints or sets | bit by bit; bitandnot is x & ~y |
 | has single | set, element / element | membership, singleton |
-| some get | value / maybe | a Maybe that holds it / what it holds; no value for None |
-| owner | element, block | the element of another index that it belongs to, where each has so many |
+| some get | value / maybe | a Maybe that holds it / the value that it holds; no value for None |
+| owner | element, block | the owner of an element, where each owner has `block` elements |
 | lt le eq | | comparison |
-| and or not ite | | logic; ite has both arms of one type |
+| and or not ite | | logic; both arms of ite have one type |
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from .types import Bool, EnumType, IndexType, Int, MaybeType, SetType, Type
 _interned: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 _LIMIT = 2**62
 _ELEMENT = re.compile(r"[^\s()\[\]{},:='\"]([^()\[\]{},:='\"\n\r\t]*[^\s()\[\]{},:='\"])?")
-"""What an element of an index may be called, so that labels such as `send(p=producer 0)` and `config[broker-a, orders]` can be read."""
+"""Allowed names of an index's elements: labels such as `send(p=producer 0)` and `config[broker-a, orders]` can be parsed again."""
 
 
 def refuses(remedy: str | None = None, problem: str = "'{}' is used in a way that has no meaning in a model") -> Any:
-    """A method that raises ModelError; `{}` in the problem stands for the object."""
+    """Return a method that raises ModelError; `{}` in the problem is the object."""
 
     def refuse(self: Any, *others: Any) -> Any:
         raise ModelError(problem.format(self), remedy or self._remedy)
@@ -51,21 +51,21 @@ def refuses(remedy: str | None = None, problem: str = "'{}' is used in a way tha
 
 
 def unknown(self: Any, name: str) -> Any:
-    """`__getattr__` of what a model is made of: names that Python itself looks up are left to it."""
+    """`__getattr__` for objects of a model. Special names that Python looks up raise AttributeError as usual."""
     if name.startswith("_"):
         raise AttributeError(name)
     raise ModelError(f"'{self}' has no {name}", self._remedy)
 
 
 class Compared:
-    """Something of which `==` and `!=` build a term."""
+    """A base for objects whose `==` and `!=` build a term."""
 
     __slots__ = ()
     __hash__ = object.__hash__
 
     @abstractmethod
     def same_as(self, other: Any) -> Expr:
-        """That it equals something."""
+        """Return the condition that it equals another value."""
 
     def __eq__(self, other: Any) -> Expr:  # type: ignore[override]  # a term, where object has a truth value
         return self.same_as(other)
@@ -75,7 +75,7 @@ class Compared:
 
 
 class Compound:
-    """Something that is not a term itself and has to be indexed or asked for a field: using it like a term is refused."""
+    """A base for objects that are not terms themselves, such as arrays and rows. Using them like a term raises ModelError."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -88,7 +88,7 @@ class Compound:
 
 
 class UntypedChoice(Compared, Compound):
-    """`ite` of two values without a type of their own, such as names: a term once the place where it stands gives one."""
+    """`ite` of two values without a type, such as names. It becomes a term once the context gives a type."""
 
     __slots__ = ("otherwise", "test", "then")
     _remedy = "assign it to a variable or compare it with one by ==: that gives its values a type"
@@ -97,7 +97,7 @@ class UntypedChoice(Compared, Compound):
         self.test, self.then, self.otherwise = test, then, otherwise
 
     def of(self, type_: Type) -> Expr:
-        """The term of this type. Raises ModelError if an arm is no value of it."""
+        """Return the term of this type. Raises ModelError if an arm is no value of it."""
         term: Expr = choose(self.test, coerce(self.then, type_), coerce(self.otherwise, type_))
         return term
 
@@ -111,7 +111,7 @@ class UntypedChoice(Compared, Compound):
 
 
 class Expr(Compared):
-    """A term. Compare, combine and index it like a value; it has no truth value of its own."""
+    """A term. It is compared, combined and indexed like a value; it has no truth value."""
 
     __slots__ = ("__weakref__", "args", "children", "depth", "names", "op", "slot", "type", "typed")
     op: str
@@ -120,20 +120,20 @@ class Expr(Compared):
     children: tuple[Expr, ...]  # those of `args` that are terms
     depth: int  # of the tree of subterms; 1 for a leaf
     _remedy = "a set has has, including, excluding, size and is_empty; a Maybe has is_none, is_some and get"
-    typed: bool  # whether symmetry has looked at it and its subterms, and refused none
-    names: bool  # where it is `typed`: whether it or a subterm names an element of a symmetric index
-    slot: int  # of a reference with constant indices, once it was asked for; -1 otherwise
+    typed: bool  # whether the symmetry check has accepted it and its subterms
+    names: bool  # if `typed`: whether it or a subterm names an element of a symmetric index
+    slot: int  # cached slot of a reference with constant indices; -1 if not cached
 
     def __new__(cls, op: str, args: tuple[Any, ...], type_: Type) -> Expr:
         key = (op, tuple(id(a) if isinstance(a, Expr) else a for a in args), type_)
-        found = _interned.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.op, found.args, found.type, found.slot, found.typed, found.names = op, args, type_, -1, False, False
-            found.children = tuple([a for a in args if isinstance(a, Expr)])
-            found.depth = 1 + max([a.depth for a in found.children], default=0)
-            _interned[key] = found
-        return found
+        term = _interned.get(key)
+        if term is None:
+            term = object.__new__(cls)
+            term.op, term.args, term.type, term.slot, term.typed, term.names = op, args, type_, -1, False, False
+            term.children = tuple([a for a in args if isinstance(a, Expr)])
+            term.depth = 1 + max([a.depth for a in term.children], default=0)
+            _interned[key] = term
+        return term
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.depth <= DEEPEST:
@@ -207,7 +207,7 @@ class Expr(Compared):
         return Expr("not", (self,), Bool)
 
     def has(self, element: Any) -> Expr:
-        """Whether the set contains `element`."""
+        """Return whether the set contains `element`."""
         if not isinstance(self.type, SetType):
             raise ModelError(f"'{self}' is {self.type}, not a set", "has() asks a SetOf(...)")
         asked = of_type(element, self.type.of)
@@ -216,11 +216,11 @@ class Expr(Compared):
         return Expr("has", (self, asked), Bool)
 
     def including(self, element: Any) -> Expr:
-        """The set with `element` as a member."""
+        """Return the set with `element` as a member."""
         return self | self._single(element)
 
     def excluding(self, element: Any) -> Expr:
-        """The set without `element`."""
+        """Return the set without `element`."""
         return self - self._single(element)
 
     def _single(self, element: Any) -> Expr:
@@ -245,7 +245,7 @@ class Expr(Compared):
 
     @property
     def size(self) -> Expr:
-        """How many members a set has."""
+        """The number of members of a set."""
         return sum((choose(self.has(const(k, of)), 1, 0) for of in [self._members("size")] for k in of.codes()), start=number(0))
 
     @property
@@ -264,7 +264,7 @@ class Expr(Compared):
 
     @property
     def is_none(self) -> Expr:
-        """Whether a Maybe holds nothing."""
+        """Whether a Maybe is None."""
         return self == None  # noqa: E711  (builds a term)
 
     @property
@@ -274,7 +274,7 @@ class Expr(Compared):
 
     @property
     def get(self) -> Expr:
-        """The element that a Maybe holds; it has no value where there is none, so guard it with `is_some`."""
+        """The element that a Maybe holds. It has no value for None, so guard it with `is_some`."""
         if not isinstance(self.type, MaybeType):
             raise ModelError(f"'{self}' is {self.type}, not a Maybe", "get asks a Maybe(...)")
         if self.type.of == Bool:
@@ -287,8 +287,10 @@ def children(term: Expr) -> tuple[Expr, ...]:
 
 
 def walk(*terms: Expr, known: Container[Expr] = (), deeper_than: int = 0) -> Iterator[Expr]:
-    """Every distinct subterm once, children first. Leaves out the terms in `known` and those of at most `deeper_than` levels, with all
-    that only they contain."""
+    """Yield every distinct subterm once, children first.
+
+    Terms in `known` and terms of at most `deeper_than` levels are left out, with the subterms that occur only in them.
+    """
     seen: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(t, False) for t in reversed(terms)]
     while stack:
@@ -305,14 +307,14 @@ def walk(*terms: Expr, known: Container[Expr] = (), deeper_than: int = 0) -> Ite
 
 
 DEEPEST = 50
-"""Levels of a term through which a function may call itself: Python's stack holds about a thousand calls."""
+"""Levels of a term through which a function may recurse: Python's stack holds about a thousand calls."""
 
 
 def in_reach(term: Expr, known: Container[Expr]) -> Iterator[Expr]:
-    """The subterms of more than DEEPEST levels that are not in `known`, children first, and last the term itself.
+    """Yield the subterms of more than DEEPEST levels that are not in `known`, children first, and finally the term itself.
 
-    A recursive function that puts the result of each of them into `known` before it takes the next one calls itself through at most
-    DEEPEST levels, however deep the term is.
+    A recursive function adds the result of each subterm to `known` before it takes the next. It then recurses through at most DEEPEST
+    levels, however deep the term is.
     """
     yield from walk(term, known=known, deeper_than=min(DEEPEST, term.depth - 1))
 
@@ -321,7 +323,7 @@ _Row = tuple[str, tuple[Any, ...], Type]
 
 
 def _rows(term: Expr) -> list[_Row]:
-    """A deep term as a list for `pickle`, which calls itself for what lies inside; a subterm stands as its place in the list."""
+    """Return a deep term as a list for `pickle`, which is recursive. Subterms are represented by their position in the list."""
     places: dict[Expr, int] = {}
     rows: list[_Row] = []
     for e in walk(term):
@@ -331,16 +333,16 @@ def _rows(term: Expr) -> list[_Row]:
 
 
 class _Place(int):
-    """A place in a list of rows, which is no argument of a term itself."""
+    """A position in a list of rows; a class of its own distinguishes it from other arguments."""
 
     __slots__ = ()
 
 
 def _from_rows(rows: list[_Row]) -> Expr:
-    made: list[Expr] = []
+    terms: list[Expr] = []
     for op, args, type_ in rows:
-        made.append(Expr(op, tuple(made[a] if isinstance(a, _Place) else a for a in args), type_))
-    return made[-1]
+        terms.append(Expr(op, tuple(terms[a] if isinstance(a, _Place) else a for a in args), type_))
+    return terms[-1]
 
 
 class Index(IndexType):
@@ -351,7 +353,10 @@ class Index(IndexType):
 
 
 def index(name: str, elements: int | Sequence[str], *, symmetric: bool = False, of: IndexType | None = None) -> Index:
-    """An index set of so many elements, at least one, or of elements with these names; with `of` so many for each element of that one."""
+    """Create an index set with a number of elements, at least one, or with named elements.
+
+    With `of`, each element of that index owns this set of elements.
+    """
     if of is not None and not isinstance(of, IndexType):
         raise ModelError(f"index {name} belongs to {of!r}", 'give an index that was declared before: m.index("Queue", 4, of=Broker)')
     if isinstance(elements, int) and not isinstance(elements, bool) and elements > 0:
@@ -359,29 +364,29 @@ def index(name: str, elements: int | Sequence[str], *, symmetric: bool = False, 
     if isinstance(elements, int | str) or not isinstance(elements, Sequence) or not elements:
         raise ModelError(f"index {name} has size {elements!r}", "an index has at least one element: give their number, or their names")
     names = tuple(elements)
-    for one in names:
-        if not isinstance(one, str) or not _ELEMENT.fullmatch(one) or one.isdecimal():
+    for name_ in names:
+        if not isinstance(name_, str) or not _ELEMENT.fullmatch(name_) or name_.isdecimal():
             words = "use names such as 'broker-a': no number, no brackets, quotes, commas, colons or equals signs"
-            raise ModelError(f"index {name} has an element named {one!r}", words)
+            raise ModelError(f"index {name} has an element named {name_!r}", words)
     if len(set(names)) != len(names):
         raise ModelError(f"index {name} has two elements of one name", "give each element a name of its own")
     if of is not None:
-        names = tuple(f"{of.text(owner)}/{one}" for owner in of.codes() for one in names)
+        names = tuple(f"{of.text(owner)}/{name_}" for owner in of.codes() for name_ in names)
     return Index(0, len(names) - 1, name, names, symmetric, of)
 
 
 def const(code: int, type_: Type) -> Expr:
-    """The value of `type_` with this code."""
+    """Return the value of `type_` with this code."""
     return Expr("const", (int(code),), type_)
 
 
 def free(name: str, type_: Type) -> Expr:
-    """An unknown of a lemma: the lemma holds for every value of the type."""
+    """Return an unknown of a lemma: the lemma holds for every value of the type."""
     return Expr("free", (name,), type_)
 
 
 def coerce(value: Any, type_: Type) -> Expr:
-    """Make a term of `type_`: readable constants are encoded, an element becomes a Maybe; other sorts are refused."""
+    """Convert a value to a term of `type_`. Readable constants are encoded and an element becomes a Maybe; other sorts are refused."""
     if isinstance(value, UntypedChoice):
         return value.of(type_)
     if isinstance(value, Type):
@@ -401,7 +406,7 @@ def coerce(value: Any, type_: Type) -> Expr:
 
 
 def some(value: Any, type_: MaybeType) -> Expr:
-    """The Maybe that holds a value of what it is of; a number that may be out of range has no value where it is."""
+    """Return the Maybe that holds a value. A number outside the Maybe's type has no value."""
     of = type_.of
     if isinstance(value, Expr) and type(of) is Type and value.type.sort == "int" and not isinstance(value.type, IndexType):
         if value.op != "const" and value.type.lo <= of.hi and value.type.hi >= of.lo and (value.type.lo < of.lo or value.type.hi > of.hi):
@@ -413,7 +418,7 @@ def some(value: Any, type_: MaybeType) -> Expr:
 
 
 def of_type(value: Any, type_: Type) -> Expr:
-    """A term that is certainly a value of the type, as a number: a Bool becomes 0 or 1. Raises ModelError where it may be none."""
+    """Return a term that is certainly a value of the type, as a number: a Bool becomes 0 or 1. Raises ModelError for any other term."""
     numeric = type_.sort == "bool" and isinstance(value, Expr) and value.type.sort == "int"
     term: Expr = value if numeric else coerce(value, type_)
     lo, hi = (term.args[0], term.args[0]) if term.op == "const" else (term.type.lo, term.type.hi)
@@ -423,7 +428,7 @@ def of_type(value: Any, type_: Type) -> Expr:
 
 
 def singleton(element: Expr, type_: SetType) -> Expr:
-    """The set with one element, a term that `of_type` gave."""
+    """Return the set with one element, a term that `of_type` returned."""
     if element.op == "const":
         return const(1 << element.args[0] - type_.of.lo, type_)
     return Expr("single", (element,), type_)
@@ -443,7 +448,7 @@ def number(value: Any) -> Expr:
 
 
 def interval(lo: int, hi: int, op: str, x: Expr, y: Expr) -> Type:
-    """The type of a result in `lo..hi`. Raises ModelError for one that 63 bits do not hold; `op`, `x` and `y` are for its text."""
+    """Return the type of a result in `lo..hi`. Raises ModelError if 63 bits are too few; `op`, `x` and `y` are for the message."""
     if lo < -_LIMIT or hi > _LIMIT:
         raise ModelError(f"'{op} of {x} and {y}' may need more than 63 bits", "choose smaller bounds for its parts")
     return Type(lo, hi)
@@ -523,7 +528,7 @@ def compare(op: str, left: Any, right: Any) -> Expr:
 
 
 def ordered(op: str, left: Any, right: Any) -> Expr:
-    """`<` and `<=` of numbers; of sets they ask for a subset, as in Python."""
+    """Return `<` or `<=` of numbers; for sets it is the subset relation, as in Python."""
     if "set" in (left.type.sort if isinstance(left, Expr) else "", right.type.sort if isinstance(right, Expr) else ""):
         subset = equal(of_sets("bitandnot", left, right), ())
         return subset if op == "le" else subset & ~equal(left, right)
@@ -552,15 +557,15 @@ def equal(left: Any, right: Any) -> Expr:
 
 
 def _certain(term: Any, value: Any) -> None:
-    """Refuse what is never equal: a variable, parameter or constant and a number outside its type, as for the names of an Enum."""
-    # Not `<` and `<=`, which a model with sizes may well write where one size decides them: `n <= N` of an Int(0, N).
+    """Raise ModelError for a comparison that is never true: a variable, parameter or constant with a number outside its type."""
+    # `<` and `<=` stay allowed, because a size may decide them: `n <= N` of an Int(0, N).
     if isinstance(term, Expr) and term.op in ("ref", "after", "par", "given", "free") and isinstance(value, int):
         if not term.type.lo <= value <= term.type.hi:
             raise ModelError(f"{term} is never {value}: it is {term.type}", f"compare it with one of {term.type.describe()}")
 
 
 def choose(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`ite` of terms and constants: a term, or a Choice of values whose type the place gives where it stands."""
+    """Return `ite` of terms and constants, or an UntypedChoice if neither arm has a type."""
     test = coerce(condition, Bool)
     anchor = then if isinstance(then, Expr) else otherwise
     if not isinstance(anchor, Expr):
@@ -571,7 +576,7 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
         else:
             return UntypedChoice(test, then, otherwise)
     if anchor.type.sort == "int" and (then is None or otherwise is None):
-        return UntypedChoice(test, then, otherwise)  # a Maybe, if the other is an element
+        return UntypedChoice(test, then, otherwise)  # a Maybe, if the other arm is an element
     if anchor.type.sort == "int":
         x, y = number(then), number(otherwise)
         type_ = x.type if x.type == y.type else Type(min(x.type.lo, y.type.lo), max(x.type.hi, y.type.hi))
@@ -583,7 +588,7 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
 
 
 def element_name(variable: str, at: Sequence[str]) -> str:
-    """`offset[broker-a, orders, 0]`, and of a table's column `config[broker-a, orders].perm`."""
+    """Return `offset[broker-a, orders, 0]`, or for a table's column `config[broker-a, orders].perm`."""
     table, dot, column = variable.partition(".")
     return table + (f"[{', '.join(at)}]" if at else "") + dot + column
 
@@ -593,7 +598,7 @@ _INFIX |= {"bitand": "&", "bitor": "|"}
 
 
 def show(e: Expr) -> str:
-    """The term as a person would write it."""
+    """Return the readable text of a term."""
     texts: list[str] = []
     stack: list[str | Expr] = [e]
     while stack:
@@ -606,7 +611,7 @@ def show(e: Expr) -> str:
 
 
 def _pieces(e: Expr) -> list[str | Expr]:
-    """The text of a term, its subterms left as they are."""
+    """Return the text of a term as a list that still contains its subterms."""
     a = e.args
     if e.op == "const":
         return [e.type.text(a[0])]
@@ -636,11 +641,11 @@ def _pieces(e: Expr) -> list[str | Expr]:
 
 
 def _listed(terms: Sequence[Expr]) -> list[str | Expr]:
-    """`i, j, k`"""
+    """Return `i, j, k`."""
     return [piece for k, term in enumerate(terms) for piece in ((", ", term) if k else (term,))]
 
 
 def _element(variable: str, at: Sequence[Expr]) -> list[str | Expr]:
-    """What `element_name` gives for indices that are terms."""
+    """Return `element_name` for indices that are terms."""
     table, dot, column = variable.partition(".")
     return [table, *(["[", *_listed(at), "]"] if at else []), dot + column]

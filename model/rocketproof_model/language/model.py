@@ -1,9 +1,9 @@
-"""A model: typed variables, constants, actions as data, and properties; refused at once where it is wrongly built.
+"""A model: typed variables, constants, actions as data, and properties. Mistakes are reported when they are declared.
 
-A model is finite once it is built: sizes of indices are fixed. What varies between runs without building anew are its
-*constants* (a profile's switches, a mutant's number): `model.given(auto_create=False)` is an `Instance` that every
-engine takes. An action is a name, typed parameters, named guards in order (each with a sentence) and updates that all
-read the state before. A *bound* is a guard that keeps a scope finite and is not a rule of the described system.
+A model is finite: sizes of indices are fixed. Its *constants* (a profile's switches, a mutant's number) vary between runs without building
+the model again: `model.given(auto_create=False)` is an `Instance` that every engine takes. An action is a name, typed parameters, named
+guards in order (each with a sentence) and updates that all read the state before. A *bound* is a guard that keeps a scope finite and is not
+a rule of the described system.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _NOTHING: Any = object()
 
 @dataclass(eq=False)
 class Model:
-    """A model under construction and, once its functions have run, complete: nothing needs to be closed.
+    """A model. It is complete once its declarations have run; there is no closing step.
 
-    `former` gives the present name of a variable by the one that it had before: files of that time are still read. `sentences` say what a
-    constant is. `starts` are what holds in all initial states, and `start_places` the lines that declare them.
-    `parts` are who acts, in the order of their lanes: indices and names; `roles` gives the part that acts for an actor.
+    `former` maps former names of variables to present ones, so that older files can be read. `sentences` describe the constants. `starts`
+    are conditions that hold in all initial states, and `start_places` their source lines. `parts` are the acting indices and names, in the
+    order of their lanes; `roles` maps an actor to the part that acts.
     """
 
     name: str
@@ -59,23 +59,23 @@ class Model:
 
     @property
     def declared(self) -> tuple[Any, ...]:
-        """Tells the states of a model that grows apart: its constants, variables, actions and conditions on initial states so far."""
+        """A key of the declarations so far: constants, variables, actions and conditions on initial states."""
         return (tuple(self.constants), tuple(self.variables), tuple(self.actions), len(self.starts))
 
     def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False, of: IndexType | None = None) -> Index:
-        """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`.
+        """Declare an index with a number of elements, or with named elements: `m.index("Broker", ["broker-a", "broker-b"])`.
 
-        With `of=Broker` each element of that index has so many of its own, and `owner(queue)` is the one that an element belongs to.
+        With `of=Broker` each broker owns that many elements, and `owner(queue)` is the broker that owns a queue.
 
-        With `symmetric=True` its elements are interchangeable: a search visits one of the states that differ only in which element is
-        which, and whatever tells elements apart is refused with its place.
+        With `symmetric=True` its elements are interchangeable: a search visits one of the states that differ only by a permutation of
+        elements. A term that distinguishes elements raises ModelError with its source line.
         """
         return index(name, elements, symmetric=symmetric, of=of)
 
     def acting(self, *parts: Index | str, **roles: str) -> None:
-        """Declare who acts, in the order in which a person sees them side by side: indices, whose elements act, and names of single parts.
+        """Declare the parts that act, in the order of their lanes: indices, whose elements act, and names of single parts.
 
-        `roles` gives for an `actor` of actions the part that acts where an action names nobody else.
+        `roles` maps an `actor` of actions to the part that acts if the action does not name one.
         """
         for part in parts:
             if not isinstance(part, IndexType) and not (isinstance(part, str) and part):
@@ -86,7 +86,7 @@ class Model:
         self.parts, self.roles = parts, roles
 
     def constant(self, name: str, type_: Type, default: Any, sentence: str = "") -> Expr:
-        """A value fixed for a run, such as a profile's switch."""
+        """Declare a value that is fixed for a run, such as a profile's switch."""
         if name in self.constants:
             raise ModelError(f"constant {name} is declared twice", "give each constant its own name")
         if not isinstance(type_, Type):
@@ -136,13 +136,17 @@ class Model:
         sentence: str = "",
         part: str = "",
     ) -> Any:
-        """Declare a variable and return the term (or the array to index).
+        """Declare a variable and return its term (or the array to index).
 
-        `init` is a value, a term over constants, `one_of(...)` or `ANY` where the model starts in several states, or a function of the
-        element's indices that gives one; for a Record a row (by default its `start`), for a Maybe of one a row or None, for a set, bag or
-        sequence its members.
-        `over` is an index or another type of few values, or several. `sentence` says what it is, `part` whose it is, where that is not
-        the first index's element.
+        `init` is one of the following, or a function of the element's indices that returns it:
+
+        - a value or a term over constants,
+        - `one_of(...)` or `ANY` if the model starts in several states,
+        - for a Record a row (by default its `start`), for a Maybe of a Record a row or None,
+        - for a set, bag or sequence its members.
+
+        `over` is an index or another type of few values, or several. `sentence` describes the variable. `part` names the part it belongs
+        to, if that is not the first index's element.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
@@ -161,14 +165,14 @@ class Model:
         return made if axes else made[()]
 
     def _lay_out(self, name: str, type_: Shape | ContainerType, axes: tuple[Type, ...], init: Any, words: tuple[str, str, str]) -> Any:
-        """Declare what holds the values of a shape; an array of them, over no index perhaps."""
+        """Declare the variables that hold the values of a shape, as an array over `axes`, which may be empty."""
         if isinstance(type_, Type):
             return self._declare(name, type_, axes, init, *words)
         if isinstance(type_, Record) and type_.fields:
             fields = {}
             for field, of in type_.fields.items():
-                starts, told = part_of_start(init, functools.partial(field_in, type_, field)), words[2] or type_.sentences.get(field, "")
-                fields[field] = self._lay_out(f"{name}.{field}", of, axes, starts, (*words[:2], told))
+                starts, detail = part_of_start(init, functools.partial(field_in, type_, field)), words[2] or type_.sentences.get(field, "")
+                fields[field] = self._lay_out(f"{name}.{field}", of, axes, starts, (*words[:2], detail))
             return Table(name, fields)
         if isinstance(type_, MaybeShape):
             variables = []
@@ -183,15 +187,15 @@ class Model:
         self.containers.append(container)
         return Containers(name, len(axes), container.value)
 
-    def _start_whole(self, name: str, shape: Shape, axes: tuple[Type, ...], init: Any, made: Any) -> None:
-        """Keep of a choice of starts those in which the parts of a value belong together."""
+    def _start_whole(self, name: str, shape: Shape, axes: tuple[Type, ...], init: Any, declared: Any) -> None:
+        """Exclude initial states in which the parts of a chosen value do not fit together."""
         conditions = []
         for at in itertools.product(*(i.codes() for i in axes)):
             chosen = initial(init, at, name)
             if isinstance(chosen, OneOf):
-                value = made[tuple(const(code, axis) for code, axis in zip(at, axes, strict=True))]
+                value = declared[tuple(const(code, axis) for code, axis in zip(at, axes, strict=True))]
                 conditions.append(proper(shape, value))
-                conditions.append(any_of(value == each for each in chosen.values) if chosen.values else const(1, Bool))
+                conditions.append(any_of(value == option for option in chosen.values) if chosen.values else const(1, Bool))
         condition = all_of(conditions)
         if condition.op != "const":
             self.initially(condition)
@@ -206,8 +210,8 @@ class Model:
         for value in dict.fromkeys(itertools.chain.from_iterable(values)):
             self._starts(name, value, type_)
         variable = Variable(name, type_, axes, tuple(values), self.slots, caller(), sentence, part, detail)
-        if told := symmetry.asymmetric_start(variable):
-            raise ModelError(f"initial value of {name}: {told}", symmetry.REMEDY)
+        if reason := symmetry.asymmetric_start(variable):
+            raise ModelError(f"initial value of {name}: {reason}", symmetry.REMEDY)
         self.variables.append(variable)
         self.slots += variable.size
         return variable
@@ -220,11 +224,11 @@ class Model:
             raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
 
     def initially(self, condition: Any) -> None:
-        """The model starts only in those of its initial states that the condition holds in; `init=ANY` and `one_of(...)` make several."""
+        """Restrict the initial states to those in which the condition holds. `init=ANY` and `one_of(...)` make several."""
         term = coerce(condition, Bool)
         self._known(term, "the condition on initial states", caller(), {}, ("ref", "given"))
-        if told := symmetry.asymmetry(term):
-            raise ModelError(f"the condition on initial states: {told}", symmetry.REMEDY)
+        if reason := symmetry.asymmetry(term):
+            raise ModelError(f"the condition on initial states: {reason}", symmetry.REMEDY)
         self.starts.append(term)
         self.start_places.setdefault(term, caller())
 
@@ -242,12 +246,13 @@ class Model:
         takes_from: str = "",
         **choices: Any,
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate a function `f(a, **choices)` whose docstring is the action's sentence and whose body fills `a`.
+        """Decorate a function `f(a, **choices)` whose docstring is the action's sentence and whose body declares guards and updates on `a`.
 
-        A choice is a type or a record, any value of which may be chosen, or a set, bag or sequence, of which a member is.
+        A choice is a type or a record, for any value, or a set, bag or sequence, for any member.
 
-        `actor` is who does it, and `part` the part that does; `sends_to` and `takes_from` are as in the body, for parts that are the same
-        whatever is chosen. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
+        `actor` is the role that acts, and `part` the part that does. `sends_to` and `takes_from` are as in the body, for parts that do not
+        depend on the choice. `rules` are ids of the behaviour that the action states, separated by blanks. `weight` is its share in
+        simulation.
         """
 
         if positional:
@@ -265,25 +270,16 @@ class Model:
                 raise ModelError(f"action {called} has no sentence", "write a docstring that says what happens")
             if any(other.name == called for other in self.actions):
                 raise ModelError(f"action {called} is declared twice", "give each action its own name")
-            body, parameters, arguments = Body(called), dict[str, Type](), dict[str, Any]()
-            for key, chosen in choices.items():
-                shape, member = _choice(called, key, chosen)
-                parts = dict(parts_of(shape, key))
-                parameters |= parts
-                arguments[key] = made_of(shape, iter([Expr("par", (part,), type_) for part, type_ in parts.items()]))
-                whole = proper(shape, arguments[key])
-                if member is None and whole.op != "const":
-                    body.guard(f"{key} given", whole, f"{key} is a value: all of its parts are None, or none is")
-                if member is not None:
-                    body.guard(f"{key} chosen", member(arguments[key]), f"{key} is one of {chosen}")
+            body = Body(called)
+            parameters, arguments = _parameters(body, called, choices)
             try:
                 inspect.signature(function).bind(body, **arguments)
             except TypeError as problem:
                 expected = f"def {called}({', '.join(['a', *choices])})"
                 raise ModelError(f"function of action {called}: {problem}", f"write {expected} or change action()'s parameters") from None
-            for says, of in ((body.by, part), (body.sends_to, sends_to), (body.takes_from, takes_from)):
-                if of:
-                    says(of)
+            for declare_part, value in ((body.by, part), (body.sends_to, sends_to), (body.takes_from, takes_from)):
+                if value:
+                    declare_part(value)
             function(body, **arguments)
             action = Action(
                 called,
@@ -305,22 +301,22 @@ class Model:
         return declare
 
     def check(self, action: Action) -> None:
-        """Refuse an action that reads or writes what is not this model's."""
+        """Raise ModelError for an action that reads or writes what is not this model's."""
         where, known = f"action {action.name}", set[Expr]()
 
-        def look(term: Expr, place: str) -> None:
+        def check_term(term: Expr, place: str) -> None:
             self._known(term, where, place, action.parameters, ("ref", "par", "given"), known)
 
         for guard in action.guards:
-            look(guard.condition, guard.place)
+            check_term(guard.condition, guard.place)
         for update in action.updates:
             for term in (update.target, update.value, update.when):
-                look(term, update.place)
-        if told := symmetry.asymmetric_action(action):
-            raise ModelError(f"{where}: {told[0]}", symmetry.REMEDY, told[1])
+                check_term(term, update.place)
+        if reason := symmetry.asymmetric_action(action):
+            raise ModelError(f"{where}: {reason[0]}", symmetry.REMEDY, reason[1])
         for part in (action.by, action.to, action.source):
             if isinstance(part, Expr):
-                look(part, action.place)
+                check_term(part, action.place)
             elif part is not None and self.parts and part not in self.parts:
                 known_parts = ", ".join(p for p in self.parts if isinstance(p, str))
                 raise ModelError(f"{where} names the part {part!r}", f"the parts with a name are {known_parts}", action.place)
@@ -334,8 +330,10 @@ class Model:
         allowed: tuple[str, ...],
         known: set[Expr] | None = None,
     ) -> None:
-        """Refuse leaves that do not belong to this model or may not stand here. Subterms in `known` were looked at before; those that are
-        looked at here are added."""
+        """Raise ModelError for leaves that do not belong to this model or are not allowed here.
+
+        Subterms in `known` are skipped; checked subterms are added to it.
+        """
         known = set() if known is None else known
         for e in walk(term, known=known):
             known.add(e)
@@ -353,68 +351,70 @@ class Model:
             raise ModelError(f"property {id_} has no sentence", "say in words what it claims")
         if any(p.id == id_ for p in self.properties):
             raise ModelError(f"property {id_} is declared twice", "give each property its own id")
-        made = self.claim(id_, sentence, kind, formula, goal, **more)
-        if kind != "lemma" and (told := symmetry.asymmetry(*made.terms)):
-            raise ModelError(f"property {id_}: {told}", symmetry.REMEDY, made.place)
-        self.properties.append(made)
-        return made
+        property_ = self.claim(id_, sentence, kind, formula, goal, **more)
+        if kind != "lemma" and (reason := symmetry.asymmetry(*property_.terms)):
+            raise ModelError(f"property {id_}: {reason}", symmetry.REMEDY, property_.place)
+        self.properties.append(property_)
+        return property_
 
     def claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None, **more: Any) -> Property:
-        """A checked property of this model that is not added to it; `more` are further fields of Property."""
-        made = claimed(id_, sentence, kind, formula, goal, **more)
+        """Return a checked property of this model without adding it; `more` are further fields of Property."""
+        claim = claimed(id_, sentence, kind, formula, goal, **more)
         allowed = {"step": ("ref", "after", "given"), "lemma": ("ref", "after", "par", "given", "free")}.get(kind, ("ref", "given"))
-        for term in made.terms if kind != "lemma" else ():
-            self._known(term, f"property {id_}", made.place, {}, allowed)
-        if made.clock:
-            self.named(made.clock)
-        return made
+        for term in claim.terms if kind != "lemma" else ():
+            self._known(term, f"property {id_}", claim.place, {}, allowed)
+        if claim.clock:
+            self.named(claim.clock)
+        return claim
 
     def always(self, id_: str, formula: Any, sentence: str = "") -> Property:
-        """The formula holds in every reachable state."""
+        """Claim that the formula holds in every reachable state."""
         return self._claim(id_, sentence, "always", formula)
 
     def reachable(self, id_: str, formula: Any, sentence: str = "") -> Property:
-        """The formula holds in some reachable state: something good must be possible."""
+        """Claim that the formula holds in some reachable state: something good must be possible."""
         return self._claim(id_, sentence, "reachable", formula)
 
     def step(self, id_: str, formula: Any, sentence: str = "") -> Property:
-        """The formula relates every reachable state to each of its successors; `after(x)` is x there."""
+        """Claim that the formula holds for every step from a reachable state; `after(x)` is x in the state after the step."""
         return self._claim(id_, sentence, "step", formula)
 
     def deadlock_free(self, id_: str, sentence: str = "", *, unless: Any = False) -> Property:
-        """Every reachable state has a successor, unless the formula `unless` marks it as a proper end."""
+        """Claim that every reachable state has a successor, unless the formula `unless` marks it as a permitted end."""
         return self._claim(id_, sentence, "deadlock_free", unless)
 
     def leads_to(self, id_: str, formula: Any, goal: Any, sentence: str = "") -> Property:
-        """Whenever the formula holds, the goal holds then or later, on every fair path."""
+        """Claim that on every fair path, whenever the formula holds, the goal holds then or later."""
         return self._claim(id_, sentence, "leads_to", formula, goal)
 
     def eventually(self, id_: str, goal: Any, sentence: str = "") -> Property:
-        """Always eventually: the goal is reached on every fair path from the initial state, and again from every later state."""
+        """Claim that on every fair path the goal is reached from the initial state, and again from every later state."""
         return self._claim(id_, sentence, "leads_to", True, goal)
 
     def eventually_always(self, id_: str, goal: Any, sentence: str = "") -> Property:
-        """On every fair path the goal holds from some state on for ever."""
+        """Claim that on every fair path the goal holds for ever from some state on."""
         return self._claim(id_, sentence, "eventually_always", goal)
 
     def until(self, id_: str, hold: Any, goal: Any, sentence: str = "", *, when: Any = None, weak: bool = False) -> Property:
-        """From a state in which `when` holds (by default the initial one), `hold` holds until the goal does, on every fair path.
+        """Claim that `hold` holds until `goal` does, on every fair path from each state in which `when` holds.
 
-        In the state of the goal `hold` need not hold. The goal has to be reached; not if it is `weak`: then `hold` may hold for ever.
+        `when` is by default true in the initial state only. `hold` need not hold in the state of the goal. The goal has to be reached
+        unless the claim is `weak`; then `hold` may hold for ever.
         """
         return self._claim(
             id_, sentence, "weak_until" if weak else "until", True if when is None else when, goal, hold=hold, once=when is None
         )
 
     def within(self, id_: str, formula: Any, goal: Any, sentence: str = "", *, steps: int, clock: str = "") -> Property:
-        """Whenever the formula holds, the goal holds then or after at most so many steps; of the action `clock` only, if it is given.
+        """Claim that whenever the formula holds, the goal holds then or at most `steps` steps later.
 
-        A step that changes nothing does not count. It says nothing of paths with fewer steps: that there are more is for `leads_to` to say.
+        If `clock` names an action, only its steps count. A step that changes nothing does not count. A path with fewer steps is no
+        violation; use `leads_to` to claim that the goal is reached.
         """
         return self._claim(id_, sentence, "within", formula, goal, steps=steps, clock=clock)
 
     def shown(self) -> Iterable[ShownVariable]:
-        """Everything that a state holds, as a person thinks of it, in the order of the slots."""
+        """Return all values of a state as a reader sees them, in the order of the slots."""
         return shown(self.variables, self.containers)
 
     def named(self, name: str) -> Action:
@@ -436,7 +436,7 @@ class Model:
         raise ModelError(f"no variable {name!r} in model {self.name}", f"its variables are {', '.join(v.name for v in self.variables)}")
 
     def given(self, **values: Any) -> Instance:
-        """This model with its constants fixed; those not named keep their defaults."""
+        """Return this model with its constants fixed; constants that are not named keep their defaults."""
         codes = {name: default for name, (_, default) in self.constants.items()}
         for name, value in values.items():
             if name not in self.constants:
@@ -445,7 +445,7 @@ class Model:
         return Instance(self, codes)
 
     def with_actions(self, actions: Iterable[Action], **constants: tuple[Type, int]) -> Model:
-        """The same variables and properties under other actions, with further constants."""
+        """Return a model with the same variables and properties, other actions and further constants."""
         return replace(self, actions=list(actions), constants={**self.constants, **constants})
 
 
@@ -453,8 +453,24 @@ def _part_in(shape: Shape, number: int, value: Any) -> Expr:
     return parts_in(shape, value)[number]
 
 
+def _parameters(body: Body, action: str, choices: Mapping[str, Any]) -> tuple[dict[str, Type], dict[str, Any]]:
+    """Return an action's parameters and the arguments of its function, and add a guard for each choice that is restricted."""
+    parameters, arguments = dict[str, Type](), dict[str, Any]()
+    for key, chosen in choices.items():
+        shape, member = _choice(action, key, chosen)
+        parts = dict(parts_of(shape, key))
+        parameters |= parts
+        arguments[key] = made_of(shape, iter([Expr("par", (part,), type_) for part, type_ in parts.items()]))
+        whole = proper(shape, arguments[key])
+        if member is None and whole.op != "const":
+            body.guard(f"{key} given", whole, f"{key} is a value: all of its parts are None, or none is")
+        if member is not None:
+            body.guard(f"{key} chosen", member(arguments[key]), f"{key} is one of {chosen}")
+    return parameters, arguments
+
+
 def _choice(action: str, key: str, chosen: Any) -> tuple[Shape, Callable[[Any], Expr] | None]:
-    """What a parameter is a value of, and the condition that it is a member of what it is chosen from."""
+    """Return the shape of a parameter's values, and the condition that a value is a member of the container it is chosen from."""
     if isinstance(chosen, Type | Record | MaybeShape):
         return chosen, None
     if isinstance(chosen, Members):
@@ -466,11 +482,11 @@ def _choice(action: str, key: str, chosen: Any) -> tuple[Shape, Callable[[Any], 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A model and the codes of its constants: what every engine takes."""
+    """A model and the codes of its constants: the input of every engine."""
 
     model: Model
     constants: dict[str, int]
 
     def readable(self) -> dict[str, Any]:
-        """The constants as a person reads them."""
+        """Return the constants as readable values."""
         return {name: self.model.constants[name][0].decode(code) for name, code in self.constants.items()}

@@ -1,4 +1,4 @@
-"""What the operations of numbers mean: Java's remainder and 32-bit folding in plain Python."""
+"""The meaning of operations on numbers: Java's remainder and 32-bit folding in plain Python."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 
 def java_rem(x: int, y: int) -> int:
-    """Java's %: truncated, with the sign of the dividend. Raises ZeroDivisionError like the JVM's ArithmeticException."""
+    """Return Java's %: truncated, with the sign of the dividend. Raises ZeroDivisionError like the JVM's ArithmeticException."""
     r = abs(x) % abs(y)
     return -r if x < 0 else r
 
 
 def fold32(x: int) -> int:
-    """Two's complement of the low 32 bits."""
+    """Return the two's complement of the low 32 bits."""
     return (x + 2**31) % 2**32 - 2**31
 
 
-# The operations of two numbers: constants are folded by them, and the interpreter computes with them.
+# The operations of two numbers, for folding constants and for the interpreter.
 BINARY: dict[str, Callable[[int, int], int]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,

@@ -1,8 +1,8 @@
-"""Properties of paths as plain properties of a model that remembers: the one definition of `until` and `within`.
+"""Properties of paths as plain properties of a model with an observer: the only definition of `until` and `within`.
 
-What such a property waits for is one number, its observer. 0: nothing is waited for; 1: waiting; of `within`, 1 more for each step that
-counts. The highest number says that the property is broken. The goal sets it back to 0, so that the longest wait is the one that counts.
-As a variable that every action updates and none reads, the observer gives every engine the property without knowing of it.
+The observer is a number. 0: no obligation is pending. 1: an obligation is pending; for `within`, each counted step adds 1. The highest
+number: the property is violated. The goal resets it to 0, so the longest wait counts. The observer is a variable that every action updates
+and none reads. Engines need no further support for such properties.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LASTING: Final = ("leads_to", "eventually_always", "until")
 
 @dataclass(frozen=True, eq=False)
 class Observer:
-    """What a property waits for, as a number from 0 to `broken`."""
+    """The pending obligation of a property, as a number from 0 to `broken`."""
 
     claim: Property
 
@@ -38,16 +38,19 @@ class Observer:
         return self.claim.steps + 1 if self.claim.kind == "within" else 2
 
     def first(self) -> Expr:
-        """The number in an initial state."""
+        """Return the number in an initial state."""
         return self._becomes(const(0, Int(0, self.broken)), self.claim.formula, const(0, Bool))
 
     def next(self, before: Expr, counts: Expr) -> Expr:
-        """The number in a state, from that in the state before and whether the step between them counts."""
+        """Return the number after a step, from the number before and whether the step counts."""
         asked = const(0, Bool) if self.claim.once else self.claim.formula
         return self._becomes(before, asked, counts)
 
     def counts(self, action: Action) -> Expr:
-        """Whether a step of an action counts: it changes something, and is of the clock if there is one. Over the state before."""
+        """Return whether a step of an action counts, as a term over the state before.
+
+        It counts if it changes something and, if the property has a clock, is a step of the clock.
+        """
         if self.claim.kind != "within" or self.claim.clock not in ("", action.name):
             return const(0, Bool)
         return any_of(update.when & (update.target != update.assigned) for update in action.updates)
@@ -65,38 +68,38 @@ class Observer:
 
 
 def observed(model: Model, claims: Iterable[Property]) -> tuple[Model, Mapping[Property, tuple[Property, ...]]]:
-    """The model with an observer for each claim that needs one, and for each claim the plain ones that say the same together.
+    """Return the model with an observer for each claim that needs one, and the equivalent plain properties of each claim.
 
-    The observers are the last variables, in the claims' order. `always` comes first; where a claim also says that its goal is reached, a
-    `leads_to` follows. Raises ModelError for a claim that tells elements of a symmetric index apart.
+    The observers are the last variables, in the claims' order. The first plain property is an `always`. If the claim also requires that its
+    goal is reached, a `leads_to` follows. Raises ModelError for a claim that distinguishes elements of a symmetric index.
     """
     wanted = list(claims)
     if not any(claim.kind in OBSERVED for claim in wanted):
         return model, {claim: (claim,) for claim in wanted}
-    made = replace(
+    extended = replace(
         model, variables=list(model.variables), actions=list(model.actions), starts=list(model.starts), properties=[]
     )  # fmt: skip
     plain: dict[Property, tuple[Property, ...]] = {}
     for claim in wanted:
-        plain[claim] = (claim,) if claim.kind not in OBSERVED else _observe(made, model.actions, claim)
-    return made, plain
+        plain[claim] = (claim,) if claim.kind not in OBSERVED else _observe(extended, model.actions, claim)
+    return extended, plain
 
 
-def _observe(made: Model, actions: Iterable[Action], claim: Property) -> tuple[Property, ...]:
+def _observe(extended: Model, actions: Iterable[Action], claim: Property) -> tuple[Property, ...]:
     observer = Observer(claim)
-    waits = made.var(f"waits {claim.id}", Int(0, observer.broken), init=ANY, sentence=f"what {claim.id} waits for")
-    made.initially(waits == observer.first())
-    for number, action in enumerate(actions):  # those of the model itself: none reads or writes another observer
+    waits = extended.var(f"waits {claim.id}", Int(0, observer.broken), init=ANY, sentence=f"what {claim.id} waits for")
+    extended.initially(waits == observer.first())
+    for number, action in enumerate(actions):  # the model's own actions, which neither read nor write another observer
 
-        def behind(e: Expr, updates: tuple[Assignment, ...] = action.updates) -> Expr | None:
+        def after_step(e: Expr, updates: tuple[Assignment, ...] = action.updates) -> Expr | None:
             return written(updates, Expr("ref", e.args, e.type)) if e.op == "after" else None
 
-        # The formulas speak of the state behind the step, `waits` and what counts of the one before it.
+        # The formulas refer to the state after the step, `waits` and `counts` to the state before.
         before, counts = Expr("free", ("before",), waits.type), Expr("free", ("counts",), Bool)
-        value = rewrite(after(observer.next(before, counts)), behind)
-        given = {before: waits, counts: observer.counts(action)}
-        update = Assignment(waits, rewrite(value, given.get), claim.place)
-        made.actions[number] = replace(made.actions[number], updates=(*made.actions[number].updates, update))
+        value = rewrite(after(observer.next(before, counts)), after_step)
+        values = {before: waits, counts: observer.counts(action)}
+        update = Assignment(waits, rewrite(value, values.get), claim.place)
+        extended.actions[number] = replace(extended.actions[number], updates=(*extended.actions[number].updates, update))
     parts = [Property(claim.id, claim.sentence, "always", waits != observer.broken, place=claim.place)]
     if claim.kind == "until":
         parts.append(Property(f"{claim.id} in the end", claim.sentence, "leads_to", waits != 0, waits == 0, claim.place))

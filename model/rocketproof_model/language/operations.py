@@ -1,4 +1,4 @@
-"""Operations that are made of the few that terms have: Java's arithmetic, extremes, sets, logic."""
+"""Operations derived from the basic operations of terms: Java's arithmetic, extremes, sets, logic."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .types import JAVA_INT, LARGEST_SET, Bool, IndexType, SetType, Type, set_of
 
 
 def rem(dividend: Any, divisor: Any) -> Expr:
-    """Java's %: the result has the sign of the dividend; no value for divisor 0."""
+    """Return Java's %: the result has the sign of the dividend; no value for divisor 0."""
     return arithmetic("rem", dividend, divisor)
 
 
 def wrap32(value: Any) -> Expr:
-    """The value folded into 32 bits, as Java's int arithmetic does.
+    """Return the value folded into 32 bits, as Java's int arithmetic does.
 
-    The operation stays in the term even where the scope's range needs no folding: a lemma may widen that range.
+    The operation stays in the term even if the scope's range needs no folding: a lemma may widen that range.
     """
     x = number(value)
     if x.op == "const":
@@ -31,7 +31,7 @@ def wrap32(value: Any) -> Expr:
 
 
 def java_abs(value: Any) -> Expr:
-    """Math.abs of a 32-bit int: -2**31 stays negative. It stays in the term where the scope has no negative value."""
+    """Return Math.abs of a 32-bit int: -2**31 stays negative. The operation stays in the term even if the scope has no negative value."""
     x = number(value)
     if x.op == "const":
         return number(fold32(abs(x.args[0])))
@@ -56,19 +56,19 @@ def _narrow(term: Expr, lo: int, hi: int) -> Expr:
 
 
 def without_bits(value: Any, mask: Any) -> Expr:
-    """value & ~mask."""
+    """Return value & ~mask."""
     return bitwise("bitandnot", value, mask)
 
 
 def single(element: Any) -> Expr:
-    """The set with one element."""
+    """Return the set with one element."""
     if not isinstance(element, Expr) or element.type.size > LARGEST_SET:
         raise ModelError(f"'{element}' is not an element of an index", "single() takes an element; a set of numbers has s.including(x)")
     return singleton(of_type(element, element.type), set_of(element.type))
 
 
 def full(of: Type) -> Expr:
-    """The set of all values of a type: `full(Broker)`."""
+    """Return the set of all values of a type: `full(Broker)`."""
     if not isinstance(of, Type):
         raise ModelError(f"full() of '{of}'", "give an index or another type of at most 32 values: full(Broker)")
     type_ = set_of(of)
@@ -76,14 +76,14 @@ def full(of: Type) -> Expr:
 
 
 def set_where(type_: SetType, member: Callable[[Expr], Any]) -> Expr:
-    """The set of the values of which a function says that they are members."""
+    """Return the set of the values for which `member` holds."""
     bits = ((const(code, type_.of), const(1 << code - type_.of.lo, type_)) for code in type_.of.codes())
     parts: Iterator[Expr] = (choose(member(value), alone, const(0, type_)) for value, alone in bits)
     return functools.reduce(operator.or_, parts)
 
 
 def owner(element: Any) -> Expr:
-    """The element of another index that an element belongs to, of an index declared with `of=`."""
+    """Return the owner of an element of an index that was declared with `of=`."""
     of = element.type if isinstance(element, Expr) else None
     if not isinstance(of, IndexType) or of.owner is None:
         raise ModelError(f"'{element}' belongs to no element", 'owner() takes an element of m.index("Queue", 4, of=Broker) and the like')
@@ -98,7 +98,7 @@ def implies(premise: Any, conclusion: Any) -> Expr:
 
 
 def all_of(terms: Iterable[Any]) -> Expr:
-    """Conjunction; of nothing it is true."""
+    """Return the conjunction; without terms it is true."""
     result = const(1, Bool)
     for term in terms:
         result = result & term
@@ -106,7 +106,7 @@ def all_of(terms: Iterable[Any]) -> Expr:
 
 
 def any_of(terms: Iterable[Any]) -> Expr:
-    """Disjunction; of nothing it is false."""
+    """Return the disjunction; without terms it is false."""
     result = const(0, Bool)
     for term in terms:
         result = result | term

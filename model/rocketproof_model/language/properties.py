@@ -1,4 +1,4 @@
-"""What is claimed of a model: a kind, a sentence and the formulas that the kind speaks of."""
+"""Claims about a model: a kind, a sentence and the formulas of the kind."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Kind = Literal[
 class Property:
     """A claim about a model.
 
-    `always` and `reachable` have a state formula; `step` relates a state and its successor (`after(x)`); `deadlock_free`
-    means that each state has a successor unless `formula` holds there (a permitted end); `leads_to` means
-    that whenever `formula` holds, `goal` holds then or later under the actions' fairness; `eventually_always` that `formula` holds from
-    some state on; `lemma` holds for all values of its `free` terms, whatever the state.
+    `always` and `reachable` have a state formula. `step` relates a state and its successor (`after(x)`). `deadlock_free`: each state has a
+    successor unless `formula` holds in it (a permitted end). `leads_to`: whenever `formula` holds, `goal` holds then or later under the
+    actions' fairness. `eventually_always`: `formula` holds from some state on. `lemma`: it holds for all values of its `free` terms,
+    whatever the state.
 
-    `until` and `weak_until` mean that where `formula` holds (with `once`: in an initial state) `hold` holds until `goal` does; `within`,
-    that where `formula` holds, `goal` does at the latest `steps` steps later, of the action `clock` if it names one.
+    `until` and `weak_until`: from each state in which `formula` holds (with `once`: an initial state), `hold` holds until `goal` does.
+    `within`: if `formula` holds, `goal` holds at most `steps` steps later; if `clock` names an action, only its steps count.
     """
 
     id: str
@@ -41,18 +41,18 @@ class Property:
 
     @property
     def declared(self) -> str:
-        """The method of a model that declares such a property."""
+        """The name of the Model method that declares such a property."""
         if self.kind == "leads_to" and self.formula.op == "const":
             return "eventually"
         return "until" if self.kind == "weak_until" else self.kind
 
     @property
     def terms(self) -> tuple[Expr, ...]:
-        """All formulas that it is made of."""
+        """All formulas of the claim."""
         return tuple(term for term in (self.formula, self.hold, self.goal) if term is not None)
 
     def mapped(self, change: Callable[[Expr], Expr]) -> Property:
-        """The same claim with each of its formulas changed."""
+        """Return the same claim with `change` applied to each of its formulas."""
         hold, goal = (None if term is None else change(term) for term in (self.hold, self.goal))
         return replace(self, formula=change(self.formula), hold=hold, goal=goal)
 
@@ -69,15 +69,15 @@ def claimed(
     steps: int = 0,
     clock: str = "",
 ) -> Property:
-    """A property of formulas as a user writes them. Raises ModelError for formulas and numbers that are none."""
+    """Return a property made of formulas as a user writes them. Raises ModelError for an invalid formula or number."""
     if kind == "within" and (type(steps) is not int or not 1 <= steps <= MOST_STEPS):
         raise ModelError(f"property {id_} asks for steps={steps!r}", f"give the number of steps it may take, from 1 to {MOST_STEPS:,}")
     terms = [None if term is None else coerce(term, Bool) for term in (goal, hold)]
     return Property(id_, sentence, kind, coerce(formula, Bool), terms[0], caller(), terms[1], once, steps, clock)
 
 
-def told(claim: Property) -> str:
-    """The claim's formulas in one line, as a person reads them."""
+def formula_text(claim: Property) -> str:
+    """Return the claim's formulas as one readable line."""
     formula, goal = show(claim.formula), "" if claim.goal is None else show(claim.goal)
     if claim.declared == "eventually":
         return f"{goal} again and again"
@@ -93,4 +93,4 @@ def told(claim: Property) -> str:
 
 MOST_STEPS = 100_000
 
-__all__ = ["Kind", "Property", "claimed", "told"]
+__all__ = ["Kind", "Property", "claimed", "formula_text"]

@@ -1,4 +1,4 @@
-"""Quantifiers: over indices and other types, pairs, records, and the members of sets, bags and sequences; they unfold into terms."""
+"""Quantifiers over indices and other types, pairs, records, and the members of sets, bags and sequences. They unfold into terms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .shapes import constants_of, values_of
 from .types import LARGEST_SET, Bool, MaybeType, SetType, Type, held, maybe_of, named, set_of
 
 LARGEST_RANGE = 1 << 16
-"""Choices that a quantifier may unfold into."""
-Way = tuple[Expr, tuple[Any, ...]]
-"""A choice: the condition under which it counts, and the values chosen."""
+"""Maximum of choices that a quantifier unfolds into."""
+GuardedChoice = tuple[Expr, tuple[Any, ...]]
+"""A choice of a quantifier: the condition under which it counts, and the chosen values."""
 
 
 class Members(Compared, Compound):
-    """Something with members that a quantifier can range over, and an action choose from."""
+    """A container over whose members a quantifier can range, and from which an action can choose."""
 
     __slots__ = ()
 
@@ -31,30 +31,30 @@ class Members(Compared, Compound):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """What a member is a value of."""
+        """Return the shape of a member."""
 
     @abstractmethod
     def has(self, value: Any) -> Expr:
-        """Whether a value is a member."""
+        """Return whether a value is a member."""
 
     @abstractmethod
-    def ways(self) -> Iterable[Way]:
-        """Each value that may be a member, with the condition under which it is one."""
+    def choices(self) -> Iterable[GuardedChoice]:
+        """Return each possible member, with the condition under which it is one."""
 
     @abstractmethod
     def parts(self, value: Any) -> Iterable[tuple[Expr, Expr]]:
-        """The terms of the state that hold it, each beside what it is where the whole is `value`."""
+        """Return the terms of the state that hold the container, each with its value if the container equals `value`."""
 
     def same_as(self, other: Any) -> Expr:
-        return all_of(mine == its for mine, its in self.parts(other))
+        return all_of(part == other_part for part, other_part in self.parts(other))
 
 
-def ways(over: Any) -> Iterable[Way]:
-    """The choices that a quantifier has: the values of a type, a record or a tuple of ranges, the members of a set, bag or sequence."""
+def choices(over: Any) -> Iterable[GuardedChoice]:
+    """Return the choices of a quantifier: the values of a type, a record or a tuple of ranges, or the members of a set, bag or sequence."""
     yes = const(1, Bool)
     if isinstance(over, tuple) and over:
-        for each in itertools.product(*map(ways, over)):
-            yield all_of(condition for condition, _ in each), tuple(value for _, values in each for value in values)
+        for combination in itertools.product(*map(choices, over)):
+            yield all_of(condition for condition, _ in combination), tuple(value for _, values in combination for value in values)
     elif isinstance(over, Type):
         if over.size > LARGEST_RANGE:
             raise ModelError(f"a quantifier over {over}", f"it unfolds into {over.size} parts; use at most {LARGEST_RANGE}")
@@ -64,7 +64,7 @@ def ways(over: Any) -> Iterable[Way]:
     elif isinstance(over, Expr) and over.type.sort == "set":
         yield from ((over.has(value), (value,)) for value in constants_of(held(over.type)))
     elif isinstance(over, Members):
-        yield from over.ways()
+        yield from over.choices()
     else:
         remedy = "give an index, a type, a set, or a tuple of them, and a function of an element: forall(Broker, lambda b: ...)"
         raise ModelError(f"a quantifier over {over}", remedy)
@@ -73,21 +73,21 @@ def ways(over: Any) -> Iterable[Way]:
 def _each(over: Any, body: Callable[..., Any]) -> list[tuple[Expr, Any]]:
     if not callable(body):
         raise ModelError(f"a quantifier over {over}", "give an index and a function of its element: forall(Broker, lambda b: ...)")
-    return [(condition, body(*values)) for condition, values in ways(over)]
+    return [(condition, body(*values)) for condition, values in choices(over)]
 
 
 def forall(over: Any, body: Callable[..., Any]) -> Expr:
-    """Whether `body` holds for all elements."""
+    """Return whether `body` holds for all elements."""
     return all_of(implies(condition, value) for condition, value in _each(over, body))
 
 
 def exists(over: Any, body: Callable[..., Any]) -> Expr:
-    """Whether `body` holds for some element."""
+    """Return whether `body` holds for some element."""
     return any_of(condition & value for condition, value in _each(over, body))
 
 
 def total(over: Any, body: Callable[..., Any]) -> Expr:
-    """The sum of `body` over all elements."""
+    """Return the sum of `body` over all elements."""
     result = number(0)
     for condition, value in _each(over, body):
         result = result + choose(condition, value, 0)
@@ -95,7 +95,7 @@ def total(over: Any, body: Callable[..., Any]) -> Expr:
 
 
 def count(over: Any, body: Callable[..., Any]) -> Expr:
-    """For how many elements `body` holds."""
+    """Return the number of elements for which `body` holds."""
     return total(over, lambda *chosen: choose(body(*chosen), 1, 0))
 
 
@@ -108,10 +108,10 @@ def first(over: Any, body: Callable[[Expr], Any] | None = None) -> Expr:
     if index := named(of):
         remedy = "write only(...), the element if there is exactly one, or choose by a parameter of the action"
         raise ModelError(f"first() of {index.name}: the elements of a symmetric index have no order", remedy)
-    found = const(0, maybe_of(of))
-    for condition, (element,) in reversed([*ways(over)]):
-        found = choose(condition if body is None else condition & body(element), some(element, maybe_of(of)), found)
-    return found
+    result = const(0, maybe_of(of))
+    for condition, (element,) in reversed([*choices(over)]):
+        result = choose(condition if body is None else condition & body(element), some(element, maybe_of(of)), result)
+    return result
 
 
 def only(over: Any, body: Callable[[Expr], Any] | None = None) -> Expr:
@@ -122,17 +122,17 @@ def only(over: Any, body: Callable[[Expr], Any] | None = None) -> Expr:
     of = _chosen_from("only", over)
     if of.size > LARGEST_SET:
         raise ModelError(f"only() of {of}, which has {of.size} values", f"use a type of at most {LARGEST_SET} values, or first(...)")
-    them = full(of) if body is None else set_where(set_of(of), body)
+    members = full(of) if body is None else set_where(set_of(of), body)
     if isinstance(over, Expr):
-        them = over if body is None else over & them
-    found = const(0, maybe_of(of))
+        members = over if body is None else over & members
+    result = const(0, maybe_of(of))
     for code in reversed(of.codes()):
-        found = choose(them == const(1 << code - of.lo, them.type), const(code - of.lo + 1, maybe_of(of)), found)
-    return found
+        result = choose(members == const(1 << code - of.lo, members.type), const(code - of.lo + 1, maybe_of(of)), result)
+    return result
 
 
 def _chosen_from(what: str, over: Any) -> Type:
-    """The type of what `first` and `only` choose."""
+    """Return the type of the elements that `first` and `only` choose from."""
     of = over.type.of if isinstance(over, Expr) and isinstance(over.type, SetType) else over
     if not isinstance(of, Type) or isinstance(of, MaybeType):
         raise ModelError(f"{what}() of {over}", f"give an index, a type or a set of at most 32 values: {what}(Broker, lambda b: ...)")

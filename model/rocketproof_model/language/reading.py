@@ -1,9 +1,9 @@
-"""Terms read from text: `config["broker-a", "orders"].perm & 2 == 2`, `all(up[b] for b in Broker)`, and whatever `show` prints.
+"""Terms read from text: `config["broker-a", "orders"].perm & 2 == 2`, `all(up[b] for b in Broker)`, and any output of `show`.
 
-The text has Python's syntax, of which a few forms have a meaning: the operators of terms, indexing, fields, the functions of the language,
-and quantifiers as generators or as in a model (`forall(Broker, lambda b: up[b])`). Names are those of a model: variables, constants,
-parameters, indices, and elements and values with or without quotes. Nothing is evaluated by Python. Each form of the syntax is a method of
-one reader, so the module is a long one.
+The text has Python's syntax. The allowed forms are the operators of terms, indexing, fields, the functions of the language, and quantifiers
+as generators or as in a model (`forall(Broker, lambda b: up[b])`). Names are those of a model: variables, constants, parameters, indices,
+and elements and values with or without quotes. Python evaluates nothing. Each form of the syntax is a method of one reader, so the module
+is long.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .variables import Variable
 from .vocabulary import Vocabulary, names_of
 
 LONGEST = 10_000
-"""Characters that a text may have."""
+"""Maximum of characters of a text."""
 LARGEST = 20_000
-"""Parts that quantifiers may unfold into."""
+"""Maximum of parts that quantifiers unfold into."""
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rem": rem,
@@ -56,7 +56,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 
 class ReadingError(RocketproofError):
-    """A text that is no term of the model: the column, counted from 1, what is wrong there, and what would be right."""
+    """A text that is not a term of the model: the column, counted from 1, the problem, and the remedy."""
 
     def __init__(self, column: int, problem: str, remedy: str) -> None:
         self.column = column
@@ -65,16 +65,16 @@ class ReadingError(RocketproofError):
 
 @dataclass(frozen=True)
 class _Untyped:
-    """A value whose type what it is compared with decides: a name, None, a set, or a choice of such."""
+    """A value whose type the other side of a comparison decides: a name, None, a set, or a choice of these."""
 
     make: Callable[[Type], Expr]
     text: str
 
 
 def read(text: str, model: Model, parameters: Mapping[str, Type] | None = None, type_: Type | None = None) -> Expr:
-    """The term that a text means in a model, and inside an action with these parameters; a single name is a value of `type_`.
+    """Return the term that a text means in a model, or inside an action with these parameters. A single name is read as a value of `type_`.
 
-    Raises ReadingError in one line.
+    Raises ReadingError with a message of one line.
     """
     if len(text) > LONGEST:
         raise ReadingError(LONGEST, f"the text has {len(text):,} characters", f"write at most {LONGEST:,}")
@@ -99,19 +99,19 @@ class _Reader:
         self.size = 0
 
     def whole(self, node: ast.expr, type_: Type | None) -> Expr:
-        found = self.value(node) if type_ is None else self.typed(node, type_)
-        if isinstance(found, _Untyped) and type_ is not None:
-            return self.made(node, found, type_)
-        if isinstance(found, _Untyped):
-            raise self.wrong(node, f"{found.text} alone has no type", "compare it with something")
-        term = self.term(node, found)
-        return self.made(node, term, type_) if isinstance(type_, MaybeType) and not isinstance(term.type, MaybeType) else term
+        value = self.value(node) if type_ is None else self.typed(node, type_)
+        if isinstance(value, _Untyped) and type_ is not None:
+            return self.with_type(node, value, type_)
+        if isinstance(value, _Untyped):
+            raise self.wrong(node, f"{value.text} alone has no type", "compare it with something")
+        term = self.term(node, value)
+        return self.with_type(node, term, type_) if isinstance(type_, MaybeType) and not isinstance(term.type, MaybeType) else term
 
     def wrong(self, node: ast.AST, problem: str, remedy: str) -> ReadingError:
         return ReadingError(self.spelled.column(getattr(node, "col_offset", 0) + self.offset), problem, remedy)
 
     def value(self, node: ast.expr) -> Any:
-        """A term, a row, an index, a Python number or truth, or something untyped."""
+        """Return a term, a row, an index, a Python number or truth value, or an untyped value."""
         self.size += 1
         if self.size > LARGEST:
             raise self.wrong(node, "the quantifiers unfold into too many parts", "quantify over fewer elements")
@@ -121,7 +121,7 @@ class _Reader:
         return self.placed(node, lambda: method(node))
 
     def placed(self, node: ast.expr, make: Callable[[], Any]) -> Any:
-        """What is made; a mistake that the language finds gets its column."""
+        """Return the result of `make`; a ModelError is raised again with the column of `node`."""
         try:
             return make()
         except ModelError as error:
@@ -137,7 +137,7 @@ class _Reader:
         return value
 
     def text(self, node: ast.AST) -> str:
-        """A part of the text as it was typed."""
+        """Return a part of the text as it was typed."""
         shown = ast.unparse(node)
         for stand_in, name in self.spelled.names.items():
             shown = shown.replace(stand_in, name)
@@ -183,7 +183,7 @@ class _Reader:
         raise self.wrong(node, f"{node.value!r} is no value of a model", "there are whole numbers, True, False, None and names")
 
     def typed(self, node: ast.expr, type_: Type) -> Any:
-        """The value of a part where a value of this type is expected: there a name of one of its values is that value."""
+        """Return the value of a part where a value of this type is expected; the name of a value of the type means that value."""
         of = held(type_)
         if isinstance(node, ast.Name):
             name = self.spelled.names.get(node.id, node.id)
@@ -216,10 +216,10 @@ class _Reader:
         return tuple(self.element(part, axis) for part, axis in zip(at, variable.over, strict=True))
 
     def element(self, node: ast.expr, axis: Type) -> Expr:
-        found = self.typed(node, axis)
-        if isinstance(found, Expr):
-            return found.get if isinstance(found.type, MaybeType) else found
-        return self.made(node, found, axis)
+        value = self.typed(node, axis)
+        if isinstance(value, Expr):
+            return value.get if isinstance(value.type, MaybeType) else value
+        return self.with_type(node, value, axis)
 
     def _attribute(self, node: ast.Attribute) -> Any:
         attr = node.attr.removeprefix(PART)
@@ -244,7 +244,7 @@ class _Reader:
     # Operators
 
     def pair(self, left: ast.expr, right: ast.expr) -> tuple[Any, Any]:
-        """Two values; one without a type takes that of the other."""
+        """Return two values; a value without a type takes the type of the other."""
         x = self.value(left)
         y = self.typed(right, x.type) if isinstance(x, Expr) else self.value(right)
         if isinstance(left, ast.Name) and isinstance(x, Expr) and isinstance(y, Expr) and x.type.sort != y.type.sort:
@@ -252,9 +252,9 @@ class _Reader:
         return self.joined(left, x, right, y)
 
     def joined(self, left: ast.expr, x: Any, right: ast.expr, y: Any) -> tuple[Any, Any]:
-        """Both values, of which one that has no type takes that of the other."""
-        x = self.made(left, x, _beside(y, x)) if isinstance(y, Expr) and _open(x, y) else x
-        y = self.made(right, y, _beside(x, y)) if isinstance(x, Expr) and _open(y, x) else y
+        """Return both values; a value without a type takes the type of the other."""
+        x = self.with_type(left, x, _type_beside(y, x)) if isinstance(y, Expr) and _open(x, y) else x
+        y = self.with_type(right, y, _type_beside(x, y)) if isinstance(x, Expr) and _open(y, x) else y
         if isinstance(x, _Untyped) and isinstance(y, _Untyped) and (enum := self.enum_of(x, y)) is not None:
             return x.make(enum), y.make(enum)
         for node, value in ((left, x), (right, y)):
@@ -263,18 +263,18 @@ class _Reader:
         return x, y
 
     def enum_of(self, *values: _Untyped) -> EnumType | None:
-        """The one enumeration of the model that has all these names, if there is one."""
-        found = []
+        """Return the enumeration of the model that has all these names, if there is exactly one."""
+        enums = []
         for enum in self.known.enums:
             with suppress(ModelError):
                 for value in values:
                     value.make(enum)
-                found.append(enum)
-        return found[0] if len(found) == 1 else None
+                enums.append(enum)
+        return enums[0] if len(enums) == 1 else None
 
-    def made(self, node: ast.expr, value: Any, type_: Type) -> Expr:
-        made: Expr = self.placed(node, lambda: value.make(type_) if isinstance(value, _Untyped) else coerce(value, type_))
-        return made
+    def with_type(self, node: ast.expr, value: Any, type_: Type) -> Expr:
+        term: Expr = self.placed(node, lambda: value.make(type_) if isinstance(value, _Untyped) else coerce(value, type_))
+        return term
 
     def _compare(self, node: ast.Compare) -> Any:
         sides = [node.left, *node.comparators]
@@ -282,8 +282,8 @@ class _Reader:
 
     def compared(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Expr:
         if isinstance(op, ast.In | ast.NotIn):
-            found = self.contained(left, right)
-            return ~found if isinstance(op, ast.NotIn) else found
+            contained = self.contained(left, right)
+            return ~contained if isinstance(op, ast.NotIn) else contained
         x, y = self.pair(left, right)
         if isinstance(op, ast.Eq | ast.NotEq):
             if isinstance(x, Row) or isinstance(y, Row):
@@ -300,7 +300,7 @@ class _Reader:
 
     def contained(self, left: ast.expr, right: ast.expr) -> Expr:
         if isinstance(right, ast.Set | ast.Tuple | ast.List):
-            return any_of(self.compared(ast.Eq(), left, one) for one in right.elts)
+            return any_of(self.compared(ast.Eq(), left, item) for item in right.elts)
         if isinstance(right, ast.Dict) and not right.keys:
             return const(0, Bool)
         holder = self.term(right, self.value(right))
@@ -308,9 +308,9 @@ class _Reader:
         return holder.has(self.element(left, of)) if isinstance(holder.type, SetType) else holder.has(0)
 
     def count(self, node: ast.expr, value: Any) -> Expr:
-        """A number; of a Maybe it is its element."""
-        found = self.term(node, value)
-        return found.get if isinstance(found.type, MaybeType) else found
+        """Return a number; for a Maybe, its element."""
+        term = self.term(node, value)
+        return term.get if isinstance(term.type, MaybeType) else term
 
     def _binop(self, node: ast.BinOp) -> Any:
         operator = _OPERATORS.get(type(node.op))
@@ -332,12 +332,12 @@ class _Reader:
         return all_of(parts) if isinstance(node.op, ast.And) else any_of(parts)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
-        found = self.value(node.operand)
+        value = self.value(node.operand)
         if isinstance(node.op, ast.Invert | ast.Not):
-            return ~self.term(node.operand, found)
+            return ~self.term(node.operand, value)
         if isinstance(node.op, ast.UAdd):
-            return found
-        return -found if isinstance(found, int) and not isinstance(found, bool) else -self.count(node.operand, found)
+            return value
+        return -value if isinstance(value, int) and not isinstance(value, bool) else -self.count(node.operand, value)
 
     def _ifexp(self, node: ast.IfExp, type_: Type | None = None) -> Any:
         test = coerce(self.term(node.test, self.value(node.test)), Bool)
@@ -347,7 +347,7 @@ class _Reader:
             return _Untyped(lambda of: choose(test, first.make(of), second.make(of)), self.text(node))
         then, otherwise = self.joined(node.body, then, node.orelse, otherwise)
         if isinstance(type_, MaybeType):
-            then, otherwise = self.made(node.body, then, type_), self.made(node.orelse, otherwise, type_)
+            then, otherwise = self.with_type(node.body, then, type_), self.with_type(node.orelse, otherwise, type_)
         if isinstance(then, Row) or isinstance(otherwise, Row):
             return ite(test, then, otherwise)
         return choose(test, self.term(node.body, then), self.term(node.orelse, otherwise))
@@ -364,10 +364,10 @@ class _Reader:
         def make(type_: Type) -> Expr:
             if not isinstance(type_, SetType):
                 raise ModelError(f"{self.text(node)} is a set where {type_} is needed", "compare it with a set")
-            found = const(0, type_)
+            members = const(0, type_)
             for element in elements:
-                found = found | single(self.element(element, type_.of))
-            return found
+                members = members | single(self.element(element, type_.of))
+            return members
 
         return _Untyped(make, self.text(node))
 
@@ -390,9 +390,9 @@ class _Reader:
         if name == "ite" and len(node.args) == 3:
             test, then, otherwise = node.args
             return self._ifexp(ast.copy_location(ast.IfExp(test, then, otherwise), node))
-        values = [self.value(one) for one in node.args]
+        values = [self.value(argument) for argument in node.args]
         if name != "after":
-            values = [self.term(one, value) for one, value in zip(node.args, values, strict=True)]
+            values = [self.term(argument, value) for argument, value in zip(node.args, values, strict=True)]
         if name == "single" and values and isinstance(values[0].type, MaybeType):
             values[0] = values[0].get
         try:
@@ -401,24 +401,24 @@ class _Reader:
             raise self.wrong(node, f"{name} does not take {len(values)} arguments", f"write {name}(x) or {name}(x, y)") from None
 
     def some(self, node: ast.expr) -> _Untyped:
-        """A Maybe that holds a Maybe, as a part of a Maybe of a record can: `some(None)` is not None."""
+        """Return a Maybe that holds a Maybe, as a part of a Maybe of a record can: `some(None)` is not None."""
         held = self.value(node)
 
         def make(type_: Type) -> Expr:
             if not isinstance(type_, MaybeType):
                 raise ModelError(f"some({self.text(node)}) stands where {type_} is needed", "compare it with a Maybe")
-            return some(self.made(node, held, type_.of), type_)
+            return some(self.with_type(node, held, type_.of), type_)
 
         return _Untyped(make, f"some({self.text(node)})")
 
     def quantified(self, name: str, node: ast.Call) -> Any:
         if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-            made = node.args[0]
-            parts = list(self.unfolded(made.generators, made.elt))
+            generator = node.args[0]
+            parts = list(self.unfolded(generator.generators, generator.elt))
         elif len(node.args) == 2 and isinstance(node.args[1], ast.Lambda) and len(node.args[1].args.args) == 1:
-            each = node.args[1]
-            over = ast.comprehension(ast.Name(each.args.args[0].arg), node.args[0], [], 0)
-            parts = list(self.unfolded([over], each.body))
+            function = node.args[1]
+            over = ast.comprehension(ast.Name(function.args.args[0].arg), node.args[0], [], 0)
+            parts = list(self.unfolded([over], function.body))
         else:
             raise self.wrong(node, f"{name} needs elements", f"write {name}(up[b] for b in Broker)")
         if name in _ALL:
@@ -431,7 +431,7 @@ class _Reader:
         return sum(chosen[1:], chosen[0]) if chosen else number(0)
 
     def unfolded(self, generators: Sequence[ast.comprehension], body: ast.expr) -> Iterable[tuple[Expr, Expr]]:
-        """For each choice of elements the condition under which it counts, and the body's value."""
+        """Return, for each choice of elements, the condition under which it counts and the value of the body."""
         if not generators:
             yield const(1, Bool), self.term(body, self.value(body))
             return
@@ -442,8 +442,8 @@ class _Reader:
             raise self.wrong(first.iter, f"{self.text(first.iter)} is no index", f"the indices are {having}")
         name = first.target.id
         hidden = self.bound.get(name)
-        for one in over:
-            self.bound[name] = one
+        for element in over:
+            self.bound[name] = element
             tests = all_of([coerce(self.term(test, self.value(test)), Bool) for test in first.ifs])
             for inner, value in self.unfolded(rest, body):
                 yield tests & inner, value
@@ -453,7 +453,7 @@ class _Reader:
 
 
 def _row(fields: Mapping[str, Any]) -> Row:
-    """The row of fields by dotted names: those of a record in it make a row of their own."""
+    """Return the row of fields with dotted names; the fields of a record in it form a nested row."""
     nested: dict[str, Any] = {}
     for name, value in fields.items():
         field, _, inner = name.partition(".")
@@ -465,18 +465,18 @@ def _row(fields: Mapping[str, Any]) -> Row:
 
 
 def _open(value: Any, beside: Expr) -> bool:
-    """Whether the other side decides a value's type: it has none, or it is the number of an element."""
+    """Return whether the other side decides a value's type: the value has none, or is the number of an element."""
     return isinstance(value, _Untyped) or (type(value) is int and isinstance(beside.type, MaybeType))
 
 
-def _beside(term: Expr, other: Any) -> Type:
-    """The type of what is compared with a term: a value is compared with None as a Maybe."""
+def _type_beside(term: Expr, other: Any) -> Type:
+    """Return the type for a value that is compared with a term: for None, a Maybe."""
     none = isinstance(other, _Untyped) and other.text == "None"
     return maybe_of(term.type) if none and not isinstance(term.type, MaybeType) and term.type.size < 2**62 else term.type
 
 
 def of_step(term: Expr) -> bool:
-    """Whether a term speaks of a step, and not of a single state."""
+    """Return whether a term refers to a step, not only to a single state."""
     return any(e.op == "after" for e in walk(term))
 
 

@@ -1,7 +1,7 @@
-"""Values of several parts: records with named fields, tuples, and a Maybe of them. Each is made of terms of scalar types, its parts.
+"""Values of several parts: records with named fields, tuples, and Maybes of them. Each consists of terms of scalar types, its parts.
 
-A Maybe of a record is laid out as a record of Maybes, of which all are None or none is. So None is one state, it names no element of an
-index, and what a None is asked for has no value in any engine, without an operation of its own.
+A Maybe of a record is laid out as a record of Maybes; either all are None or none is. None is therefore one state, it names no element of
+an index, and the value of None is undefined in every engine. No operation of its own is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .types import Bool, ContainerType, MaybeType, Type, maybe_of
 
 
 class Field(NamedTuple):
-    """A field of a Record with the value that it starts with and a sentence that says what it is."""
+    """A field of a Record with its initial value and a sentence that describes it."""
 
     type: Shape | ContainerType
     start: Any
@@ -29,28 +29,28 @@ class Field(NamedTuple):
 class Record:
     """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row.
 
-    A field may be told in full, `known=Field(Bool, False, "whether it is known")`: where all are, the record has a `start`.
+    A field may be described in full: `known=Field(Bool, False, "whether it is known")`. If all fields are, the record has a `start`.
     """
 
     def __init__(self, **fields: Shape | ContainerType | Field) -> None:
-        told = {name: field for name, field in fields.items() if isinstance(field, Field)}
+        described = {name: field for name, field in fields.items() if isinstance(field, Field)}
         self.fields: dict[str, Any] = {name: field.type if isinstance(field, Field) else field for name, field in fields.items()}
         for name, type_ in self.fields.items():
             if not isinstance(type_, Type | Record | MaybeShape | ContainerType):
                 raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
-        self.sentences: dict[str, str] = {name: field.sentence for name, field in told.items()}
-        self._starts = {name: field.start for name, field in told.items()}
+        self.sentences: dict[str, str] = {name: field.sentence for name, field in described.items()}
+        self._starts = {name: field.start for name, field in described.items()}
 
     @property
     def start(self) -> Row:
-        """What it starts as: the row of what its fields start with. Raises ModelError where one does not say."""
+        """The initial value: the row of the fields' initial values. Raises ModelError if a field has none."""
         if silent := [name for name in self.fields if name not in self._starts]:
             words = f"field {silent[0]} of a Record does not say what it starts with"
             raise ModelError(words, "write Field(type, start, sentence), or give the variable init=")
         return self(**self._starts)
 
     def described(self, **sentences: str) -> Record:
-        """The record with a sentence for some of its fields, which says what a field is. Raises ModelError for an unknown field."""
+        """Return the record with a sentence for some of its fields. Raises ModelError for an unknown field."""
         odd = sorted(sentences.keys() - self.fields.keys())
         if odd:
             raise ModelError(f"sentence for unknown field {odd[0]} of a Record", f"its fields are {', '.join(self.fields)}")
@@ -58,7 +58,7 @@ class Record:
         return self
 
     def __call__(self, **values: Any) -> Row:
-        """A row with all fields given; raises ModelError on missing or unknown ones."""
+        """Return a row with all fields given; raises ModelError on missing or unknown fields."""
         if values.keys() != self.fields.keys():
             odd = sorted(values.keys() ^ self.fields.keys())
             raise ModelError(f"row with missing or unknown fields {', '.join(odd)}", f"give exactly {', '.join(self.fields)}")
@@ -67,7 +67,7 @@ class Record:
 
 def _field(name: str, value: Any, shape: Shape | ContainerType) -> Any:
     if isinstance(shape, ContainerType):
-        return value  # members, which the variable takes when it is set
+        return value  # members, which are converted when the variable is set
     if isinstance(shape, Record) and not isinstance(value, Mapping | Row):
         raise ModelError(f"field {name} is '{value}'", f"give a row of {', '.join(shape.fields)}")
     if isinstance(shape, Record):
@@ -84,7 +84,7 @@ class Row(Compared, Compound):
         self.__dict__["fields"] = dict(fields)
 
     def __getattr__(self, name: str) -> Expr:
-        """A field; of a record in a record it is a row."""
+        """Return a field; a record in a record is a row."""
         try:
             field: Expr = self.__dict__["fields"][name]
         except KeyError:
@@ -95,7 +95,7 @@ class Row(Compared, Compound):
         raise ModelError(f"field {name} assigned directly", "use a.set(row, ...) inside an action")
 
     def same_as(self, other: Any) -> Expr:
-        """Whether all fields are equal."""
+        """Return whether all fields are equal."""
         if isinstance(other, MaybeValue):
             return other.same_as(self)
         self.match(other)
@@ -108,7 +108,7 @@ class Row(Compared, Compound):
         return f"row({', '.join(f'{name}={value}' for name, value in self.fields.items())})"
 
     def match(self, other: Any) -> None:
-        """Refuse anything but a row of the same fields."""
+        """Raise ModelError for anything but a row of the same fields."""
         if not isinstance(other, Row) or other.fields.keys() != self.fields.keys():
             raise ModelError(f"'{other}' is not a row of {', '.join(self.fields)}", "use a row of the same Record")
 
@@ -129,7 +129,7 @@ def Maybe(of: Record | tuple[Any, ...]) -> MaybeShape: ...
 
 
 def Maybe(of: Any) -> MaybeType | MaybeShape:
-    """None or a value of a type, such as an element of an index, of a record, or of a tuple of types."""
+    """Return the type of None or a value: an element of an index, a record, or a tuple of types."""
     if not isinstance(of, Record | tuple):
         return maybe_of(of)
     list(parts_of(of))
@@ -137,11 +137,11 @@ def Maybe(of: Any) -> MaybeType | MaybeShape:
 
 
 Shape = Type | Record | MaybeShape | tuple[Any, ...]
-"""What a value is made of: a type, a record, a tuple of shapes, or a Maybe of such."""
+"""The structure of a value: a type, a record, a tuple of shapes, or a Maybe of a record or tuple."""
 
 
 class MaybeValue(Compared, Compound):
-    """None or a value of several parts; `parts` are Maybes, all of them None or none."""
+    """None or a value of several parts; `parts` are Maybes that are all None or all not None."""
 
     _remedy = "ask is_none or is_some, and guard get by it"
 
@@ -150,7 +150,7 @@ class MaybeValue(Compared, Compound):
 
     @property
     def is_none(self) -> Expr:
-        """Whether it holds nothing."""
+        """Whether it is None."""
         return self.parts[0].is_none
 
     @property
@@ -160,18 +160,18 @@ class MaybeValue(Compared, Compound):
 
     @property
     def get(self) -> Any:
-        """The row or tuple that it holds; its parts have no value where there is none, so guard them with `is_some`."""
+        """The row or tuple that it holds; its parts have no value for None, so guard them with `is_some`."""
         return made_of(self.shape.of, iter([part.get for part in self.parts]))
 
     def same_as(self, other: Any) -> Expr:
-        """Whether both are None, or hold equal values."""
+        """Return whether both are None, or hold equal values."""
         if other is None:
             return self.is_none
-        return all_of(one == its for one, its in zip(self.parts, parts_in(self.shape, other), strict=True))
+        return all_of(part == other_part for part, other_part in zip(self.parts, parts_in(self.shape, other), strict=True))
 
     @property
     def is_value(self) -> Expr:
-        """That the parts are those of a value: wherever a model can write them they are."""
+        """Return the condition that all parts are None or none is. It holds for every value that a model writes."""
         inside = proper(self.shape.of, self.get)
         return all_of(part.is_none == self.is_none for part in self.parts[1:]) & (inside | self.is_none)
 
@@ -183,12 +183,12 @@ class MaybeValue(Compared, Compound):
 
 
 def proper(shape: Shape, value: Any) -> Expr:
-    """That the parts of a value of the shape fit together, as those of a Maybe have to."""
+    """Return the condition that the parts of a value fit together, which matters for Maybes."""
     if isinstance(shape, MaybeShape):
         whole: Expr = value.is_value
         return whole
     if isinstance(shape, tuple):
-        return all_of(proper(of, each) for of, each in zip(shape, value, strict=True))
+        return all_of(proper(of, part) for of, part in zip(shape, value, strict=True))
     if isinstance(shape, Record):
         return all_of(proper(of, value.fields[name]) for name, of in shape.fields.items() if not isinstance(of, ContainerType))
     return all_of(())
@@ -198,7 +198,7 @@ def proper(shape: Shape, value: Any) -> Expr:
 
 
 def parts_of(shape: Shape | ContainerType, name: str = "") -> Iterator[tuple[str, Type]]:
-    """The types that a value is made of, with dotted names that begin with `name`: fields by their names, parts of a tuple by numbers."""
+    """Yield the types of a value's parts with dotted names that begin with `name`. Parts of a tuple are numbered."""
     if isinstance(shape, ContainerType):
         raise ModelError(f"{name or 'a part of a value'} is {shape.word}", "that has to be a variable of its own, or a field of one")
     if isinstance(shape, MaybeShape):
@@ -209,24 +209,24 @@ def parts_of(shape: Shape | ContainerType, name: str = "") -> Iterator[tuple[str
         return
     if not isinstance(shape, Record | tuple) or not (shape if isinstance(shape, tuple) else shape.fields):
         raise ModelError(f"{shape} is no type", "give a type such as Int(0, 3), a Record, or a tuple of them")
-    fields = {str(k): each for k, each in enumerate(shape)} if isinstance(shape, tuple) else shape.fields
+    fields = {str(k): part for k, part in enumerate(shape)} if isinstance(shape, tuple) else shape.fields
     for field, of in fields.items():
         yield from parts_of(of, f"{name}.{field}" if name else field)
 
 
 def made_of(shape: Any, parts: Iterator[Any]) -> Any:
-    """The value of a shape from its parts, in the order of `parts_of`."""
+    """Return the value of a shape from its parts, in the order of `parts_of`."""
     if isinstance(shape, Type):
         return next(parts)
     if isinstance(shape, tuple):
-        return tuple(made_of(each, parts) for each in shape)
+        return tuple(made_of(part, parts) for part in shape)
     if isinstance(shape, MaybeShape):
         return MaybeValue(shape, [next(parts) for _ in parts_of(shape)])
-    return Row({name: made_of(each, parts) for name, each in shape.fields.items()})
+    return Row({name: made_of(part, parts) for name, part in shape.fields.items()})
 
 
 def parts_in(shape: Any, value: Any) -> list[Expr]:
-    """The terms that a value of the shape is made of. Raises ModelError for what is no such value."""
+    """Return the terms of a value's parts. Raises ModelError if it is no value of the shape."""
     if isinstance(shape, Type):
         return [coerce(value, shape)]
     if isinstance(value, UntypedChoice):
@@ -237,7 +237,7 @@ def parts_in(shape: Any, value: Any) -> list[Expr]:
     if isinstance(shape, tuple):
         if not isinstance(value, tuple) or len(value) != len(shape):
             raise ModelError(f"'{value}' is no tuple of {len(shape)} values", f"give ({', '.join(map(str, shape))})")
-        return [part for of, each in zip(shape, value, strict=True) for part in parts_in(of, each)]
+        return [part for of, item in zip(shape, value, strict=True) for part in parts_in(of, item)]
     row = shape(**(value.fields if isinstance(value, Row) else value)) if isinstance(value, Row | Mapping) else None
     if row is None:
         raise ModelError(f"'{value}' is not a row of {', '.join(shape.fields)}", "use a row of the same Record")
@@ -256,17 +256,17 @@ def _parts_in_maybe(shape: MaybeShape, value: Any) -> list[Expr]:
 
 
 class Merged:
-    """Something of several parts of which `ite` chooses: a sequence."""
+    """A value of several parts with its own `ite`: a sequence."""
 
     @abstractmethod
     def merged(self, condition: Any, then: Any, otherwise: Any) -> Any:
-        """`then` where the condition holds, else `otherwise`, of which this is one."""
+        """Return `then` where the condition holds, else `otherwise`; this object is one of the two."""
 
 
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where the condition holds, else `otherwise`.
+    """Return `then` where the condition holds, else `otherwise`.
 
-    Both are terms, constants, rows of one record, Maybes of one, sequences of one type, or one of these and None.
+    Both are terms, constants, rows of one record, Maybes of one record, or sequences of one type; one of them may be None.
     """
     for arm in (then, otherwise):
         if isinstance(arm, Merged):
@@ -283,7 +283,10 @@ def ite(condition: Any, then: Any, otherwise: Any) -> Any:
 
 
 def after(value: Any) -> Any:
-    """The value of a term (or of each part of a row or a Maybe) in the state after the step; only meaningful in step properties."""
+    """Return the value of a term (or of each part of a row or a Maybe) in the state after the step.
+
+    It has a meaning only in step properties.
+    """
     if isinstance(value, Row):
         return Row({name: after(field) for name, field in value.fields.items()})
     if isinstance(value, MaybeValue):

@@ -1,8 +1,8 @@
-"""Sequences in a state, of values of any shape, and what is made of them.
+"""Sequences in a state, of values of any shape, and sequences computed from them.
 
-A sequence is its length and an array of its items; the places after its end hold the smallest value, so that equal sequences are one
-state. If that would be an element of a symmetric index, the places hold a Maybe of an item, and None after the end: no element stands
-out. Overflow is an error of the model: the length leaves its type.
+A sequence is its length and an array of its items. The places after its end hold the smallest value, so that equal sequences are one state.
+If the smallest value would name an element of a symmetric index, the places hold Maybes of items, and None after the end. No element is
+then distinguished. Overflow is an error of the model: the length leaves its type.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from ..errors import ModelError
 from .expr import Expr, choose, coerce, const, element_name, number, refuses, some
 from .operations import all_of, any_of, maximum, minimum
-from .quantifiers import Members, Way
+from .quantifiers import GuardedChoice, Members
 from .records import Maybe, MaybeShape, Merged, Shape, ite, made_of, parts_in, parts_of
-from .shapes import MOST_CELLS, apart
+from .shapes import MOST_CELLS, unpacked
 from .types import Bool, ContainerType, IndexType, Int, maybe_of, named
 from .variables import OneOf, Variable
 
@@ -31,7 +31,7 @@ class SequenceType(ContainerType):
 
     @property
     def cell(self) -> Shape:
-        """What a place holds: an item, or a Maybe of it where the smallest item would name an element of a symmetric index."""
+        """The shape of a place: an item, or a Maybe of it if the smallest item would name an element of a symmetric index."""
         names = any(isinstance(type_, IndexType) and named(type_) for _, type_ in parts_of(self.of))
         return Maybe(self.of) if names and not isinstance(self.of, MaybeShape) else self.of
 
@@ -39,13 +39,13 @@ class SequenceType(ContainerType):
         return SequenceType(self.of, self.most + by)
 
     def stored(self, value: Any) -> list[Expr]:
-        """The terms of which a place holds an item. Raises ModelError for what is no item."""
+        """Return the terms with which a place holds an item. Raises ModelError if it is no item."""
         parts = parts_in(self.of, value)
         return parts if self.cell is self.of else parts_in(self.cell, made_of(self.of, iter(parts)))
 
 
 def SeqOf(of: Shape, most: int) -> SequenceType:
-    """Sequences of at most `most` values of the type, record or tuple of types."""
+    """Return the type of sequences of at most `most` values of the type, record or tuple of types."""
     if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= MOST_CELLS:
         raise ModelError(f"SeqOf has a length of {most!r}", "say how long it is at most: SeqOf(Message, 3)")
     list(parts_of(of))
@@ -53,7 +53,7 @@ def SeqOf(of: Shape, most: int) -> SequenceType:
 
 
 class Sequential(Members, Merged):
-    """A sequence: in a state, or made of other sequences. Only the length of what is assigned has to be in range."""
+    """A sequence in a state, or one computed from other sequences. Only the length of an assigned sequence has to be in range."""
 
     _remedy = "a sequence has q.length, q[k], q[i:j], q.head, q.tail, q.append(v), q.without(k), q + p, q.has(v) and q == p"
     __len__ = refuses("write q.length", "len() asks for the number of items of '{}', which is a term")
@@ -67,15 +67,15 @@ class Sequential(Members, Merged):
     @property
     @abstractmethod
     def length(self) -> Expr:
-        """The number of items."""
+        """Return the number of items."""
 
     @abstractmethod
     def cell(self, k: int) -> Any:
-        """What a place holds, whatever the length is."""
+        """Return the content of a place, whatever the length is."""
 
     @abstractmethod
     def item(self, k: Expr) -> Any:
-        """The item number `k`; it has no value where there is none."""
+        """Return item number `k`; it has no value if there is no such item."""
 
     @property
     def shape(self) -> Shape:
@@ -94,12 +94,15 @@ class Sequential(Members, Merged):
         return Items(self.type, self.length, tuple(self.cell(k) for k in range(self.type.most)), str(self))
 
     def place(self, k: int) -> Any:
-        """The item at a place; after the end it is the smallest value, or none."""
+        """Return the item at a place; after the end it is the smallest value, or None."""
         cell = self.cell(k)
         return cell if self.type.cell is self.type.of else cell.get
 
     def __getitem__(self, k: Any) -> Any:
-        """The item number `k`, from 0 on, which has no value after the end, so guard it; of a slice `i:j` the sequence of these items."""
+        """Return item number `k`, from 0 on, or for a slice `i:j` the sequence of these items.
+
+        An item after the end has no value, so guard it.
+        """
         if isinstance(k, slice):
             return self._slice(k)
         if isinstance(k, int) and not 0 <= k < self.type.most:
@@ -122,11 +125,11 @@ class Sequential(Members, Merged):
         return Items(self.type, _long(long, start, stop, self.length), tuple(cells), f"{self}[{text}]")
 
     def _from(self, start: Expr, at: int) -> Any:
-        """What the place `start + at` holds."""
-        found = smallest(self.type.cell)
+        """Return the content of the place `start + at`."""
+        content = smallest(self.type.cell)
         for first in range(self.type.most - at):
-            found = self._put(start == number(first), parts_in(self.type.cell, self.cell(first + at)), found)
-        return found
+            content = self._put(start == number(first), parts_in(self.type.cell, self.cell(first + at)), content)
+        return content
 
     def _put(self, here: Expr, parts: Sequence[Expr], old: Any) -> Any:
         merged = (ite(here, new, was) for new, was in zip(parts, parts_in(self.type.cell, old), strict=True))
@@ -134,17 +137,17 @@ class Sequential(Members, Merged):
 
     @property
     def head(self) -> Any:
-        """The first item; it has no value where there is none, so guard it with `~q.is_empty`."""
+        """The first item; it has no value in an empty sequence, so guard it with `~q.is_empty`."""
         return self[0]
 
     def append(self, value: Any) -> Items:
-        """With `value` at the end."""
+        """Return the sequence with `value` at the end."""
         parts, cells = self.type.stored(value), [self.cell(k) for k in range(self.type.most)]
         placed = [self._put(self.length == k, parts, old) for k, old in enumerate((*cells, smallest(self.type.cell)))]
         return Items(self.type.longer(1), _long(self.length + 1, self.length), tuple(placed), f"{self}.append({value})")
 
     def __add__(self, other: Any) -> Items:
-        """The items of this sequence and then those of another one, or of a tuple or a list."""
+        """Return the items of this sequence followed by those of another sequence, a tuple or a list."""
         more = self._value(other)
         cells: list[Any] = []
         for at in range(self.type.most + more.type.most):
@@ -161,12 +164,12 @@ class Sequential(Members, Merged):
 
     @property
     def tail(self) -> Items:
-        """Without the first; an error of the model where there is none."""
+        """Return the sequence without the first item; an error of the model if it is empty."""
         cells = [self.cell(k) for k in range(1, self.type.most)]
         return Items(self.type, _long(self.length - 1, self.length), (*cells, smallest(self.type.cell)), f"{self}.tail")
 
     def without(self, k: Any) -> Items:
-        """Without item number `k`, from 0 on; an error of the model where there is none."""
+        """Return the sequence without item number `k`, from 0 on; an error of the model if there is no such item."""
         place, whole, tail = number(k), self.value, self.tail
         pairs = enumerate(zip(whole.cells, tail.cells, strict=True))
         cells = (self._put(place <= at, parts_in(self.type.cell, later), cell) for at, (cell, later) in pairs)
@@ -174,29 +177,29 @@ class Sequential(Members, Merged):
         return Items(self.type, choose(inside, tail.length, -1), tuple(cells), f"{self}.without({k})")
 
     def has(self, value: Any) -> Expr:
-        """Whether some item is `value`."""
+        """Return whether some item equals `value`."""
         return any_of((self.length > k) & _same(self.type.of, self.place(k), value) for k in range(self.type.most))
 
-    def ways(self) -> Iterator[Way]:
+    def choices(self) -> Iterator[GuardedChoice]:
         for k in range(self.type.most):
-            yield self.length > k, apart(self.place(k))
+            yield self.length > k, unpacked(self.place(k))
 
     def merged(self, condition: Any, then: Any, otherwise: Any) -> Items:
         x, y = self._value(then), self._value(otherwise)
         test, most = coerce(condition, Bool), max(x.type.most, y.type.most)
         pairs = zip(x.fitted(most).cells, y.fitted(most).cells, strict=True)
-        cells = tuple(self._put(test, parts_in(self.type.cell, one), other) for one, other in pairs)
+        cells = tuple(self._put(test, parts_in(self.type.cell, mine), other) for mine, other in pairs)
         type_ = x.type if x.type.most == most else y.type
         return Items(type_, choose(test, x.length, y.length), cells, f"({then} if {condition} else {otherwise})")
 
     def become(self, value: Any) -> Items:
-        """The value of a sequence, of what is made of sequences, or of known items in a tuple or list, with a cell for each place."""
+        """Return a sequence, or known items in a tuple or list, as the content of every place."""
         if isinstance(value, Sequential):
             return self._value(value).fitted(self.type.most)
         return known_items(self.type, value, str(self))
 
     def _value(self, value: Any) -> Items:
-        """A sequence of the same items. Raises ModelError for anything else."""
+        """Return a sequence of the same items. Raises ModelError for anything else."""
         if isinstance(value, Sequential) and value.type.of != self.type.of:
             raise ModelError(f"'{self}' and '{value}' hold different things", "use sequences of items of one type")
         if isinstance(value, tuple | list):
@@ -211,15 +214,18 @@ class Sequential(Members, Merged):
 
 
 def _long(length: Expr, *made_of: Expr) -> Expr:
-    """The length of what is made of parts with these lengths and ends: -1, which no sequence has, where one of them is negative."""
-    for each in made_of:
-        if each.type.lo < 0 and each.op != "const":
-            length = choose(each >= 0, length, -1)
+    """Return the length of a computed sequence.
+
+    It is -1, which no sequence has, if one of the lengths and ends that it is made of is negative.
+    """
+    for part in made_of:
+        if part.type.lo < 0 and part.op != "const":
+            length = choose(part >= 0, length, -1)
     return length
 
 
 class Items(Sequential):
-    """A sequence that is made of others: its length, and what each place holds (after its end the smallest value)."""
+    """A sequence computed from others: its length, and the content of each place (after its end the smallest value)."""
 
     def __init__(self, type_: SequenceType, length: Expr, cells: tuple[Any, ...], text: str) -> None:
         self.type, self.cells = type_, cells
@@ -237,15 +243,15 @@ class Items(Sequential):
 
     def item(self, k: Expr) -> Any:
         inside = (k >= 0) & (k < self.length)
-        found = parts_in(self.type.of, self.place(0))
+        parts = parts_in(self.type.of, self.place(0))
         for at in range(1, self.type.most):
-            found = [choose(k == number(at), new, old) for new, old in zip(parts_in(self.type.of, self.place(at)), found, strict=True)]
+            parts = [choose(k == number(at), new, old) for new, old in zip(parts_in(self.type.of, self.place(at)), parts, strict=True)]
         types = (maybe_of(type_, part=True) for _, type_ in parts_of(self.type.of))
-        held = (choose(inside, some(part, type_), const(0, type_)).get for part, type_ in zip(found, types, strict=True))
+        held = (choose(inside, some(part, type_), const(0, type_)).get for part, type_ in zip(parts, types, strict=True))
         return made_of(self.type.of, held)
 
     def fitted(self, most: int) -> Items:
-        """With so many places; an item that has no place leaves a length that is too large."""
+        """Return the sequence with `most` places; an item without a place leaves the length too large."""
         if most == self.type.most:
             return self
         rest = [smallest(self.type.cell)] * (most - self.type.most)
@@ -253,10 +259,10 @@ class Items(Sequential):
 
 
 def known_items(type_: SequenceType, value: Any, name: str) -> Items:
-    """The value of a sequence with these items. Raises ModelError where they are too many, or none."""
+    """Return the sequence with these items. Raises ModelError if they are too many, or are no items."""
     if isinstance(value, str | Mapping | Expr | OneOf) or not isinstance(value, Iterable):
         raise ModelError(f"'{value}' is no sequence", "give its items in a tuple or a list, () for none, or another sequence")
-    items = [made_of(type_.cell, iter(type_.stored(each))) for each in value]
+    items = [made_of(type_.cell, iter(type_.stored(item))) for item in value]
     if len(items) > type_.most:
         raise ModelError(f"sequence {name} of {len(items)} items", f"it has room for {type_.most}")
     rest = [smallest(type_.cell)] * (type_.most - len(items))
@@ -264,12 +270,12 @@ def known_items(type_: SequenceType, value: Any, name: str) -> Items:
 
 
 def smallest(shape: Shape) -> Any:
-    """The value of which every part has its smallest code."""
+    """Return the value whose parts all have their smallest codes."""
     return made_of(shape, iter([const(type_.lo, type_) for _, type_ in parts_of(shape)]))
 
 
 class Seq(Sequential):
-    """A sequence in a state. `columns` are the variables of its items' parts, over the place after the other indices."""
+    """A sequence in a state. `columns` are the variables of its items' parts; their last index is the place."""
 
     def __init__(self, type_: SequenceType, long: Variable, columns: Sequence[Variable], at: tuple[Expr, ...]) -> None:
         self.type, self.long, self.columns, self.at = type_, long, columns, at
@@ -289,5 +295,5 @@ class Seq(Sequential):
         return self.place(choose(place < self.length, place, self.type.most))
 
 
-def _same(shape: Shape, one: Any, other: Any) -> Expr:
-    return all_of(x == y for x, y in zip(parts_in(shape, one), parts_in(shape, other), strict=True))
+def _same(shape: Shape, left: Any, right: Any) -> Expr:
+    return all_of(x == y for x, y in zip(parts_in(shape, left), parts_in(shape, right), strict=True))

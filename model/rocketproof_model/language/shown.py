@@ -1,4 +1,4 @@
-"""What a state holds, as a person thinks of it: elements of variables, and what lies in several of them: sets, bags, sequences, Maybes."""
+"""The values of a state as a reader sees them: elements of variables, and values in several variables (sets, bags, sequences, Maybes)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .variables import Variable
 class Container:
     """A set, a bag, a sequence or a Maybe of a record, or an array of them, as the model declares it.
 
-    `variables` hold it; it says what they mean together.
+    `variables` hold its parts.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Container:
     variables: tuple[Variable, ...]
 
     def value(self, at: tuple[Any, ...]) -> Many | Seq | MaybeValue:
-        """The terms of one of them."""
+        """Return the terms of one container of the array."""
         first, *columns = self.variables
         if isinstance(self.type, ManyType):
             return Many(self.type, first, at)
@@ -38,20 +38,20 @@ class Container:
         return MaybeValue(self.type, [variable[at] for variable in self.variables])
 
     def values(self, state: Sequence[int], at: tuple[int, ...]) -> list[Iterator[int]]:
-        """The codes of each member's parts, in order; a bag's members as often as it holds them."""
-        found: list[Iterator[int]] = []
+        """Return the codes of each member's parts, in order; a member of a bag is repeated for each occurrence."""
+        members: list[Iterator[int]] = []
         if isinstance(self.type, SequenceType):
             long, *columns = self.variables
             for k in range(state[long.slot(at)]):
-                found.append(iter([state[column.slot((*at, k))] for column in columns]))
-            return found
+                members.append(iter([state[column.slot((*at, k))] for column in columns]))
+            return members
         (variable,) = self.variables
         for codes in codes_of(self.type.of):
-            found += [iter(codes) for _ in range(state[variable.slot((*at, *codes))])]
-        return found
+            members += [iter(codes) for _ in range(state[variable.slot((*at, *codes))])]
+        return members
 
     def text(self, state: Sequence[int], at: tuple[int, ...]) -> str:
-        """`{[type: 1a, ballot: 0]}`, or of a sequence `<0, 1>`."""
+        """Return `{[type: 1a, ballot: 0]}`, or for a sequence `<0, 1>`."""
         if isinstance(self.type, MaybeShape):
             return text_of(self.type, self.codes(state, at))
         opens, closes = "<>" if isinstance(self.type, SequenceType) else "{}"
@@ -59,15 +59,15 @@ class Container:
 
     @property
     def member(self) -> Shape:
-        """What the variables hold of each member."""
+        """The shape of a member."""
         return self.type.cell if isinstance(self.type, SequenceType) else self.type.of
 
     def codes(self, state: Sequence[int], at: tuple[int, ...]) -> Iterator[int]:
-        """What the variables of a Maybe are."""
+        """Return the codes of the variables of a Maybe."""
         return iter([state[variable.slot(at)] for variable in self.variables])
 
     def data(self, state: Sequence[int], at: tuple[int, ...]) -> Any:
-        """The members as data, in the order in which they are shown; of a Maybe what it holds, or None."""
+        """Return the members as data, in the order in which they are printed; for a Maybe the value it holds, or None."""
         if isinstance(self.type, MaybeShape):
             return data_of(self.type, self.codes(state, at))
         return [data_of(self.member, codes) for codes in self.values(state, at)]
@@ -75,9 +75,9 @@ class Container:
 
 @dataclass(frozen=True, eq=False)
 class ShownVariable:
-    """Something that a state holds, as a person thinks of it: an element of a variable, or a whole set, bag, sequence or Maybe.
+    """A printed value of a state: an element of a variable, or a whole set, bag, sequence or Maybe.
 
-    `name` is what it is called in files, `label` what people call it; `variable` is what holds it, or one of those that do.
+    `name` is its name in files, `label` its name in printed output. `variable` holds the value, or one of its parts.
     """
 
     name: str
@@ -87,27 +87,27 @@ class ShownVariable:
     container: Container | None = None
 
     def text(self, state: Sequence[int]) -> str:
-        """Its value as a person reads it."""
+        """Return the readable value."""
         if self.container is not None:
             return self.container.text(state, self.at)
         return self.variable.type.text(state[self.variable.slot(self.at)])
 
     def data(self, state: Sequence[int]) -> Any:
-        """Its value as data."""
+        """Return the value as data."""
         if self.container is not None:
             return self.container.data(state, self.at)
         return self.variable.type.decode(state[self.variable.slot(self.at)])
 
-    def differs(self, one: Sequence[int], other: Sequence[int]) -> bool:
-        """Whether it is not the same in two states."""
+    def differs(self, before: Sequence[int], after: Sequence[int]) -> bool:
+        """Return whether the value differs between two states."""
         if self.container is not None:
-            return self.text(one) != self.text(other)
+            return self.text(before) != self.text(after)
         slot = self.variable.slot(self.at)
-        return one[slot] != other[slot]
+        return before[slot] != after[slot]
 
 
-def wholes(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Variable | Container]:
-    """The containers, and the variables that hold no part of one, in the order of the slots."""
+def declared_variables(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Variable | Container]:
+    """Yield the containers, and the variables that are no part of a container, in the order of the slots."""
     held = {variable: container for container in containers for variable in container.variables}
     for variable in variables:
         container = held.get(variable)
@@ -118,8 +118,8 @@ def wholes(variables: Iterable[Variable], containers: Iterable[Container]) -> It
 
 
 def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[ShownVariable]:
-    """Everything that a state holds, in the order of the slots."""
-    for whole in wholes(variables, containers):
+    """Yield all values of a state in the order of the slots."""
+    for whole in declared_variables(variables, containers):
         if isinstance(whole, Variable):
             for at in whole.elements():
                 yield ShownVariable(whole.name_at(at), whole.label_at(at), whole, at)
@@ -130,4 +130,4 @@ def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Ite
                 yield ShownVariable(name, label, whole.variables[0], at, whole)
 
 
-__all__ = ["Container", "ShownVariable", "shown", "wholes"]
+__all__ = ["Container", "ShownVariable", "shown", "declared_variables"]

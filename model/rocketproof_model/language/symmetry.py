@@ -1,10 +1,10 @@
-"""Symmetric indices: elements that nothing in a model tells apart, and what would tell them apart.
+"""Symmetric indices: elements that a model does not distinguish, and the terms that would distinguish them.
 
-Exchanging two elements of a symmetric index throughout a state and an action's arguments leads from steps to steps. Ip and Dill give
-such a type, a scalarset, few operations: equality, indexing, membership. Here quantifiers are unfolded while terms are
-built, so that `forall` and a list of elements by name look alike. Therefore a term is judged by what it is: operations that look into an
-element (order, arithmetic) are refused by type, and the rest must be the same term, up to the order of operands that may
-change places, after each exchange of two neighbours, because these generate all permutations.
+Exchanging two elements of a symmetric index throughout a state and an action's arguments maps steps to steps. Ip and Dill's scalarsets
+guarantee this by allowing few operations: equality, indexing, membership. Here quantifiers are unfolded while terms are built, so `forall`
+and a list of all elements give the same term. The check therefore judges terms. Operations that depend on the element itself (order,
+arithmetic) are refused by type. The rest must be the same term, up to the order of commutative operands, after each exchange of two
+neighbours; these exchanges generate all permutations.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 from .actions import Action, Assignment
 from .expr import Expr, children, const, in_reach, show, walk
 from .numbers import BINARY
-from .types import IndexType, MaybeType, SetType, Type, held, moving, named
+from .types import IndexType, MaybeType, SetType, Type, held, named, permuted_by
 from .variables import Variable
 
 _SETS = ("bitand", "bitor", "bitandnot")
 # The same after any renaming of elements:
 _EQUIVARIANT = ("ref", "after", "and", "or", "not", "ite", "eq", "has", "single", "get", "some", "owner")
-_ONCE = ("and", "or", "bitand", "bitor", "minimum", "maximum")  # of which an operand counts once, wherever it stands
+_ONCE = ("and", "or", "bitand", "bitor", "minimum", "maximum")  # idempotent and commutative
 _COMMUTATIVE = ("add", "mul", *_ONCE)
 REMEDY = "treat all elements alike, or declare the index without symmetric=True"
 
@@ -29,12 +29,12 @@ Rename = Callable[[Type, int], int]
 
 
 def neighbours(index: IndexType) -> Iterator[tuple[int, int]]:
-    """Elements that may change places, one next to the other: these exchanges generate all permutations that keep to the owners."""
+    """Yield pairs of adjacent elements that may be exchanged. The exchanges generate all permutations that keep the owners."""
     return ((k, k + 1) for k in index.codes() if (k + 1) % index.block)
 
 
 def exchange(index: IndexType, i: int, j: int) -> Rename:
-    """What the code of a value becomes where elements i and j of the index change places, and with them all that belongs to them."""
+    """Return the renaming of codes that exchanges elements i and j of the index and all elements that they own."""
     places = {i: j, j: i}
 
     def rename(type_: Type, code: int) -> int:
@@ -52,23 +52,23 @@ def exchange(index: IndexType, i: int, j: int) -> Rename:
 
 
 def image(variable: Variable, at: Sequence[int], rename: Rename) -> tuple[int, ...]:
-    """The element of the variable that takes the place of another one."""
+    """Return the element of the variable to which the renaming moves an element."""
     return tuple(rename(axis, k) for axis, k in zip(variable.over, at, strict=True))
 
 
 def symmetric_indices(variables: Iterable[Variable]) -> tuple[IndexType, ...]:
-    """The symmetric indices with at least two elements that variables are over, or whose elements they hold, in order of appearance."""
-    found = {index: None for v in variables for type_ in (*v.over, v.type) for index in moving(type_) if index.block > 1}
-    return tuple(found)
+    """Return the symmetric indices with at least two elements that occur in the types or indices of variables, in order of appearance."""
+    indices = {index: None for v in variables for type_ in (*v.over, v.type) for index in permuted_by(type_) if index.block > 1}
+    return tuple(indices)
 
 
 def asymmetry(*terms: Expr | None) -> str | None:
-    """What tells elements of a symmetric index apart in one of the terms; None if nothing does."""
+    """Return how one of the terms distinguishes elements of a symmetric index; None if none does."""
     for term in terms:
         if term is None:
             continue
-        if told := _mistyped(term):
-            return told
+        if reason := _mistyped(term):
+            return reason
         forms = _Forms()
         for index, rename in _exchanges([term]):
             if forms.under(rename)(term) != forms.under(_same)(term):
@@ -77,20 +77,20 @@ def asymmetry(*terms: Expr | None) -> str | None:
 
 
 def asymmetric_action(action: Action) -> tuple[str, str] | None:
-    """What in an action tells elements of a symmetric index apart, and its place; None if nothing does.
+    """Return how an action distinguishes elements of a symmetric index, and the source line; None if it does not.
 
-    Updates count together: one for each element is what an effect for all of them unfolds into.
+    All updates are compared together: an effect for all elements unfolds into one update per element.
     """
     for guard in action.guards:
-        if told := asymmetry(guard.condition):
-            return f"guard {guard.name!r}: {told}", guard.place
+        if reason := asymmetry(guard.condition):
+            return f"guard {guard.name!r}: {reason}", guard.place
     for update in action.updates:
         target, value = update.target, update.value
-        told = _mistyped(target) or _mistyped(value) or _mistyped(update.when)
-        if told is None and value.type != target.type and (named(target.type) or named(value.type)):
-            told = f"'{_assignment(update)}' takes an element for a number, or a number for an element"
-        if told is not None:
-            return told, update.place
+        reason = _mistyped(target) or _mistyped(value) or _mistyped(update.when)
+        if reason is None and value.type != target.type and (named(target.type) or named(value.type)):
+            reason = f"'{_assignment(update)}' takes an element for a number, or a number for an element"
+        if reason is not None:
+            return reason, update.place
     forms = _Forms()
     for index, rename in _exchanges(t for u in action.updates for t in (u.target, u.value, u.when)):
         there, here = forms.under(_same), forms.under(rename)
@@ -102,7 +102,7 @@ def asymmetric_action(action: Action) -> tuple[str, str] | None:
 
 
 def asymmetric_start(variable: Variable) -> str | None:
-    """What tells elements of a symmetric index apart in a variable's initial values; None if nothing does."""
+    """Return how a variable's initial values distinguish elements of a symmetric index; None if they do not."""
     start = dict(zip(variable.elements(), variable.init, strict=True))
     forms = _Forms()
     for index, rename in _exchanges((term for way in variable.init for term in way), variable.over):
@@ -122,11 +122,11 @@ def _same(type_: Type, code: int) -> int:
 
 
 def _exchanges(terms: Iterable[Expr], axes: Iterable[Type] = ()) -> Iterator[tuple[IndexType, Rename]]:
-    """The exchanges of neighbours in the symmetric indices that these axes are about, or of which the terms name an element."""
+    """Yield the exchanges of neighbours in the symmetric indices of these axes, or whose elements the terms name."""
     types = [*axes]
     for e in walk(*(term for term in terms if term.names or not term.typed)):
         types += _named_in(e)
-    for index in dict.fromkeys(index for type_ in types for index in moving(type_)):
+    for index in dict.fromkeys(index for type_ in types for index in permuted_by(type_)):
         for i, j in neighbours(index):
             yield index, exchange(index, i, j)
 
@@ -137,7 +137,7 @@ def _named_in(e: Expr) -> list[Type]:
 
 
 def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
-    """Arguments that stand for a value of some type, such as an element, even where a number is written, with that type."""
+    """Return the arguments that denote a value of some type, such as an element, even if a number is written, with that type."""
     if e.op in ("ref", "after"):
         return zip(e.args[1:], e.args[0].over, strict=True)
     if e.op in ("some", "single"):
@@ -146,17 +146,17 @@ def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
 
 
 def _mistyped(term: Expr) -> str | None:
-    """An operation that a symmetric index does not have, in words; None if there is none."""
+    """Return an operation that a symmetric index does not have, in words; None if there is none."""
     for e in walk(term, known=_TYPED):
-        if told := _mistyped_here(e):
-            return told
+        if reason := _mistyped_here(e):
+            return reason
         e.typed = True
         e.names = any(c.names for c in e.children) or any(named(type_) for type_ in _named_in(e))
     return None
 
 
 class _Typed(Container[Expr]):
-    """The terms in which no operation is refused."""
+    """The terms whose operations are all allowed."""
 
     def __contains__(self, term: object) -> bool:
         return isinstance(term, Expr) and term.typed
@@ -166,7 +166,7 @@ _TYPED = _Typed()
 
 
 def _mistyped_here(e: Expr) -> str | None:
-    """The same of a term whose subterms are fine."""
+    """Return the same for a term whose subterms are allowed."""
     parts = children(e)
     for x in parts if e.op not in _EQUIVARIANT else ():
         if (index := named(x.type)) and not (e.op in _SETS and isinstance(x.type, SetType)):
@@ -189,14 +189,14 @@ def _mistyped_here(e: Expr) -> str | None:
 
 
 class _Forms:
-    """Numbers for what terms say, whatever the order of operands that may change places: equal numbers mean the same."""
+    """Numbers for the meaning of terms, up to the order of commutative operands: equal numbers mean equal terms."""
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.functions: dict[Rename, Callable[[Expr], int]] = {}
 
     def under(self, rename: Rename) -> Callable[[Expr], int]:
-        """The number of a term whose elements are renamed."""
+        """Return a function that numbers terms after a renaming of elements."""
         known: dict[Expr, int] = {}
 
         def of(e: Expr) -> int:
@@ -218,7 +218,7 @@ class _Forms:
                 return (e.op, first, *(place(at, axis) for at, axis in _subscripts(e)))
             if e.op == "ite" and (cases := _cases(e)):
                 compared, ways, rest = cases
-                return ("cases", of(compared), *sorted((of(each), of(value)) for each, value in ways), of(rest))
+                return ("cases", of(compared), *sorted((of(constant), of(value)) for constant, value in ways), of(rest))
             op, operands = _operation(e)
             if op == "add":
                 terms = list(_flat(op, operands))
@@ -240,9 +240,9 @@ class _Forms:
 
 
 def _cases(e: Expr) -> tuple[Expr, list[tuple[Expr, Expr]], Expr] | None:
-    """A chain of choices by what one term equals, as the term, the constants with their values, and the rest; None for other choices.
+    """Return a chain of choices by the value of one term: the term, the constants with their values, and the rest; None for other choices.
 
-    The constants differ, so that at most one case applies, whatever the order of the cases.
+    The constants differ, so at most one case applies, whatever the order of the cases.
     """
     compared: Expr | None = None
     ways: dict[Expr, Expr] = {}
@@ -256,7 +256,7 @@ def _cases(e: Expr) -> tuple[Expr, list[tuple[Expr, Expr]], Expr] | None:
 
 
 def _operation(e: Expr) -> tuple[str, tuple[Expr, ...]]:
-    """The operation and its operands, with minimum and maximum told from other choices."""
+    """Return the operation and its operands; minimum and maximum are distinguished from other choices."""
     if e.op == "ite" and e.args[0].op == "lt":
         compared = e.args[0].args
         for name, arms in (("minimum", e.args[1:]), ("maximum", e.args[:0:-1])):
@@ -266,7 +266,10 @@ def _operation(e: Expr) -> tuple[str, tuple[Expr, ...]]:
 
 
 def _joined(op: str, operands: Iterable[Expr]) -> Iterator[Expr]:
-    """The operands, with the constants of a union or an intersection as one: their order decides which of them are joined already."""
+    """Yield the operands, with the constants of a union or an intersection combined.
+
+    The order of operands decides which constants are already folded.
+    """
     fixed: Expr | None = None
     for e in operands:
         if op not in _SETS or e.op != "const":
@@ -278,7 +281,7 @@ def _joined(op: str, operands: Iterable[Expr]) -> Iterator[Expr]:
 
 
 def _flat(op: str, operands: Iterable[Expr]) -> Iterator[Expr]:
-    """The operands, with those of the same operation taken apart into theirs."""
+    """Yield the operands, with those of the same operation replaced by their operands."""
     stack = [*operands]
     while stack:
         inner, parts = _operation(e := stack.pop())

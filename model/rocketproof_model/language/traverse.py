@@ -1,4 +1,4 @@
-"""Terms as data: rebuild a term with some of them replaced."""
+"""Terms as data: rebuild a term with some of its subterms replaced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .types import Bool, SetType, Type
 
 
 def rewrite(term: Expr, change: Callable[[Expr], Expr | None], memo: dict[Expr, Expr] | None = None) -> Expr:
-    """Rebuild a term bottom-up, with types inferred anew; `change` may replace a (rebuilt) node or return None.
+    """Rebuild a term bottom-up, with types inferred again; `change` may replace a (rebuilt) node or return None.
 
     `memo` keeps what subterms have become, for further terms that the same `change` rewrites.
     """
@@ -27,7 +27,7 @@ def rewrite(term: Expr, change: Callable[[Expr], Expr | None], memo: dict[Expr, 
 
 
 def joined(op: str, term: Expr) -> list[Expr]:
-    """What a chain of one operation joins, in its order; a term of another operation is alone."""
+    """Return the operands of a chain of one operation, in order; a term of another operation is the only element."""
     parts, stack = list[Expr](), [term]
     while stack:
         e = stack.pop()
@@ -39,20 +39,20 @@ def joined(op: str, term: Expr) -> list[Expr]:
 
 
 def premises(term: Expr) -> list[Expr]:
-    """The premise of each conjunct: of `a` implies (`b` implies ...) all of them together. Nothing if a conjunct is no implication."""
-    found: list[Expr] = []
+    """Return the premises of each conjunct: for `a` implies (`b` implies ...) their conjunction. Empty if a conjunct is no implication."""
+    result: list[Expr] = []
     for part in joined("and", term):
         premise = const(1, Bool)
         if part.op != "or" or part.args[0].op != "not":
             return []
         while part.op == "or" and part.args[0].op == "not":
             premise, part = premise & part.args[0].args[0], part.args[1]
-        found.append(premise)
-    return found
+        result.append(premise)
+    return result
 
 
 def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:
-    """A term of the same operation over other arguments, with its type inferred anew."""
+    """Return a term of the same operation with other arguments and its type inferred again."""
     if op in ("add", "sub", "mul", "rem"):
         return arithmetic(op, *args)
     if op in ("bitand", "bitor", "bitandnot"):
@@ -74,9 +74,9 @@ def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:
 
 
 def generalise(term: Expr, wide: Callable[[Expr], Type | None]) -> Expr:
-    """The term with leaves (ref, par, given) made unknowns of the wider types that `wide` gives; None keeps a leaf.
+    """Replace leaves (ref, par, given) by unknowns of the wider types that `wide` returns; None keeps a leaf.
 
-    So a lemma speaks of the specification's own guards and effects, for all 32-bit inputs instead of a scope's few.
+    A lemma can thus use the specification's own guards and effects for all 32-bit inputs, not only those of a scope.
     """
 
     def change(e: Expr) -> Expr | None:

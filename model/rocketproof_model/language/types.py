@@ -1,8 +1,8 @@
 """Finite types. A value of any type is an integer code between `lo` and `hi`, the same in every engine.
 
-Only printing and exchange formats see the readable form: `decode` and `encode` translate between a code and
-what a person writes (`True`, `-3`, `"committed"`, `None`, `frozenset({0, 2})`). `text` is what a person reads: there the
-elements of an index have their names (`broker-a`, `{producer 0, producer 2}`), if the model gives them names.
+Only printing and exchange formats use the readable form: `decode` and `encode` convert between a code and a readable value (`True`, `-3`,
+`"committed"`, `None`, `frozenset({0, 2})`). `text` is for people: it uses the names of an index's elements (`broker-a`, `{producer 0,
+producer 2}`) if the model gives names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Type:
 
     @property
     def width(self) -> int:
-        """Bits that a packed value takes: enough for `hi - lo`."""
+        """The number of bits of a packed value: enough for `hi - lo`."""
         return (self.hi - self.lo).bit_length()
 
     @property
@@ -47,11 +47,11 @@ class Type:
         return code
 
     def text(self, code: int) -> str:
-        """A value as a person reads it, with the names of elements."""
+        """Return the readable text of a value, with the names of elements."""
         return str(self.decode(code))
 
     def encode(self, value: Any) -> int:
-        """Code of a readable value; raises ModelError if the value is not of this type."""
+        """Return the code of a readable value; raises ModelError if the value is not of this type."""
         if isinstance(value, bool) or not isinstance(value, int) or not self.lo <= value <= self.hi:
             raise self._refuse(value)
         return value
@@ -91,7 +91,7 @@ Bool = BoolType(0, 1)
 
 
 def Int(lo: int, hi: int) -> Type:
-    """Integers from `lo` to `hi`, both included."""
+    """Return the type of integers from `lo` to `hi`, both included."""
     if not _whole(lo) or not _whole(hi):
         raise ModelError(f"Int({lo!r}, {hi!r}) has a bound that is not an int", "give two ints, such as Int(0, 3)")
     if not lo <= hi:
@@ -125,7 +125,7 @@ class EnumType(Type):
 
 
 def Enum(*names: str) -> EnumType:
-    """One of the given names; the first has code 0."""
+    """Return the type of the given names; the first has code 0."""
     if not all(isinstance(name, str) for name in names):
         raise ModelError(f"Enum{names} has a name that is not a string", 'write the names one after the other: Enum("red", "blue")')
     if len(set(names)) != len(names) or not names:
@@ -137,9 +137,9 @@ def Enum(*names: str) -> EnumType:
 class IndexType(Type):
     """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements.
 
-    `names` are those of the elements, empty where they are called by their numbers. Of a `symmetric` index the model treats all
-    elements alike (see symmetry). With an `owner` each element belongs to one of the owner's, in blocks of equal size: the owner's first
-    element has the first block.
+    `names` are the names of the elements, empty if they are called by their numbers. A model does not distinguish the elements of a
+    `symmetric` index (see symmetry). With an `owner` each element belongs to an element of the owner, in blocks of equal size in the
+    owner's order.
     """
 
     name: str
@@ -149,14 +149,14 @@ class IndexType(Type):
 
     @property
     def block(self) -> int:
-        """How many elements belong to one of the owner's; without an owner all are one block."""
+        """The number of elements per element of the owner; without an owner, all elements."""
         return self.size // self.owner.size if self.owner else self.size
 
     def text(self, code: int) -> str:
         return self.names[code] if self.names and 0 <= code < len(self.names) else str(code)
 
     def encode(self, value: Any) -> int:
-        """Code of an element by its number or its name."""
+        """Return the code of an element from its number or its name."""
         if isinstance(value, str) and value in self.names:
             return self.names.index(value)
         return super().encode(value)
@@ -177,9 +177,9 @@ class HoldingType(Type):
 
 @dataclass(frozen=True)
 class MaybeType(HoldingType):
-    """Nothing (code 0) or a value of a type: the k-th one, counted from 0, has code k + 1.
+    """Nothing (code 0) or a value of a type: the k-th value, counted from 0, has code k + 1.
 
-    Where that is a Maybe itself, as a part of a Maybe of a record can be, it is held in a tuple of one.
+    If the type is a Maybe itself, as in a Maybe of a record with a Maybe, the readable form of a value is a tuple of one.
     """
 
     @property
@@ -210,7 +210,7 @@ class MaybeType(HoldingType):
 
 
 def maybe_of(of: Type, *, part: bool = False) -> MaybeType:
-    """None or a value of the type `of`, which may be a Maybe only as a part of a larger value."""
+    """Return the type of None or a value of the type `of`. `of` may be a Maybe only as a part of a larger value."""
     if isinstance(of, ContainerType):
         raise ModelError(f"Maybe of {of.word}", "give it a variable of its own, beside a Bool or a Maybe that says whether it is there")
     if not isinstance(of, Type):
@@ -224,14 +224,14 @@ def maybe_of(of: Type, *, part: bool = False) -> MaybeType:
 
 @dataclass(frozen=True)
 class SetType(HoldingType):
-    """A set of values of a small type, one bit a value: the k-th one, counted from 0, is bit k."""
+    """A set of values of a small type, one bit per value: the k-th value, counted from 0, is bit k."""
 
     @property
     def sort(self) -> str:
         return "set"
 
     def members(self, code: int) -> list[int]:
-        """The codes of the members, the smallest first."""
+        """Return the codes of the members in ascending order."""
         return [i for i in self.of.codes() if code >> (i - self.of.lo) & 1]
 
     def decode(self, code: int) -> frozenset[Any]:
@@ -256,41 +256,41 @@ class SetType(HoldingType):
 
 
 def held(type_: Type) -> Type:
-    """The type of what a Maybe or a set of this type holds; of any other type what its values are themselves."""
+    """Return the type of the values that a Maybe or a set holds; any other type itself."""
     return type_.of if isinstance(type_, HoldingType) else type_
 
 
-def moving(type_: Type) -> tuple[IndexType, ...]:
-    """The symmetric indices whose elements, or elements of which the owners, the values of a type name."""
+def permuted_by(type_: Type) -> tuple[IndexType, ...]:
+    """Return the symmetric indices whose permutations change values of the type: those it names, and their owners."""
     if isinstance(type_, IndexType):
         own = (type_,) if type_.symmetric else ()
-        return own if type_.owner is None else (*own, *moving(type_.owner))
-    return moving(type_.of) if isinstance(type_, HoldingType) else ()
+        return own if type_.owner is None else (*own, *permuted_by(type_.owner))
+    return permuted_by(type_.of) if isinstance(type_, HoldingType) else ()
 
 
 def named(type_: Type) -> IndexType | None:
-    """The first of the symmetric indices whose elements the values of a type name; None if there is none."""
-    return next(iter(moving(type_)), None)
+    """Return the symmetric index whose elements the values of a type name; None if there is none."""
+    return next(iter(permuted_by(type_)), None)
 
 
 class ContainerType:
-    """Sets, bags and sequences that are laid out over variables: a type of variables, and of a record's fields in one, not of values."""
+    """Sets, bags and sequences that are laid out over variables: a type of variables and of a record's fields, not of values."""
 
     word = "a set, bag or sequence of several parts"
 
 
 LARGEST_SET = 32
-"""Values of a type whose sets are single values themselves, one bit each."""
+"""Maximum of values of a type whose sets are single values, one bit per member."""
 
 
 def set_of(of: Type) -> SetType:
-    """Sets of values of a type that has at most 32."""
+    """Return the type of sets of values of a type with at most 32 values."""
     if of.size > LARGEST_SET:
         raise ModelError(f"a set of {of} has {of.size} possible elements", f"use at most {LARGEST_SET}, or a variable of SetOf")
     return SetType(0, (1 << of.size) - 1, of)
 
 
 def indexed(of: Any, what: str) -> None:
-    """Refuse what an array cannot be over: anything but a type."""
+    """Raise ModelError for anything but a type as an index of an array."""
     if not isinstance(of, Type):
         raise ModelError(f"{what} needs an index, not {of}", 'declare one: Broker = m.index("Broker", 2)')

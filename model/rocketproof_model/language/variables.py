@@ -20,8 +20,8 @@ from .types import Type
 class Variable(Compound):
     """A variable or an array of them over indices or other small types. `first` is the slot of its first element in a state.
 
-    `init` has for each element the terms that it may start as. `sentence` says what it is ("" if the model does not); for a column it says
-    what the table is, and `detail` what the column is. `part` is whose it is, where that is not the first index's element.
+    `init` has the possible initial terms of each element. `sentence` describes the variable ("" if the model does not). For a column,
+    `sentence` describes the table and `detail` the column. `part` is the part it belongs to, if that is not the first index's element.
     """
 
     name: str
@@ -40,14 +40,14 @@ class Variable(Compound):
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        # Engines compare variables; a modeller who compares an array with a value would get False for ever.
+        # Engines compare variables; comparing an array with a value in a model would always be False.
         if isinstance(other, Variable):
             return self is other
         raise ModelError(f"{self.name} compared with '{other}' as a whole", f"compare its elements: {self.name}[i]")
 
     @property
     def meaning(self) -> str:
-        """What it is, in words; "" if the model does not say."""
+        """The description of the variable; "" if the model has none."""
         return ": ".join(text for text in (self.sentence, self.detail) if text)
 
     @property
@@ -58,26 +58,26 @@ class Variable(Compound):
         return itertools.product(*(i.codes() for i in self.over))
 
     def element(self, at: tuple[int, ...]) -> Expr:
-        """The element at these codes as a term; the caller has checked the range."""
+        """Return the element at these codes as a term; the caller has checked the range."""
         return Expr("ref", (self, *(const(k, axis) for k, axis in zip(at, self.over, strict=True))), self.type)
 
     def name_at(self, at: tuple[int, ...]) -> str:
-        """`config.perm[0,1]`: what an element is called in files and columns of data, whatever its index's elements are called."""
+        """Return `config.perm[0,1]`: an element's name in files and columns of data, independent of the names of an index's elements."""
         return self.name + (f"[{','.join(map(str, at))}]" if at else "")
 
     def label_at(self, at: tuple[int, ...]) -> str:
-        """`config[broker-a, orders].perm`: what an element is called wherever a person reads of it."""
+        """Return `config[broker-a, orders].perm`: an element's name in printed output."""
         return element_name(self.name, [axis.text(k) for axis, k in zip(self.over, at, strict=True)])
 
     def slot(self, at: tuple[int, ...]) -> int:
-        """Slot of one element; the caller has checked the range."""
+        """Return the slot of an element; the caller has checked the range."""
         offset = 0
         for i, k in zip(self.over, at, strict=True):
             offset = offset * i.size + k - i.lo
         return self.first + offset
 
     def at(self, slot: int) -> tuple[int, ...]:
-        """The codes of the element that lies in a slot."""
+        """Return the codes of the element in a slot."""
         offset, codes = slot - self.first, []
         for axis in reversed(self.over):
             offset, k = divmod(offset, axis.size)
@@ -92,7 +92,7 @@ class Variable(Compound):
 
 
 def moved(term: Expr, to: Mapping[Variable, Variable], memo: dict[Expr, Expr] | None = None) -> Expr:
-    """The term with other variables in the places of some, with types inferred anew. `memo` is as in `rewrite`."""
+    """Return the term with some variables replaced by others, with types inferred again. `memo` is as in `rewrite`."""
 
     def change(e: Expr) -> Expr | None:
         new = to.get(e.args[0]) if e.op in ("ref", "after") else None
@@ -106,12 +106,12 @@ def _element(name: str, at: Any, of: Type) -> Expr:
         if at.type.hi < of.lo or at.type.lo > of.hi:
             raise ModelError(f"{name}[{at}] is never in range", f"the index {of} has other elements")
         return at
-    found = coerce(at, of)
-    return choose(found, 1, 0) if found.type.sort == "bool" and found.op != "const" else found
+    term = coerce(at, of)
+    return choose(term, 1, 0) if term.type.sort == "bool" and term.op != "const" else term
 
 
 class Table(Compound):
-    """An array of records; `table[i]` is a Row. `fields` are arrays of what the record's fields are."""
+    """An array of records; `table[i]` is a Row. `fields` are arrays of the fields' shapes."""
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
         self.name, self.fields = name, fields
@@ -137,7 +137,7 @@ class Table(Compound):
 
 
 def part_of_start(init: Any, take: Callable[[Any], Any]) -> Any:
-    """What a part starts as, where the whole starts as `init` and `take` finds the part of a value."""
+    """Return the initial value of a part from the initial value `init` of the whole; `take` selects the part."""
     if init is ANY:
         return ANY
     if isinstance(init, OneOf):
@@ -148,7 +148,7 @@ def part_of_start(init: Any, take: Callable[[Any], Any]) -> Any:
 
 
 def field_in(record: Record, field: str, row: Any) -> Any:
-    """A field of the row that a record starts as."""
+    """Return a field of a record's initial row."""
     if not isinstance(row, Row):
         raise ModelError(f"a record starts as {row!r}", "give a row: call the Record with all its fields")
     if row.fields.keys() != record.fields.keys():
@@ -157,7 +157,7 @@ def field_in(record: Record, field: str, row: Any) -> Any:
 
 
 class OneOf:
-    """What an element starts as, where that is a choice: one of some values, or any value of its type if there are none."""
+    """A choice of initial values for an element: one of some values, or any value of its type if there are none."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.values = values
@@ -166,7 +166,7 @@ class OneOf:
         return f"one_of({', '.join(map(repr, self.values))})"
 
     def terms(self, type_: Type) -> tuple[Expr, ...]:
-        """The terms that it chooses from. Raises ModelError where there are very many."""
+        """Return the terms to choose from. Raises ModelError if they are too many."""
         if not self.values and type_.size > MOST_STARTS:
             raise ModelError(f"{type_} starts as any of {type_.size:,} values", f"choose a smaller type: at most {MOST_STARTS:,}")
         if not self.values:
@@ -175,13 +175,13 @@ class OneOf:
 
 
 MOST_STARTS = 1 << 16
-"""Values that an element may start as."""
+"""Maximum of initial values of an element."""
 ANY = OneOf(())
 """Any value of the type: `init=ANY`."""
 
 
 def one_of(*values: Any) -> OneOf:
-    """A choice for `init=`: the model starts with any of the values. Raises ModelError where there is none."""
+    """Return a choice for `init=`: the model starts with any of the values. Raises ModelError without values."""
     if not values:
         raise ModelError("one_of() of nothing", "give the values to choose from, or init=ANY for every value of the type")
     return OneOf(values)

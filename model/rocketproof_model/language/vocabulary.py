@@ -25,9 +25,9 @@ class Vocabulary:
 
     @staticmethod
     def of(model: Model, parameters: Mapping[str, Type] | None = None) -> Vocabulary:
-        """The vocabulary of a model, and of one of its actions with these parameters."""
-        given = dict(parameters or {})
-        types: list[Type] = [*(v.type for v in model.variables), *(t for t, _ in model.constants.values()), *given.values()]
+        """Return the vocabulary of a model, or of an action with these parameters."""
+        action_parameters = dict(parameters or {})
+        types: list[Type] = [*(v.type for v in model.variables), *(t for t, _ in model.constants.values()), *action_parameters.values()]
         types += [t for action in model.actions for t in action.parameters.values()]
         types = [axis for variable in model.variables for axis in variable.over] + types
         types = [held(held(t)) for t in types]
@@ -42,15 +42,15 @@ class Vocabulary:
                 tables.setdefault(table, {})[column] = variable
         plain = {v.name: v for v in model.variables if "." not in v.name}
         constants = {name: type_ for name, (type_, _) in model.constants.items()}
-        return Vocabulary(plain, tables, constants, {i.name: i for i in indices}, tuple(values), enums, given)
+        return Vocabulary(plain, tables, constants, {i.name: i for i in indices}, tuple(values), enums, action_parameters)
 
     def known(self) -> list[str]:
-        """Every name, for who mistyped one."""
+        """Return every name, for messages about a mistyped name."""
         return [*self.variables, *self.tables, *self.parameters, *self.indices, *self.constants, *self.values]
 
 
 def names_of(type_: Type) -> Sequence[str]:
-    """The names of a type's values: those of an enumeration, or of an index's elements."""
+    """Return the names of a type's values: an enumeration's names, or the names of an index's elements."""
     names: Sequence[str] = getattr(type_, "names", ())
     return names
 

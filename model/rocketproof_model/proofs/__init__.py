@@ -1,1 +1,1 @@
-"""Proofs by z3 over all states: induction, invariants found by machine, Spacer, and certificates that others can check."""
+"""Proofs by z3 over all states: induction, generated invariants, Spacer, and certificates that other tools can check."""

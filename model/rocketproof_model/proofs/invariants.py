@@ -1,9 +1,10 @@
-"""Invariants found by machine, so that induction proves what is not inductive by itself.
+"""Invariants generated from reached states, so that induction proves claims that are not inductive by themselves.
 
-Reached states suggest: what up to three elements of the state never are together, and how far one is ever above another, is a candidate.
-Where a step from some state breaks a claim, candidates that exclude this state are assumed, and every step has to keep them too; where no
-candidate does, what is broken is given up (Houdini, but only with candidates that something calls for). Of what remains a proof takes
-as few as it can (`inductive`). The proof itself is `symbolic.induction`'s, with these as lemmas: nothing here is trusted.
+Reached states suggest candidates: combinations of values that up to three elements of the state never have together, and the maximum
+difference between two elements. If a step from some state violates a claim, candidates that exclude this state are assumed, and every step
+has to preserve them too. If no candidate excludes the state, the violated term is given up (Houdini, restricted to candidates that some
+step requires). A proof needs as few of the remaining terms as possible (`inductive`). `symbolic.induction` makes the proof with these terms
+as lemmas, so nothing here needs to be trusted.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
-STATES = 20_000  # reached states that suggest candidates
-VALUES = 12  # a feature that has more of them takes part in comparisons only
-MOST = 100_000  # candidates, and combinations of three features that are looked at
-AT_ONCE = 12  # candidates that are assumed for one step: fewer ask z3 more often, more ask it more at a time
+STATES = 20_000  # reached states from which candidates are generated
+VALUES = 12  # a feature with more values is used in comparisons only
+MOST = 100_000  # maximum of candidates, and of combinations of three features
+AT_ONCE = 12  # candidates assumed for one step: fewer mean more calls of z3, more mean larger ones
 NONE = -1
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Claims about states, as rows. A feature of a state is an element of it, or whether a set has an element: (slot, bit or -1).
+    """Claims about states, as rows. A feature of a state is an element of it, or whether a set has a member: (slot, bit or -1).
 
-    `never` (f, a, g, b, h, c) is that features f, g, h do not have the values a, b, c together; f or g is NONE where there are fewer than
-    three. `above` (i, j, d) is that slot i is at most d more than slot j, or than 0 if j is NONE.
+    `never` (f, a, g, b, h, c): features f, g, h never have the values a, b, c together; f or g is NONE if there are fewer than three
+    features. `above` (i, j, d): slot i is at most d more than slot j, or than 0 if j is NONE.
     """
 
     features: tuple[tuple[int, int], ...]
@@ -49,7 +50,7 @@ class Candidates:
     above: Codes
 
     def broken(self, state: Sequence[int]) -> NDArray[np.bool_]:
-        """Which are false in a state."""
+        """Return which candidates are false in a state."""
         seen = np.append(_features(np.array([state], np.int64), self.features)[0], 0)
         codes = np.array([*state, 0], np.int64)
         f, a, g, b, h, c = self.never.T
@@ -58,11 +59,11 @@ class Candidates:
 
     @cached_property
     def sizes(self) -> Codes:
-        """How many features each claim is about."""
+        """The number of features of each claim."""
         return np.concatenate([1 + (self.never[:, [0, 2]] != NONE).sum(axis=1), 1 + (self.above[:, 1] != NONE)])
 
     def term(self, instance: Instance, number: int) -> Expr:
-        """One of the claims as a term."""
+        """Return one of the claims as a term."""
         slots = [v.element(at) for v in instance.model.variables for at in v.elements()]
         if number >= len(self.never):
             i, j, d = self.above[number - len(self.never)].tolist()
@@ -81,7 +82,7 @@ class Candidates:
 
 
 def _literal(term: Expr, bit: int, value: int) -> Expr:
-    """That an element of the state has a value, or that a set has an element or not."""
+    """Return the condition that an element of the state has a value, or that a set has a member or not."""
     asked = term.has(const(bit, term.type.of)) if isinstance(term.type, SetType) else term
     if asked.type is Bool:
         return asked if value else ~asked
@@ -95,7 +96,7 @@ def _features(states: Codes, features: Sequence[tuple[int, int]]) -> Codes:
 
 
 def suggested(instance: Instance, states: Codes) -> Candidates:
-    """What is true of all these states (n, slots), the initial one among them."""
+    """Return candidates that are true in all these states (n, slots), which include the initial state."""
     types = [v.type for v in instance.model.variables for _ in v.elements()]
     bits = [[(k, bit) for bit in t.of.codes()] if isinstance(t, SetType) else [(k, NONE)] for k, t in enumerate(types)]
     features = tuple(f for some in bits for f in some if len(np.unique(_features(states, [f]))) <= VALUES)
@@ -124,7 +125,7 @@ def suggested(instance: Instance, states: Codes) -> Candidates:
 
 
 def _together(values: Sequence[tuple[Codes, Codes]], chosen: Sequence[int]) -> NDArray[np.bool_]:
-    """For each combination of the values of some features whether a state has it."""
+    """Return for each combination of the values of some features whether a state has it."""
     sizes = tuple(len(values[f][0]) for f in chosen)
     met = np.zeros(sizes, np.bool_)
     met[tuple(values[f][1].ravel() for f in chosen)] = True
@@ -132,10 +133,10 @@ def _together(values: Sequence[tuple[Codes, Codes]], chosen: Sequence[int]) -> N
 
 
 def _strengthen(step: InductionStep, candidates: Candidates, instance: Instance) -> None:
-    """Assume candidates until every step keeps what is assumed and does what is claimed, as far as candidates can bring it about.
+    """Assume candidates until every step preserves the assumptions and satisfies the claims, as far as candidates allow.
 
-    Each step that does not begins in a state that candidates exclude: the simplest one is assumed, and has to be kept too. Where no
-    candidate is left, what the step does not keep is given up.
+    Each violating step begins in a state that candidates exclude. The simplest of them is assumed, and has to be preserved too. If no
+    candidate is left, the term that the step violates is given up.
     """
     left, met = np.ones(len(candidates), np.bool_), np.zeros(len(candidates), np.int64)
     claims = dict(step.against)
@@ -146,9 +147,9 @@ def _strengthen(step: InductionStep, candidates: Candidates, instance: Instance)
             return
         broken = candidates.broken(step.relation.read(model, 0))
         met += broken
-        found = np.flatnonzero(broken & left)
-        if len(found):
-            best = found[np.lexsort((-met[found], candidates.sizes[found]))[:AT_ONCE]]
+        excluding = np.flatnonzero(broken & left)
+        if len(excluding):
+            best = excluding[np.lexsort((-met[excluding], candidates.sizes[excluding]))[:AT_ONCE]]
             left[best] = False
             for number in best.tolist():
                 step.assume(candidates.term(instance, number))
@@ -160,11 +161,11 @@ def _strengthen(step: InductionStep, candidates: Candidates, instance: Instance)
 
 
 def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Limits(), states: int = STATES) -> list[Outcome]:
-    """Prove `always` and `step` claims by induction, with invariants found from the first `states` reached states as lemmas.
+    """Prove `always` and `step` claims by induction, with invariants generated from the first `states` reached states as lemmas.
 
-    Outcomes are those of `symbolic.induction`; `details["invariants"]` of one that holds are the terms that its proof takes beside the
-    claim. The counterexample of a claim that stays `not inductive` is one in which the invariants found are true. Raises ModelFault
-    as `search.explore` does, and RocketproofError for other kinds of property.
+    `symbolic.induction` describes the outcomes. If a claim holds, `details["invariants"]` are the terms that its proof needs in addition to
+    the claim. In the counterexample of a claim that stays `not inductive`, the generated invariants hold. Raises ModelFault as
+    `search.explore` does, and RocketproofError for other kinds of property.
     """
     for claim in claims:
         refuse_other_kinds(claim)

@@ -1,8 +1,8 @@
-"""What makes a formula an inductive invariant that proves a claim, as z3 formulas that share nothing with the engines that find proofs.
+"""The obligations of an inductive invariant that proves a claim, as z3 formulas that share nothing with the engines that find proofs.
 
-Terms are translated here a second time, on purpose and as plainly as can be: every number is a bit-vector of one width, at which no
-operation of the model overflows, nothing is folded, and each instance of an action is a case of its own, whose state after is written down
-as terms over the state before. What `formulas` does to be quick (widths of their own, one relation for all steps) is not done.
+Terms are deliberately translated a second time, as plainly as possible. Every number is a bit-vector of one width, at which no operation of
+the model overflows, and nothing is folded. Each instance of an action is a separate case, whose state after is written as terms over the
+state before. The optimisations of `formulas` (individual widths, one relation for all steps) are not used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ObligationTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class ObligationCase:
-    """A way to break an obligation: a formula that must have no model, and the step that it is about."""
+    """A way to violate an obligation: a formula that must have no model, and the step that it describes."""
 
     formula: _Term
     move: Move | None = None
@@ -43,17 +43,17 @@ class ObligationCase:
 
 @dataclass(frozen=True)
 class Obligation:
-    """What has to be so, in words; `assumed` with any of the cases has to be impossible."""
+    """A statement and its cases: `assumed` together with any of the cases has to be impossible."""
 
-    said: str
+    statement: str
     assumed: tuple[_Term, ...]
     cases: tuple[ObligationCase, ...]
 
 
 class Obligations:
-    """Of an instance, a claim and an invariant, the conjunction of `parts`: `all` of them have to be impossible to break.
+    """The obligations of an instance, a claim and an invariant, the conjunction of `parts`.
 
-    Raises RocketproofError for a claim of a kind that no invariant proves.
+    Raises RocketproofError for a kind of claim that no invariant proves.
     """
 
     def __init__(self, instance: Instance, claim: Property, parts: Sequence[Expr]) -> None:
@@ -65,15 +65,15 @@ class Obligations:
         self.before = [self._unknown(f"{name} before", type_) for name, type_ in slots]
         self.after = [self._unknown(f"{name} after", type_) for name, type_ in slots]
         self.typed = [self._ranged(x, type_) for x, (_, type_) in zip(self.before, slots, strict=True)]
-        here, there = self._terms(self.before, self.after), self._terms(self.after)
-        self._inside = [here.truth(part) for part in self.parts]
-        self._lost = z3.Not(z3.And(*map(there.truth, self.parts)))
-        self._claimed = here(claim.formula)
+        before, after_ = self._terms(self.before, self.after), self._terms(self.after)
+        self._inside = [before.truth(part) for part in self.parts]
+        self._lost = z3.Not(z3.And(*map(after_.truth, self.parts)))
+        self._claimed = before(claim.formula)
         if claim.kind == "step":
-            self._lost = z3.Or(self._lost, z3.Not(here.truth(claim.formula)))
+            self._lost = z3.Or(self._lost, z3.Not(before.truth(claim.formula)))
 
     def all(self) -> list[Obligation]:
-        """The obligations in the order of their words above."""
+        """Return the obligations in the order of their statements above."""
         taken, faults, stuck = [], [], []
         for action in self.instance.model.actions:
             for args in action.instances:
@@ -84,14 +84,14 @@ class Obligations:
                 ends = [old == new for old, new in zip(self.after, becomes, strict=True)]
                 taken.append(ObligationCase(z3.And(enabled, z3.Not(error), *ends, self._lost), move))
         assumed = (*self.typed, *self._inside)
-        made = [self._begins(), Obligation(KEEPS, assumed, tuple(taken)), Obligation(SOUND, assumed, tuple(faults))]
+        obligations = [self._begins(), Obligation(KEEPS, assumed, tuple(taken)), Obligation(SOUND, assumed, tuple(faults))]
         if self.claim.kind == "deadlock_free":
             forbidden = z3.Not(z3.And(self._claimed.defined, self._claimed.value))
-            made.append(Obligation(WAITS, assumed, (ObligationCase(z3.And(*stuck, forbidden)),)))
-        return made
+            obligations.append(Obligation(WAITS, assumed, (ObligationCase(z3.And(*stuck, forbidden)),)))
+        return obligations
 
     def read(self, model: _Term, state: Sequence[_Term]) -> interpreter.State:
-        """The codes of `before` or `after` in a z3 model."""
+        """Return the codes of `before` or `after` in a z3 model."""
         values = [model.eval(x, model_completion=True) for x in state]
         return tuple(int(z3.is_true(value)) if z3.is_bool(value) else int(value.as_signed_long()) for value in values)
 
@@ -108,34 +108,34 @@ class Obligations:
         return _Terms(self.width, before, after, {"par": args or {}, "given": self.instance.constants})
 
     def _begins(self) -> Obligation:
-        here = self._terms(self.before)
+        before = self._terms(self.before)
         types = [v.type for v in self.instance.model.variables for _ in v.elements()]
         chosen = [
             z3.Or(*(x == self._code(code, type_) for code in codes))
             for x, codes, type_ in zip(self.before, interpreter.first_codes(self.instance), types, strict=True)
         ]
-        starts = [here.truth(condition) for condition in self.instance.model.starts]
+        starts = [before.truth(condition) for condition in self.instance.model.starts]
         return Obligation(BEGINS, (*chosen, *starts), (ObligationCase(z3.Not(z3.And(*self._inside))),))
 
     def _step(self, action: Action, args: Sequence[int]) -> tuple[_Term, _Term, list[_Term]]:
-        """Whether all guards hold, whether the step is an error of the model, and the state after."""
-        here = self._terms(self.before, args=dict(zip(action.parameters, args, strict=True)))
+        """Return whether all guards hold, whether the step is an error of the model, and the state after."""
+        before = self._terms(self.before, args=dict(zip(action.parameters, args, strict=True)))
         enabled, error = z3.BoolVal(True), z3.BoolVal(False)
         for guard in action.guards:
-            value, defined = here(guard.condition)
+            value, defined = before(guard.condition)
             error = z3.Or(error, z3.And(enabled, z3.Not(defined)))
             enabled = z3.And(enabled, defined, value)
         becomes, wrong = list(self.before), []
         writes: dict[int, list[tuple[_Term, _Term]]] = {}
         for update in action.updates:
             variable, *at = update.target.args
-            when, new, places = here(update.when), here(update.assigned), [here(index) for index in at]
-            inside = [self._ranged(place.value, axis) for place, axis in zip(map(here.number, places), variable.over, strict=True)]
+            when, new, places = before(update.when), before(update.assigned), [before(index) for index in at]
+            inside = [self._ranged(place.value, axis) for place, axis in zip(map(before.number, places), variable.over, strict=True)]
             fits = self._ranged(new.value, variable.type)
             sound = z3.And(new.defined, fits, *(place.defined for place in places), *inside)
             wrong.append(z3.Not(z3.And(when.defined, z3.Implies(when.value, sound))))
-            for slot, here_too in _places(here, variable, places):
-                writes.setdefault(slot, []).append((z3.And(when.value, here_too), new.value))
+            for slot, in_slot in _places(before, variable, places):
+                writes.setdefault(slot, []).append((z3.And(when.value, in_slot), new.value))
         for slot, written in writes.items():
             for number, (when, value) in enumerate(written):
                 wrong += [z3.And(when, also, value != other) for also, other in written[:number]]
@@ -143,18 +143,18 @@ class Obligations:
         return enabled, z3.Or(error, z3.And(enabled, z3.Or(*wrong))), becomes
 
 
-def _places(here: _Terms, variable: Variable, places: Sequence[ObligationTerm]) -> list[tuple[int, _Term]]:
-    """The slots that an update may write, and when it does."""
-    found = []
+def _places(before: _Terms, variable: Variable, places: Sequence[ObligationTerm]) -> list[tuple[int, _Term]]:
+    """Return the slots that an update may write, and the condition for each."""
+    slots = []
     for element in variable.elements():
-        same = z3.simplify(z3.And(*(here.number(place).value == k for place, k in zip(places, element, strict=True))))
+        same = z3.simplify(z3.And(*(before.number(place).value == k for place, k in zip(places, element, strict=True))))
         if not z3.is_false(same):
-            found.append((variable.slot(element), same))
-    return found
+            slots.append((variable.slot(element), same))
+    return slots
 
 
 def _width(instance: Instance, formulas: Sequence[Expr]) -> int:
-    """Bits that hold every value of every term with its sign, and one more; at least those of `wrap32`."""
+    """Return the bits that hold every value of every term with its sign, and one more; at least those of `wrap32`."""
     model = instance.model
     roots = [*formulas, *model.starts]
     for action in model.actions:
@@ -166,7 +166,7 @@ def _width(instance: Instance, formulas: Sequence[Expr]) -> int:
 
 
 class _Terms:
-    """Terms over a state before and after as z3 terms; what the interpreter computes lazily has a value where it has one there."""
+    """Terms over a state before and after as z3 terms; lazily evaluated terms have a value where the interpreter has one."""
 
     def __init__(self, width: int, before: Sequence[_Term], after: Sequence[_Term], known: Mapping[str, Mapping[str, int]]) -> None:
         self.width, self.known = width, known
@@ -174,7 +174,7 @@ class _Terms:
         self._done: dict[Expr, ObligationTerm] = {}
 
     def truth(self, e: Expr) -> _Term:
-        """That a formula has a value and is true."""
+        """Return the condition that a formula has a value and is true."""
         meaning = self(e)
         return z3.And(meaning.defined, meaning.value)
 
@@ -187,7 +187,7 @@ class _Terms:
         return self._done[e]
 
     def number(self, meaning: ObligationTerm) -> ObligationTerm:
-        """The same as a number, a truth value as 0 or 1."""
+        """Return the same as a number, a truth value as 0 or 1."""
         value, defined = meaning
         one, zero = z3.BitVecVal(1, self.width), z3.BitVecVal(0, self.width)
         return ObligationTerm(z3.If(value, one, zero) if z3.is_bool(value) else value, defined)
@@ -232,7 +232,7 @@ _Operation = Callable[..., tuple[_Term, _Term]]
 
 
 def _total(operate: Callable[..., _Term]) -> _Operation:
-    """An operation that always has a value; it gets the term, then its arguments."""
+    """Return an operation that always has a value; it gets the term, then its arguments."""
     return lambda e, width, *values: (operate(e, *values), z3.BoolVal(True))
 
 

@@ -1,8 +1,8 @@
 """Proofs and counterexamples by z3's Spacer (IC3, property-directed reachability), over the bits of the states.
 
-Spacer looks for an inductive invariant from the claim backwards and needs no hint, where induction needs the claim to be nearly
-inductive and `invariants` needs reached states that suggest the rest. It is not trusted: an invariant counts once `certificate.refusal`
-has nothing against it, and a counterexample once the interpreter has taken each of its steps.
+Spacer searches an inductive invariant backwards from the claim and needs no hint. Induction, in contrast, needs a nearly inductive claim,
+and `invariants` needs reached states. Spacer is not trusted. An invariant counts only if `certificate.refusal` accepts it, and a
+counterexample only if the interpreter takes each of its steps.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def prove(instance: Instance, claim: Property, *, limits: Limits | None = None) 
     """Decide an `always`, `reachable`, `step` or `deadlock_free` claim for all reachable states.
 
     A proof (of a `reachable` claim: that it never holds) has its invariant in `details["invariants"]`, terms about a state that
-    `certificate.refusal` has accepted; any other decision has a witness, which need not be a shortest one. `unknown` comes with a limit's
-    reason. Raises ModelFault, with its path, where an error of the model is reached, and RocketproofError for other kinds of property.
+    `certificate.refusal` has accepted. Any other decision has a witness, which need not be a shortest one. `unknown` has a limit's reason.
+    Raises ModelFault, with its path, if an error of the model is reached, and RocketproofError for other kinds of property.
     """
     if claim.kind not in KINDS:
         raise RocketproofError(f"spacer for {claim.id}: it is of kind {claim.declared}; it decides {', '.join(KINDS)}")
     watch = Watch(limits or Limits())
     try:
-        interpreter.initial(instance)  # raises where there is none
+        interpreter.initial(instance)  # raises if there is no initial state
         return _decide(instance, claim, watch)
     except LimitReached as stop:
         reason = stop.reason
@@ -55,12 +55,12 @@ def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
     proved: Verdict = "holds" if claim.kind != "reachable" else "violated"
     path = engine.ask(_bad(bits.relation, claim))
     if path is None:
-        found = [term for term in map(bits.term, engine.invariant()) if term.op != "const" or not term.args[0]]
-        found = _least(instance, claim, found, watch)
-        wrong = certificate.refusal(instance, claim, found, limits=Limits(watch.left))
+        invariant = [term for term in map(bits.term, engine.invariant()) if term.op != "const" or not term.args[0]]
+        invariant = _least(instance, claim, invariant, watch)
+        wrong = certificate.refusal(instance, claim, invariant, limits=Limits(watch.left))
         if wrong:
             raise EnginesDisagree(f"the invariant that spacer found for {claim.id} is none: {wrong}")
-        return Outcome(claim, "symbolic", proved, PROOF, seconds=watch.seconds, details={"invariants": tuple(found)})
+        return Outcome(claim, "symbolic", proved, PROOF, seconds=watch.seconds, details={"invariants": tuple(invariant)})
     moves, states = _replayed(instance, claim, path)
     fault = fault_at_end(instance, moves, states, [claim])
     if fault is not None:
@@ -69,17 +69,17 @@ def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
     return Outcome(claim, "symbolic", verdict, witness=Witness(instance, claim, moves, states), depth=len(moves), seconds=watch.seconds)
 
 
-def _least(instance: Instance, claim: Property, found: Sequence[Expr], watch: Watch) -> list[Expr]:
-    """As few of the terms as prove the claim."""
+def _least(instance: Instance, claim: Property, terms: Sequence[Expr], watch: Watch) -> list[Expr]:
+    """Return as few of the terms as prove the claim."""
     step = InductionStep(instance, [claim], watch)
-    for term in found:
+    for term in terms:
         step.assume(term)
     least = step.least(claim)
-    return list(found) if least is None else least
+    return list(terms) if least is None else least
 
 
 def _bad(relation: Relation, claim: Property) -> list[Value]:
-    """What no reachable state, or step from one, may be: formulas over a state before and after."""
+    """Return what no reachable state, or step from one, may satisfy: formulas over a state before and after."""
     truth = relation.translate.truth
     (goal,) = certificate.parts(claim, []) or [claim.formula]
     broken = z3.Not(formula(truth(goal)))
@@ -91,13 +91,13 @@ def _bad(relation: Relation, claim: Property) -> list[Value]:
 
 
 class _Rules:
-    """Horn clauses over the bits of a state: what is reached, and what must not be."""
+    """Horn clauses over the bits of a state: the reached states, and the forbidden ones."""
 
     def __init__(self, bits: Bits, watch: Watch) -> None:
         self.bits, self.watch = bits, watch
         relation, truth = bits.relation, z3.BoolSort()
         self.engine = z3.Fixedpoint()
-        # The rules stay as they are, so that what it answers speaks of the bits as they were given.
+        # Spacer must not transform the rules, so that its answers are about the original bits.
         self.engine.set("engine", "spacer", "xform.slice", False, "xform.inline_linear", False, "xform.inline_eager", False)
         self.reached = z3.Function("reached", *(truth for _ in bits.before), truth)
         self.bad = z3.Function("bad", truth)
@@ -109,7 +109,7 @@ class _Rules:
         self.engine.rule(there, [here, bits.of(relation.step)])
 
     def ask(self, bad: Sequence[Value]) -> list[State] | None:
-        """A path of states to something bad, or None if there is none. Raises LimitReached."""
+        """Return a path of states to a bad state, or None if there is none. Raises LimitReached."""
         for term in bad:
             if term is not False:
                 self.engine.rule(self.bad(), [self.reached(*self.bits.before), self.bits.of(term)])
@@ -124,39 +124,39 @@ class _Rules:
         except z3.Z3Exception as stop:
             raise LimitReached(self._reason(str(stop))) from None
         finally:
-            z3.set_param("memory_max_size", 0)  # it is the whole process's: other solvers have limits of their own
+            z3.set_param("memory_max_size", 0)  # this limit is global to the process: other solvers have their own limits
         if answer == z3.unknown:
             raise LimitReached(self._reason(self.engine.reason_unknown()))
         return None if answer == z3.unsat else [self.bits.codes(truths) for truths in self._facts(self.engine.get_answer())]
 
-    def _reason(self, said: str) -> str:
+    def _reason(self, reason: str) -> str:
         left = self.watch.left
-        if "memory" in said:
+        if "memory" in reason:
             return MEMORY
         if left is not None and left < 0.05:
             return TIME
-        return INTERRUPTED if "cancel" in said or "interrupt" in said else GAVE_UP
+        return INTERRUPTED if "cancel" in reason or "interrupt" in reason else GAVE_UP
 
     def invariant(self) -> list[Value]:
-        """The conjuncts of the invariant, over the numbers of the bits."""
-        found = self.engine.get_cover_delta(-1, self.reached)
-        return list(found.children()) if z3.is_and(found) else [found]
+        """Return the conjuncts of the invariant, over the numbers of the bits."""
+        cover = self.engine.get_cover_delta(-1, self.reached)
+        return list(cover.children()) if z3.is_and(cover) else [cover]
 
     def _facts(self, proof: Any) -> Iterator[list[bool]]:
-        """The states that the proof of something bad goes through, in their order: each step's premise comes before it."""
+        """Yield the states on the proof's path to a bad state, in order: each step's premise comes before it."""
         waiting = [proof]
-        found: list[list[bool]] = []
+        states: list[list[bool]] = []
         while waiting:
             step = waiting.pop()
             *premises, conclusion = step.children() or [step]
             if step.decl().name() != "asserted" and z3.is_app(conclusion) and conclusion.decl().eq(self.reached):
-                found.append([z3.is_true(truth) for truth in conclusion.children()])
+                states.append([z3.is_true(truth) for truth in conclusion.children()])
             waiting += premises
-        return reversed(found)
+        return reversed(states)
 
 
 def _replayed(instance: Instance, claim: Property, path: Sequence[State]) -> tuple[tuple[Move, ...], tuple[State, ...]]:
-    """The path as the interpreter takes it, and one step more where the claim is broken by a step."""
+    """Return the path as the interpreter takes it, with one more step if a step violates the claim."""
     states, moves = [path[0]], list[Move]()
     if not interpreter.starts_in(instance, path[0]):
         raise EnginesDisagree(f"spacer's path for {claim.id} begins in no initial state")

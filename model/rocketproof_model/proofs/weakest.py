@@ -1,8 +1,8 @@
-"""Claims about states that every step keeps, whatever the constants: proven action by action, by weakest preconditions.
+"""Claims about states that every step preserves, whatever the constants: proven action by action, by weakest preconditions.
 
-A claim about the state after an action is a term over the state before it, in which what the action assigns stands where it was read. So
-each action is a lemma, for all constants and parameters at once. `symbolic.induction` looks further, at an instance whose constants are
-known.
+A claim about the state after an action becomes a term over the state before: assigned elements are replaced by their new values. Each
+action is therefore one lemma for all constants and parameters. `symbolic.induction` considers more than one action, for an instance with
+known constants.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..result import Limits
 
 
 def before(action: Action, claim: Expr) -> Expr:
-    """What holds before the action exactly if the claim holds after it: the claim itself, if the action assigns nothing that it reads."""
+    """Return the weakest precondition of the claim for the action: the claim itself if the action assigns nothing that it reads."""
     return rewrite(claim, lambda e: written(action.updates, e) if e.op == "ref" else None)
 
 
-def kept(model: Model, claims: Sequence[Expr], *, limits: Limits = Limits()) -> tuple[Expr, ...]:
-    """Those of the claims that hold at the start and that every step keeps, if they all hold before it, for all values of the constants.
+def preserved(model: Model, claims: Sequence[Expr], *, limits: Limits = Limits()) -> tuple[Expr, ...]:
+    """Return the claims that hold initially and that every step preserves if all of them hold before it, for all constants.
 
-    A claim that a step may break is given up, and with it the claims that need it. `limits` are those of one proof; a claim for which it
-    is not enough is given up, too.
+    A claim that a step may violate is given up, and with it the claims that need it. `limits` apply to each proof; a claim whose proof
+    needs more is given up too.
     """
     start = _start(model)
     every = holds(model, start, all_of(claims), limits)
@@ -38,14 +38,14 @@ def kept(model: Model, claims: Sequence[Expr], *, limits: Limits = Limits()) -> 
 
 
 def holds(model: Model, premise: Expr, claim: Expr, limits: Limits) -> bool:
-    """Whether the claim is proven, and has a value, for all values that meet the premise; if none do, it is."""
+    """Return whether the claim is proven, and has a value, for all values that satisfy the premise; also if no values do."""
     lemma = Property("lemma", "the premise implies the claim", "lemma", implies(premise, claim))
-    found = prove(model, lemma, limits=limits)
-    return found.verdict == "holds" or found.reason == VACUOUS
+    outcome = prove(model, lemma, limits=limits)
+    return outcome.verdict == "holds" or outcome.reason == VACUOUS
 
 
 def _start(model: Model) -> Expr:
-    """That the state is an initial one."""
+    """Return the condition that the state is an initial state."""
     elements = [
         any_of(variable.element(at) == start for start in starts)
         for variable in model.variables
@@ -55,7 +55,7 @@ def _start(model: Model) -> Expr:
 
 
 def _broken(model: Model, action: Action, known: Expr, claims: Sequence[Expr], limits: Limits) -> list[Expr]:
-    """The claims that the action may break; all that it touches are asked at once first."""
+    """Return the claims that the action may violate; first all that it affects are tried together."""
     premise = all_of([known, *(guard.condition for guard in action.guards)])
     asked = {claim: changed for claim in claims if (changed := before(action, claim)) is not claim}
     if not asked or holds(model, premise, all_of(asked.values()), limits):

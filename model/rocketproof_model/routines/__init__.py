@@ -1,17 +1,17 @@
-"""Machine code from a small part of Python: loops over 64-bit integers and memory, compiled in a tenth of a second through LLVM's text.
+"""Machine code from a small part of Python: loops over 64-bit integers and memory, compiled in a tenth of a second through LLVM text.
 
-A routine is a Python function that is read and never run. Every value in it is a word of 64 bits. Memory is named by addresses, which
-nobody checks and which may be passed to threads; the caller keeps what lies there alive. What there is:
+A routine is a Python function that is parsed and never run by Python. Every value in it is a word of 64 bits. Memory is accessed by
+unchecked addresses, which may be passed to threads; the caller keeps the memory alive. The allowed forms are:
 
     assignments (also of tuples), `if`, `while`, `for ... in range(...)`, `break`, `continue`, `return`, conditional expressions
     + - * & | ^ ~ << >> with wrap-around (`>>` shifts in zeros, shifts stay below 64); // and % without sign
     comparisons with sign; `and`, `or`, `not` in their short-circuit form
     calls of other routines, and of the words below, which are one instruction each
 
-Names that are no local variables are integers, or tuples of them, from the constants given when it is compiled or else from its module. An
-`if` that constants decide leaves only the arm taken, and a loop over `unrolled(n)` is written out, with its variable as a constant.
+Names that are no local variables are integers, or tuples of them, from the constants of the compilation or else from the routine's module.
+An `if` that constants decide compiles only the arm taken. A loop over `unrolled(n)` is unrolled, with its variable as a constant.
 
-Why not Numba for these: it takes seconds where this takes a tenth, and every process would load it.
+Numba is no alternative: it takes seconds where this takes a tenth of a second, and every process would have to load it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def compile_routine(function: Callable[..., Any], **constants: Constant) -> Callable[..., int]:
-    """The routine as a function of integers that runs without the interpreter's lock, compiled or taken from the cache on disk."""
+    """Return the routine as a function of integers that runs without the interpreter's lock, compiled or loaded from the cache on disk."""
     return _compiled(function, tuple(sorted(constants.items())))
 
 
@@ -45,19 +45,19 @@ def _compiled(function: Callable[..., Any], constants: tuple[tuple[str, Constant
     name = function.__name__
     address = native.compile_text(text(function, dict(constants)), (name,)).addresses[name]
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(inspect.signature(function).parameters))
-    made: Callable[..., int] = signature(address)
-    return made
+    function_: Callable[..., int] = signature(address)
+    return function_
 
 
 def address(array: NDArray[Any]) -> int:
-    """Where an array lies."""
+    """Return the address of an array's data."""
     try:
-        # Takes a quarter of the time of `ctypes.data`; a long witness asks for millions of addresses.
+        # Takes a quarter of the time of `ctypes.data`; a long witness needs millions of addresses.
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]  # an array is a buffer
     except (TypeError, ValueError):  # read-only, empty or with gaps
         return int(array.ctypes.data)
 
 
 def addresses(*values: NDArray[Any] | int) -> NDArray[np.int64]:
-    """A block of arguments: integers, and the addresses of arrays, which the caller keeps alive."""
+    """Return a block of arguments: integers, and the addresses of arrays, which the caller keeps alive."""
     return np.array([v if isinstance(v, int) else address(v) for v in values], dtype=np.int64)

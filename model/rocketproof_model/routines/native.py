@@ -1,7 +1,7 @@
-"""Machine code from LLVM text, compiled for this processor and kept on disk under the hash of its content.
+"""Machine code from LLVM text, compiled for this processor and cached on disk under the hash of its content.
 
-The cache holds object files. Their names cover everything that they depend on: the text, the versions of llvmlite and
-LLVM, the processor and its features, and the options. A file that does not load, or that may be somebody else's, is built again.
+The cache holds object files. Their names cover everything that they depend on: the text, the versions of llvmlite and LLVM, the processor
+and its features, and the options. A file that does not load, or that another user may have written, is built again.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from .. import kept
+from .. import diskcache
 
 OPTIMISE = {"0": 0, "1": 1, "3": 3}.get(os.environ.get("ROCKETPROOF_OPTIMISE", ""), 2)
-"""LLVM's level of optimisation of machine code. At 0 it compiles ten times as fast, and a search takes several times as long."""
+"""LLVM's level of optimisation of machine code. Level 0 compiles ten times as fast, but searches take several times as long."""
 PASSES = min(1, OPTIMISE)
-"""Level of the passes over LLVM's text. Level 2 takes half as long again to compile a model, and its searches are no quicker."""
+"""Level of the passes over LLVM's text. Level 2 compiles a model 1.5 times as long, and its searches are no faster."""
 _loaded: dict[str, Library] = {}
-_one_at_a_time = threading.Lock()  # two threads that compile the same text would link it twice, which the linker refuses
+_one_at_a_time = threading.Lock()  # two threads that compile the same text would link it twice, which is an error
 
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """Loaded functions by name. `seconds` is the CPU time that compiling or loading took, `cached` whether the disk had it."""
+    """Loaded functions by name. `seconds` is the CPU time of compiling or loading, `cached` whether the disk had the file."""
 
     addresses: dict[str, int]
     seconds: float
@@ -41,7 +41,7 @@ class Library:
 
 @cache
 def _target() -> tuple[Any, str]:
-    """The target machine of this host and the words that name it."""
+    """Return the target machine of this host and the text that identifies it."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
@@ -53,7 +53,7 @@ def _target() -> tuple[Any, str]:
 
 
 def compile_text(text: str, names: tuple[str, ...]) -> Library:
-    """Compile a module (or take it from the cache) and return the addresses of the named functions."""
+    """Compile a module (or load it from the cache) and return the addresses of the named functions."""
     with _one_at_a_time:
         return _compiled(text, names)
 
@@ -64,18 +64,18 @@ def _compiled(text: str, names: tuple[str, ...]) -> Library:
     key = hashlib.sha256(f"{words}\n{text}".encode()).hexdigest()
     library = _loaded.get(key)
     if library is None:
-        path = kept.cache_directory() / f"{key}.o"
-        image = kept.read(path)
-        found = _link(image, key, names, machine) if image is not None else None
-        if found is None:
+        path = diskcache.cache_directory() / f"{key}.o"
+        image = diskcache.read(path)
+        linked = _link(image, key, names, machine) if image is not None else None
+        if linked is None:
             image = _build(text, machine)
             with suppress(OSError):  # without a writable cache the next process compiles again
-                kept.write(path, image)
-            found = _link(image, key, names, machine)
-            assert found is not None, "LLVM refuses an object that it has just made"
-            library = Library(found[0], time.process_time() - start, False, found[1])
+                diskcache.write(path, image)
+            linked = _link(image, key, names, machine)
+            assert linked is not None, "LLVM refuses an object that it has just made"
+            library = Library(linked[0], time.process_time() - start, False, linked[1])
         else:
-            library = Library(found[0], time.process_time() - start, True, found[1])
+            library = Library(linked[0], time.process_time() - start, True, linked[1])
         _loaded[key] = library
     return library
 
@@ -91,7 +91,7 @@ def _build(text: str, machine: Any) -> bytes:
 
 @cache
 def _linker() -> Any:
-    """One linker for the process; libraries stay loaded as long as it lives."""
+    """Return the process's linker; libraries stay loaded as long as it exists."""
     return llvm.create_lljit_compiler(_target()[0])
 
 

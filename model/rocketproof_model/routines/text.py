@@ -1,4 +1,4 @@
-"""Routines as LLVM's text: one walk over a function's syntax, a statement or an expression at a time.
+"""Routines as LLVM text: one walk over a function's syntax tree, a statement or an expression at a time.
 
 Local variables are places on the stack, which LLVM turns into registers.
 """
@@ -34,43 +34,43 @@ _routines: set[Callable[..., Any]] = set()
 
 
 def routine(function: F) -> F:
-    """Mark a function as one that is compiled. Python cannot run it."""
+    """Mark a function to be compiled. Python cannot run it."""
     _routines.add(function)
     return function
 
 
 def text(function: Callable[..., Any], constants: Mapping[str, Constant]) -> str:
-    """A module with the function and the routines that it calls."""
+    """Return a module with the function and the routines that it calls."""
     done: dict[Callable[..., Any], str] = {}
     wanted = [function]
     while wanted:
-        one = wanted.pop()
-        if one not in done:
-            writer = _Writer(one, constants, one is not function)
-            done[one] = writer.text()
+        callee = wanted.pop()
+        if callee not in done:
+            writer = _Writer(callee, constants, callee is not function)
+            done[callee] = writer.text()
             wanted += writer.called
     return _HEAD + "\n".join(done.values())
 
 
 @cache
 def _tree(function: Callable[..., Any]) -> ast.FunctionDef:
-    found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(found, ast.FunctionDef)
-    return found
+    definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    return definition
 
 
 @cache
 def _names(node: ast.AST) -> frozenset[str] | None:
-    """The names in an expression, None where it has a call. Nodes live as long as their trees, which are kept."""
+    """Return the names in an expression, None if it has a call. Nodes live as long as their trees, which are cached."""
     if isinstance(node, ast.Call):
         return None
-    found = {node.id} if isinstance(node, ast.Name) else set()
+    names = {node.id} if isinstance(node, ast.Name) else set()
     for child in ast.iter_child_nodes(node):
         inside = _names(child)
         if inside is None:
             return None
-        found |= inside
-    return frozenset(found)
+        names |= inside
+    return frozenset(names)
 
 
 @cache
@@ -89,8 +89,8 @@ class _Writer:
         self.lines: list[str] = []
         self.ended = False  # the block under construction has its last instruction
         self.count = 0
-        self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
-        self.known: dict[str, int] = {}  # variables of loops that are written out
+        self.loops: list[tuple[str, str]] = []  # the targets of `continue` and `break`
+        self.known: dict[str, int] = {}  # variables of unrolled loops
         self.locals = list(dict.fromkeys(
             [a.arg for a in self.tree.args.args]
             + [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
@@ -125,7 +125,7 @@ class _Writer:
         return name
 
     def leave(self, text: str) -> None:
-        """The last instruction of a block."""
+        """Write the last instruction of a block."""
         self.line(text)
         self.ended = True
 
@@ -136,13 +136,13 @@ class _Writer:
         self.lines.append(f"{name}:")
 
     def refuse(self, node: ast.AST) -> NoReturn:
-        said, line = ast.unparse(node).splitlines()[0], getattr(node, "lineno", 0)
-        raise SyntaxError(f"routine {self.name}, line {line}: no routine can say '{said}'")
+        source, line = ast.unparse(node).splitlines()[0], getattr(node, "lineno", 0)
+        raise SyntaxError(f"routine {self.name}, line {line}: no routine can say '{source}'")
 
     # -- what constants decide ----------------------------------------------------------------------------------------
 
     def constant(self, node: ast.expr) -> int | None:
-        """The value of an expression that constants decide, else None."""
+        """Return the value of an expression that constants decide, else None."""
         if isinstance(node, ast.BoolOp):
             ends = isinstance(node.op, ast.Or)
             values = [self.constant(part) for part in node.values]
@@ -160,7 +160,7 @@ class _Writer:
     # -- expressions --------------------------------------------------------------------------------------------------
 
     def number(self, node: ast.expr) -> str:
-        """The operand that holds a value."""
+        """Return the operand that holds a value."""
         known = self.constant(node)
         if known is not None:
             return str(known - (1 << 64) if known > _WORD >> 1 else known)
@@ -183,8 +183,8 @@ class _Writer:
                 return word(self, node.args)
             if function is not None and function in _routines:
                 self.called.append(function)
-                given = ", ".join(f"i64 {self.number(a)}" for a in node.args)
-                return self.value(f"call i64 @{function.__name__}({given})")
+                arguments = ", ".join(f"i64 {self.number(a)}" for a in node.args)
+                return self.value(f"call i64 @{function.__name__}({arguments})")
         if isinstance(node, (ast.Compare, ast.UnaryOp)):
             return self.value(f"zext i1 {self.truth(node)} to i64")
         return self.refuse(node)
@@ -204,7 +204,7 @@ class _Writer:
         return self.value(f"load i64, ptr {place}")
 
     def truth(self, node: ast.expr) -> str:
-        """The operand of one bit; without short circuits."""
+        """Return the one-bit operand that holds a truth value; without short circuits."""
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _RELATION:
             relation = _RELATION[type(node.ops[0])]
             return self.value(f"icmp {relation} i64 {self.number(node.left)}, {self.number(node.comparators[0])}")
@@ -213,7 +213,7 @@ class _Writer:
         return self.value(f"icmp ne i64 {self.number(node)}, 0")
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
-        """Go on at one of two labels."""
+        """Branch to one of two labels."""
         known = self.constant(node)
         if known is not None:
             self.leave(f"br label %{yes if known else no}")
@@ -231,9 +231,9 @@ class _Writer:
     # -- statements ---------------------------------------------------------------------------------------------------
 
     def block(self, body: list[ast.stmt]) -> None:
-        for one in body:
+        for statement in body:
             if not self.ended:
-                self.statement(one)
+                self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -259,8 +259,8 @@ class _Writer:
         pairs = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             pairs = list(zip(target.elts, value.elts, strict=True))
-        found = [(place, self.number(one)) for place, one in pairs]
-        for place, operand in found:
+        operands = [(place, self.number(value)) for place, value in pairs]
+        for place, operand in operands:
             if not isinstance(place, ast.Name):
                 self.refuse(place)
             self.line(f"store i64 {operand}, ptr %{place.id}.at")
@@ -330,7 +330,7 @@ class _Writer:
         return base if index is None else self.value(f"getelementptr i64, ptr {base}, i64 {self.number(index)}")
 
     def bits(self, node: ast.expr) -> int:
-        """The bits of so many bytes, which must be constant."""
+        """Return the bits of a number of bytes, which must be constant."""
         count = self.constant(node)
         if count is None or not 1 <= count <= 8:
             self.refuse(node)
@@ -384,8 +384,8 @@ class _Writer:
 
     def word_matches(self, a: list[ast.expr]) -> str:
         row = self.value(f"load <16 x i8>, ptr {self.pointer(a[0])}, align 1")
-        one = self.value(f"insertelement <16 x i8> poison, i8 {self.narrow(a[1], 8)}, i32 0")
-        every = self.value(f"shufflevector <16 x i8> {one}, <16 x i8> poison, <16 x i32> zeroinitializer")
+        vector = self.value(f"insertelement <16 x i8> poison, i8 {self.narrow(a[1], 8)}, i32 0")
+        every = self.value(f"shufflevector <16 x i8> {vector}, <16 x i8> poison, <16 x i32> zeroinitializer")
         equal = self.value(f"icmp eq <16 x i8> {row}, {every}")
         return self.widen(self.value(f"bitcast <16 x i1> {equal} to i16"), 16)
 
@@ -393,8 +393,8 @@ class _Writer:
         return self.value(f"sub i64 63, {self.value(f'call i64 @llvm.ctlz.i64(i64 {self.number(a[0])}, i1 false)')}")
 
     def word_call(self, a: list[ast.expr]) -> str:
-        given = ", ".join(f"i64 {self.number(x)}" for x in a[1:])
-        return self.value(f"call i64 {self.pointer(a[0])}({given})")
+        arguments = ", ".join(f"i64 {self.number(x)}" for x in a[1:])
+        return self.value(f"call i64 {self.pointer(a[0])}({arguments})")
 
 
 WORDS: dict[Any, Callable[[_Writer, list[ast.expr]], str]] = {

@@ -1,11 +1,11 @@
-"""The words of routines: each is one instruction or a few. Python knows their types and runs none of them."""
+"""The words of routines, each one instruction or a few. Python has only their types and runs none of them."""
 
 from __future__ import annotations
 
 from typing import NoReturn, cast
 
 GIVEN = cast("int", object())
-"""Stands for a constant that is given when a routine is compiled; a routine that is compiled without it is refused."""
+"""A placeholder for a constant of the compilation; compiling a routine without it is an error."""
 
 
 def _read_only(*_: int) -> NoReturn:
@@ -13,7 +13,7 @@ def _read_only(*_: int) -> NoReturn:
 
 
 def get(base: int, index: int) -> int:
-    """The word at an index of words after an address."""
+    """Return the word at an index of words after an address."""
     _read_only(base, index)
 
 
@@ -23,7 +23,7 @@ def put(base: int, index: int, value: int) -> None:
 
 
 def load(address: int, count: int) -> int:
-    """An integer of `count` bytes (1 to 8, a constant), wherever it lies."""
+    """Return an integer of `count` bytes (1 to 8, a constant), at any alignment."""
     _read_only(address, count)
 
 
@@ -43,27 +43,27 @@ def release(address: int, count: int, value: int) -> None:
 
 
 def exchange(address: int, count: int, expected: int, value: int) -> int:
-    """Replace an aligned integer by value if it is as expected; what it was. `count` is 1 or 8."""
+    """Replace an aligned integer by `value` if it equals `expected`; return the old value. `count` is 1 or 8."""
     _read_only(address, count, expected, value)
 
 
 def fetch_add(address: int, amount: int) -> int:
-    """Add to a word shared by threads; what it was."""
+    """Add to a word shared by threads and return the old value."""
     _read_only(address, amount)
 
 
 def prefetch(address: int) -> None:
-    """Bring a cache line near."""
+    """Load a cache line into the cache."""
     _read_only(address)
 
 
 def matches(address: int, byte: int) -> int:
-    """Bit i: byte i of the 16 at an address is equal to the given one."""
+    """Return a mask: bit i is set if byte i of the 16 bytes at an address equals `byte`."""
     _read_only(address, byte)
 
 
 def last_bit(word: int) -> int:
-    """The number of the highest bit that is set; -1 if none is."""
+    """Return the number of the highest set bit; -1 if there is none."""
     _read_only(word)
 
 

@@ -1,7 +1,7 @@
-"""Mutants: one-place changes of a model, all compiled in at once and switched on by a constant.
+"""Mutants: one-place changes of a model, all compiled in at once and selected by a constant.
 
-`with_mutants(model, mutants)` has a further constant `mutant`; its value k > 0 makes the k-th mutant's guard or effect
-take its changed form, and 0 is the model as it was. So trying a thousand mutants costs one compilation.
+`with_mutants(model, mutants)` has a further constant `mutant`. Its value k > 0 gives the k-th mutant's guard or effect its changed form; 0
+is the unchanged model. Trying a thousand mutants costs one compilation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Change = Callable[[Any], object]
 class ModelMutant:
     """A changed guard (`guard` names it) or effect (`sets` names the variable) of one action.
 
-    `change` gets the Guard, or each Update of the variable, and returns the changed condition or value.
+    `change` receives the Guard, or each Assignment to the variable, and returns the changed condition or value.
     """
 
     id: str
@@ -33,27 +33,27 @@ class ModelMutant:
 
 
 def negated(condition: Expr) -> Expr:
-    """The guard's opposite."""
+    """Return the negation of a guard's condition."""
     return ~condition
 
 
 def dropped(condition: Expr) -> bool:
-    """The guard never refuses."""
+    """Return the condition of a guard that never refuses."""
     return True
 
 
 def with_mutants(model: Model, mutants: Sequence[ModelMutant]) -> Model:
-    """The model with the constant `mutant` (0 = none, k = the k-th of `mutants`).
+    """Return the model with the constant `mutant` (0 = none, k = the k-th of `mutants`).
 
-    Raises ModelError if a mutant names an action, guard or variable that is not there.
+    Raises ModelError if a mutant names an action, guard or variable that does not exist.
     """
     type_ = Int(0, len(mutants))
     chosen = Expr("given", (CONSTANT,), type_)
-    spoilt: dict[str, list[tuple[Expr, ModelMutant]]] = {}
+    mutated: dict[str, list[tuple[Expr, ModelMutant]]] = {}
     for number, mutant in enumerate(mutants, 1):
         _check(model.named(mutant.action), mutant)
-        spoilt.setdefault(mutant.action, []).append((chosen == number, mutant))
-    return model.with_actions([_mutated(a, spoilt.get(a.name, [])) for a in model.actions], **{CONSTANT: (type_, 0)})
+        mutated.setdefault(mutant.action, []).append((chosen == number, mutant))
+    return model.with_actions([_mutated(a, mutated.get(a.name, [])) for a in model.actions], **{CONSTANT: (type_, 0)})
 
 
 def _check(action: Action, mutant: ModelMutant) -> None:

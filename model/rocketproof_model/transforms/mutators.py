@@ -1,11 +1,11 @@
-"""Mutants by machine: every guard and every assignment of every action, spoilt in the ways in which people get them wrong.
+"""Generated mutants: every guard and every assignment of every action, changed in the ways in which people make mistakes.
 
-A guard is dropped, negated, loses one part of an `and` or an `or`, or has a comparison moved by one. An assignment is left out, loses
-or negates its condition, or gives another value: the initial one, the first of the type, the next one, one more or less, a variable of
-the same type. What comes out as the same term as before, or as another mutant, is no mutant. Bounds are left alone: they are no rules
-of the described system, and another one is another scope.
+A guard is dropped, negated, loses one part of an `and` or an `or`, or has a comparison moved by one. An assignment is left out, loses or
+negates its condition, or has another value: the initial value, the first of the type, the next, one more or less, or a variable of the same
+type. A change is no mutant if its term equals the original or another mutant. Bounds are not changed: they are no rules of the described
+system, and a different bound is a different scope.
 
-A mutant's id is made of its action and of what was changed, in the words of the model, so the same change in two scopes has one id.
+A mutant's id consists of its action and the changed element, in the model's names. The same change in two scopes therefore has the same id.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from ..language import (
 from .mutation import Change, ModelMutant
 
 Variant = tuple[str, Expr]
-"""What was changed, in words, and the changed term."""
+"""A description of the change, and the changed term."""
 _JOINS: dict[str, Callable[[Expr, Expr], Expr]] = {"and": and_, "or": or_}
 
 
 def mutants(model: Model) -> tuple[ModelMutant, ...]:
-    """All mutants of a model's guards and assignments, in the model's order. Each has an id of its own."""
-    found: dict[str, ModelMutant] = {}
+    """Return all mutants of a model's guards and assignments, in the model's order, with distinct ids."""
+    by_id: dict[str, ModelMutant] = {}
     for action in model.actions:
         for mutant in (*_of_guards(action), *_of_updates(model, action)):
-            name = next(name for name in _names(mutant.id) if name not in found)
-            found[name] = replace(mutant, id=name)
-    return tuple(found.values())
+            name = next(name for name in _names(mutant.id) if name not in by_id)
+            by_id[name] = replace(mutant, id=name)
+    return tuple(by_id.values())
 
 
 def _names(id_: str) -> Iterator[str]:
-    """The id, and others for mutants whose shortened terms look alike."""
+    """Yield the id, and further ids for mutants whose shortened terms are equal."""
     yield id_
     yield from (f"{id_} ({number})" for number in count(2))
 
@@ -75,7 +75,7 @@ def _guard_variants(guard: Guard) -> Iterator[Variant]:
 
 
 def _inside(term: Expr) -> Iterator[Variant]:
-    """One part of a condition dropped, or one comparison moved."""
+    """Yield variants of a condition: one part dropped, or one comparison moved."""
     for site in _sites(term):
         for words, changed in _site_variants(site):
             yield words, _replaced(term, site, changed)
@@ -86,7 +86,7 @@ def _replaced(term: Expr, site: Expr, by: Expr) -> Expr:
 
 
 def _sites(term: Expr) -> Iterator[Expr]:
-    """Every distinct subterm, the outer ones first; a chain of one of `and` and `or` is one site."""
+    """Yield every distinct subterm, outer terms first; a chain of `and` or of `or` is one site."""
     seen: set[Expr] = set()
     stack = [term]
     while stack:
@@ -124,13 +124,16 @@ def _site_variants(site: Expr) -> Iterator[Variant]:
 
 
 def _next(value: Expr) -> Expr:
-    """The next constant of the type; after the last one comes the first."""
+    """Return the next constant of the type; after the last comes the first."""
     type_ = value.type
     return const(type_.lo + (value.args[0] + 1 - type_.lo) % type_.size, type_)
 
 
 def _of_updates(model: Model, action: Action) -> Iterator[ModelMutant]:
-    """Assignments to the elements of one variable are changed together: a loop over an index is one line of the model."""
+    """Yield mutants of assignments.
+
+    Those to elements of one variable are changed together: a loop over an index is one line of the model.
+    """
     groups: dict[Variable, list[Assignment]] = {}
     for update in action.updates:
         groups.setdefault(update.target.args[0], []).append(update)
@@ -186,7 +189,7 @@ def _update_variants(model: Model, variable: Variable, updates: Sequence[Assignm
 
 
 def _when(update: Assignment) -> tuple[Expr, Expr] | None:
-    """The condition and the value of an assignment that is made under a condition."""
+    """Return the condition and the value of a conditional assignment; None for other assignments."""
     value = update.value
     if value.op == "ite" and value.args[2] is update.target:
         return value.args[0], value.args[1]
@@ -194,24 +197,24 @@ def _when(update: Assignment) -> tuple[Expr, Expr] | None:
 
 
 def _value(update: Assignment) -> Expr:
-    found = _when(update)
-    return update.value if found is None else found[1]
+    conditional = _when(update)
+    return update.value if conditional is None else conditional[1]
 
 
 def _given(update: Assignment, value: Expr) -> Expr:
-    """The assignment of another value, under the same condition."""
-    found = _when(update)
-    return value if found is None else ite(found[0], value, update.target)
+    """Return the assignment of another value under the same condition."""
+    conditional = _when(update)
+    return value if conditional is None else ite(conditional[0], value, update.target)
 
 
 def _otherwise(update: Assignment) -> Expr:
-    """The assignment of the same value where its condition does not hold."""
-    found = _when(update)
-    return update.value if found is None else ite(~found[0], found[1], update.target)
+    """Return the assignment of the same value where its condition does not hold."""
+    conditional = _when(update)
+    return update.value if conditional is None else ite(~conditional[0], conditional[1], update.target)
 
 
 def _neighbour(model: Model, variable: Variable) -> Variable | None:
-    """Another variable of the same type over the same indices: the next one of the table if there is any, else of the model."""
+    """Return another variable of the same type over the same indices: the next one of the table if there is any, else of the model."""
     alike = [v for v in model.variables if v.type == variable.type and v.over == variable.over]
     table = [v for v in alike if v.name.partition(".")[0] == variable.name.partition(".")[0]]
     row = table if len(table) > 1 else alike
@@ -220,7 +223,7 @@ def _neighbour(model: Model, variable: Variable) -> Variable | None:
 
 
 def _reads(model: Model, value: Expr) -> Iterator[Variant]:
-    """One variable read in place of another."""
+    """Yield variants that read another variable."""
     for site in _sites(value):
         other = _neighbour(model, site.args[0]) if site.op == "ref" else None
         if other is not None:
@@ -232,6 +235,6 @@ _LONG = 60
 
 
 def _short(term: Expr) -> str:
-    """The term, or its beginning and its end."""
+    """Return the text of the term, or its beginning and end."""
     text = show(term)
     return text if len(text) <= _LONG else f"{text[: _LONG // 2]} … {text[-_LONG // 2 :]}"

@@ -1,8 +1,8 @@
-"""The same model over wider numbers, so that what induction proves does not depend on a scope's small bounds.
+"""The same model over wider numbers, so that an inductive proof does not depend on a scope's small bounds.
 
-A search needs an offset of at most 3; a proof need not. `widened` declares chosen variables with wider types, drops
-the bounds that read them, and rebuilds every term, so that the intervals are inferred anew. That a counter never passes the
-end of its wider type is an assumption, so it stands in the model: as a bound of every action that may carry it there.
+A search needs offsets of at most 3; a proof does not. `widened` declares chosen variables with wider types, drops the bounds that read
+them, and rebuilds every term, so that the intervals are inferred again. The assumption that a counter never exceeds its wider type is part
+of the model: a bound of every action that may exceed it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..language.variables import moved
 
 
 def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:
-    """The model with these variables' types replaced by wider ones and, by default, without the bounds that read them.
+    """Return the model with these variables' types replaced by wider ones and, by default, without the bounds that read them.
 
-    Every action that may carry one of them above its new end gets a bound `NAME up to END` that forbids it.
-    Only integers can be widened, to intervals that contain the old one; sums and increments must still fit 63 bits, so choose
-    `Int(0, 2**62 - 1)` for a counter that grows by one and less where several are added. Raises ModelError otherwise.
+    Every action that may raise a variable above its new maximum gets a bound `NAME up to END` that forbids it. Only integers can be
+    widened, to intervals that contain the old interval. Sums and increments must still fit 63 bits, so choose `Int(0, 2**62 - 1)` for a
+    counter that grows by one and less if several are added. Raises ModelError otherwise.
     """
     changed: dict[Variable, Variable] = {}
     for name, type_ in types.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from rocketproof_model.explicit.table import room
+from rocketproof_model.explicit.table import allocate
 from rocketproof_model.routines import address, compile_routine, load, routine
 
 from .figures import timed
@@ -35,7 +35,7 @@ def random_reads(size: int, threads: int) -> float:
     The result is that of the fastest of ROUNDS rounds.
     """
     lines = max(1, min(size // LINE, 1 << 31))
-    memory = room(lines * LINE)[: lines * LINE]
+    memory = allocate(lines * LINE)[: lines * LINE]
     memory[:] = 1  # untouched pages would all be the same page of zeros
     read, at = compile_routine(read_lines), address(memory)
     read(at, lines, 1, 0)

@@ -12,7 +12,7 @@ from typing import Final
 
 from rocketproof_model import Bool, Expr, Row, all_of, any_of, exists, forall, implies
 from rocketproof_model.language import const
-from rocketproof_model.proofs.weakest import kept
+from rocketproof_model.proofs.weakest import preserved
 from rocketproof_profiles import NameClass
 from rocketproof_spec import Specification, part
 from rocketproof_spec.arithmetic import has_bit
@@ -158,4 +158,4 @@ INVARIANTS: Final[dict[str, Formula]] = {
 def known(scope: str) -> Expr:
     """All of them that the steps of a scope keep; of the faults' scopes nothing is known."""
     s = part(scope)
-    return all_of(kept(s.model, [formula(s) for formula in INVARIANTS.values()]) if isinstance(s, Specification) else ())
+    return all_of(preserved(s.model, [formula(s) for formula in INVARIANTS.values()]) if isinstance(s, Specification) else ())

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from rocketproof_model import kept
+from rocketproof_model import diskcache
 
 from ..reports.choices import InputError
 from ..reports.results import SourcePlace
@@ -36,15 +36,15 @@ def stated() -> dict[str, SourcePlace]:
     folder = folder_of("rocketproof_properties")
     paths = sorted((folder / "catalogue").glob("*.py"))
     try:
-        file = kept.folder("places", kept.code_digest(paths)) / "stated.json"
+        file = diskcache.folder("places", diskcache.code_digest(paths)) / "stated.json"
     except OSError as error:
         raise InputError(f"{folder / 'catalogue'} cannot be read ({error}); fix it first") from None
-    data = kept.read(file)
+    data = diskcache.read(file)
     if data is not None:
         return {id_: SourcePlace(name, line) for id_, (name, line) in json.loads(data).items()}
     found = _stated(paths, folder.parents[1])
     with suppress(OSError):  # the next process looks again
-        kept.write(file, json.dumps({id_: (place.file, place.line) for id_, place in found.items()}).encode())
+        diskcache.write(file, json.dumps({id_: (place.file, place.line) for id_, place in found.items()}).encode())
     return found
 
 

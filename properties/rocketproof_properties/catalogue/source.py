@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model import Instance, Model, Property, RocketproofError, kept
+from rocketproof_model import Instance, Model, Property, RocketproofError, diskcache
 from rocketproof_model.faults import PREFIX
 from rocketproof_model.language.content import Contents
 from rocketproof_traces.witness.restore import claim_of_action
@@ -193,18 +193,18 @@ def stated(scope: str) -> Stated:
 @functools.cache
 def _stated(scope: str) -> Stated:
     path = _path(scope)
-    data = kept.read(path)
+    data = diskcache.read(path)
     if data is None:
         found = _built(scope)
         with suppress(OSError):  # the next process builds it again
-            kept.write(path, pickle.dumps(found))
+            diskcache.write(path, pickle.dumps(found))
         return found
     read: Stated = pickle.loads(data)
     return read
 
 
 def _path(scope: str) -> Path:
-    return kept.folder("models", _code()) / f"{scope}.pickle"
+    return diskcache.folder("models", _code()) / f"{scope}.pickle"
 
 
 def _built(scope: str) -> Stated:
@@ -225,7 +225,7 @@ def _code() -> str:
         "rocketproof_properties",
     )
     folders = [Path(str(import_module(package).__file__)).parent for package in packages]
-    return kept.code_digest(file for folder in folders for file in folder.rglob("*.py"))
+    return diskcache.code_digest(file for folder in folders for file in folder.rglob("*.py"))
 
 
 def _part(scope: str) -> Any:

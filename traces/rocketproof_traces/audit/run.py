@@ -17,7 +17,7 @@ from pathlib import Path
 import rocketproof_model
 import rocketproof_protocol
 from rocketproof_model import interrupts
-from rocketproof_model.kept import code_digest
+from rocketproof_model.diskcache import code_digest
 from rocketproof_model.language import show
 
 from ..common.pools import WorkerPool

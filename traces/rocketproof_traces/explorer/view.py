@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Action, Instance, Model, Property
-from rocketproof_model.language import EnumType, HoldingType, IndexType, Type, show, told
+from rocketproof_model.language import EnumType, HoldingType, IndexType, Type, formula_text, show
 
 from ..witness.parts import kinds, owner
 from ..witness.words import elements
@@ -91,7 +91,7 @@ def _action(action: Action, indices: Indices) -> dict[str, Any]:
 
 def property_view(claim: Property) -> dict[str, Any]:
     """A property in words and as a formula."""
-    formula, goal = told(claim), None
+    formula, goal = formula_text(claim), None
     if claim.declared == "leads_to" and claim.goal is not None:
         formula, goal = show(claim.formula), show(claim.goal)
     return {"id": claim.id, "sentence": claim.sentence, "kind": claim.declared, "formula": formula, "goal": goal}

@@ -104,7 +104,7 @@ class _Search:
         self.folder, self.instance, self.limits, self.report = folder, instance, limits, report
         self.alone, self.workers, self.watch = alone, workers, Watch(limits)
         self.account = shares.put_question(folder, instance, properties, checked)
-        self.total = WorkerResult(self.account.made, self.account.groups)
+        self.total = WorkerResult(self.account.kernel, self.account.groups)
         start = shares.put_run(str(folder), "start", self.account.start(), self.account.words)
         self.total.own[loops.TRANSITIONS] += len(self.account.start()) // self.account.words - 1  # a Seen counts one initial state
         self.arrived: list[tuple[Slice, ...]] = [(start,)]  # by shard
@@ -144,7 +144,7 @@ class _Search:
             raise self.account.error(fault, depth, self._predecessors, outcomes)
         return SparkExplored(
             self.instance, outcomes, self.states, total.transitions, depth, total.deadlocks,
-            self.account.made.coverage(total.counts, total.cover), self.reason, seconds,
+            self.account.kernel.coverage(total.counts, total.cover), self.reason, seconds,
             self.levels, self.ready_seconds,
         )  # fmt: skip
 

@@ -182,7 +182,7 @@ class _Expansion:
         self.lap("sort")
         states = runs.unseen(arrived, [_mapped(share.folder, one, self.width) for one in share.seen], self.width)
         self.lap("compare")
-        asked, expanded = WorkerResult(known.made, known.groups), WorkerResult(known.made, known.groups)
+        asked, expanded = WorkerResult(known.kernel, known.groups), WorkerResult(known.kernel, known.groups)
         known.ask(states, asked)
         self.lap("check")
         new = put_run(share.folder, f"{self.name}-new", states, self.width)

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import rocketproof_model
 import rocketproof_protocol
-from rocketproof_model import Model, Property, kept
+from rocketproof_model import Model, Property, diskcache
 from rocketproof_model.language.content import Contents
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import BOUND, LIVE, Coverage, Report
@@ -53,7 +53,7 @@ class VerdictCache:
 
     def __init__(self, *, fresh: bool = False, symmetry: bool = True, seed: int = 0) -> None:
         self.fresh, self.symmetry, self.seed = fresh, symmetry, seed
-        self.folder = kept.folder(NAME, engine_code())
+        self.folder = diskcache.folder(NAME, engine_code())
         self._contents = Contents()
         self._models: dict[Model, str] = {}
         self._claims: dict[Property, str] = {}
@@ -112,7 +112,7 @@ class VerdictCache:
         with suppress(OSError):  # the next run computes it again
             if not self._swept:
                 self._sweep()
-            kept.write(path, json.dumps(entry).encode())
+            diskcache.write(path, json.dumps(entry).encode())
 
     def _sweep(self) -> None:
         self._swept = True
@@ -162,7 +162,7 @@ def engine_code() -> str:
     """A digest of the code that decides verdicts and writes their evidence, without the specification: its models are digested."""
     packages = [Path(str(package.__file__)).parent for package in (rocketproof_model, rocketproof_protocol, witness)]
     files = [path for folder in (*packages, Path(__file__).parent) for path in folder.rglob("*.py")]
-    return _digest([kept.code_digest([*files, Path(premises.__file__)]), *map(version, _LIBRARIES)])
+    return _digest([diskcache.code_digest([*files, Path(premises.__file__)]), *map(version, _LIBRARIES)])
 
 
 def _is_cached(unit: Unit) -> bool:
@@ -171,7 +171,7 @@ def _is_cached(unit: Unit) -> bool:
 
 def _read(path: Path) -> Mapping[str, Any]:
     """What `VerdictCache.keep` wrote, nothing if it is not there."""
-    data = kept.read(path)
+    data = diskcache.read(path)
     if data is None:
         return {}
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The workers of a search and the threads that they run in, around one table of seen states."""
+"""The workers of a search and their threads, around one table of seen states."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-_ALONE = 512  # a level smaller than this is not worth starting threads for
-_LEAST = 128  # states that a worker takes from a level at once, if there are so many
-# How many times as many states a table has room for when it has grown, by the bytes from which that is so: growing costs time, room memory.
+_ALONE = 512  # states of a level below which no threads are started
+_LEAST = 128  # minimum of states that a worker takes from a level at once
+# The growth factor of a table's capacity, by its size in bytes: growing costs time, unused room costs memory.
 _GROWTH = ((1 << 25, 1.3), (1 << 24, 2.0), (0, 4.0))
 
 
 class ThreadEnd:
-    """Whether a worker's thread has ended. Waiting for it may be interrupted anywhere, which costs a wake-up at most: an Event keeps a lock
-    for ever where Ctrl-C comes just behind its taking, and whoever sets or awaits it then stands still."""
+    """Whether a worker's thread has ended.
+
+    Interrupting a wait costs at most one missed wake-up. A threading.Event would keep its lock for ever if Ctrl-C arrived just after the
+    lock was taken. It would then block every thread that sets or awaits it.
+    """
 
     def __init__(self) -> None:
         self.reached = False
@@ -36,47 +39,47 @@ class ThreadEnd:
         self._wakes.acquire()
 
     def set(self) -> None:
-        """Once, by the thread."""
+        """Mark the thread as ended. The thread calls this once."""
         self.reached = True
         self._wakes.release()
 
     def wait(self, seconds: float) -> None:
-        """At most so long."""
+        """Wait at most `seconds`."""
         self._wakes.acquire(timeout=seconds)
 
 
-class Crew:
-    """`workers` threads. `interrupted` says that Ctrl-C ended a sweep."""
+class SearchPool:
+    """`workers` threads that expand levels. `interrupted` is true after Ctrl-C ended a sweep."""
 
     def __init__(self, account: Account, homes: int, workers: int, block: int) -> None:
         self.account, self.words = account, account.words
-        self.table = StateTable(account.made.layout, homes)
+        self.table = StateTable(account.kernel.layout, homes)
         self.shared = np.zeros(loops.SHARED, dtype=np.int64)
         self.spare: list[Words] = []  # arrays of states that were expanded
         self.workers = [account.worker(block, self.spare) for _ in range(max(workers, 1))]
-        self.waiting: deque[tuple[Words, int, int]] = deque()  # what no worker has taken of the level: states, the first and the last
-        self.source: Iterator[Words] = iter(())  # states of the level that are yet to be read
+        self.waiting: deque[tuple[Words, int, int]] = deque()  # pieces of the level that no worker has taken: array, first, last
+        self.source: Iterator[Words] = iter(())  # parts of the level that are not read yet
         self.reading = threading.Lock()
         self.piece = ROOM  # states that a worker takes at once
-        self.size = 0  # of the level
-        self.running: list[ThreadEnd] = []  # of each worker's thread
+        self.size = 0  # states of the level
+        self.running: list[ThreadEnd] = []  # one per worker's thread
         self.interrupted = False
 
     @property
     def alone(self) -> bool:
         return len(self.workers) == 1
 
-    def seen(self) -> list[WorkerResult]:
-        return [worker.seen for worker in self.workers]
+    def results(self) -> list[WorkerResult]:
+        return [worker.result for worker in self.workers]
 
     def count(self) -> int:
-        """States in the table."""
+        """Return the number of states in the table."""
         return int(self.shared[loops.COUNT])
 
     # -- a level ------------------------------------------------------------------------------------------------------
 
     def give(self, level: Iterable[Words], size: int, *, at_once: bool = True) -> None:
-        """A level to expand, of `size` states; unless `at_once`, its parts are asked for when they are needed."""
+        """Set the level to expand, of `size` states. Unless `at_once`, its parts are read when they are needed."""
         share = size // (4 * len(self.workers))
         self.size, self.piece = size, ROOM if self.alone or share >= ROOM else max(share, _LEAST)
         self.source = iter(level)
@@ -84,7 +87,7 @@ class Crew:
             pass
 
     def _read(self) -> bool:
-        """Divide the next part of the level into pieces, small enough that all workers have some; False if there is none."""
+        """Divide the next part of the level into pieces small enough for all workers; False if there is no further part."""
         part = next(self.source, None)
         if part is not None:
             total = len(part) // self.words
@@ -93,7 +96,7 @@ class Crew:
         return part is not None
 
     def _take(self, worker: Worker) -> bool:
-        """Give a worker a piece of the level, if there is one."""
+        """Give a worker a piece of the level; False if none is left."""
         while True:
             try:
                 worker.take(*self.waiting.popleft())
@@ -105,8 +108,12 @@ class Crew:
                 return True
 
     def sweep(self, level: int, check: int, limit: int, idle: Callable[[], bool]) -> bool:
-        """Expand the rest of the level until it is done, the table has more than `limit` states or no room, or `idle`, called ten times a
-        second, is true; True if it is done. New states get this level and are asked `check`. MemoryError, and what `give` raises late."""
+        """Expand the rest of the level. Return whether it is complete.
+
+        Stops early if the table has more than `limit` states or no room, or if `idle`, called ten times a second, returns true. New states
+        get this level, and the formulas of `check` are evaluated in them. Raises MemoryError, and any exception of the iterator passed to
+        `give`.
+        """
         for worker in self.workers:
             worker.status = loops.DONE
             worker.use(self.table, self.shared, limit, level, check)
@@ -123,17 +130,20 @@ class Crew:
         return all(worker.status == loops.DONE for worker in self.workers)
 
     def _start(self, worker: Worker) -> ThreadEnd:
-        """Let a worker run in a thread; what is set when it has ended. (Thread.join, interrupted, takes a thread that runs for ended.)"""
-        ended = ThreadEnd()
+        """Run a worker in a thread and return its end.
+
+        (Thread.join is no alternative: an interrupted join reports a running thread as ended.)
+        """
+        end = ThreadEnd()
 
         def work() -> None:
             try:
                 self._work(worker)
             finally:
-                ended.set()
+                end.set()
 
         threading.Thread(target=work, daemon=True).start()
-        return ended
+        return end
 
     def _wait(self, idle: Callable[[], bool]) -> None:
         while self.running:
@@ -163,14 +173,14 @@ class Crew:
             self.shared[loops.STOP] = 1
 
     def halt(self) -> None:
-        """Stop the workers, wherever an interruption came."""
+        """Stop the workers after an interruption at any point, and wait for them."""
         self.shared[loops.STOP] = 1
-        for ended in self.running:
-            while not ended.reached:
-                ended.wait(1)
+        for end in self.running:
+            while not end.reached:
+                end.wait(1)
 
     def parts(self) -> list[Words]:
-        """The workers' new states, which are theirs no more."""
+        """Return the workers' new states and remove them from the workers."""
         for worker in self.workers:
             worker.flush()
         parts = [part for worker in self.workers for part in worker.parts]
@@ -179,14 +189,17 @@ class Crew:
         return parts
 
     def forget(self) -> None:
-        """Empty the table."""
+        """Remove all states from the table."""
         self.table.clear()
         self.shared[loops.COUNT] = 0
 
     # -- memory -------------------------------------------------------------------------------------------------------
 
     def grow(self, states: int, levels: int, fits: Callable[[TableLayout], bool]) -> bool:
-        """Make room in the table, for 0 states for many more than there are; False if no larger shape fits, or there is no memory."""
+        """Enlarge the table for `states` states, or for many more than now if `states` is 0.
+
+        Return False if no larger layout fits or memory is missing.
+        """
         self.shared[loops.PAUSE] = 0
         factor = next(factor for size, factor in _GROWTH if self.table.bytes >= size)
         shape = self.table.larger(max(states or int(self.count() * factor), 1), levels)
@@ -201,14 +214,14 @@ class Crew:
         return True
 
     def bytes(self) -> int:
-        """What all arrays take."""
+        """Return the bytes of all arrays."""
         arrays = {id(a): a.nbytes for w in self.workers for a in (*map(_whole, w.parts), w.fresh)}
-        waiting = self.waiting.copy()  # at once: workers take from it meanwhile
+        waiting = self.waiting.copy()  # atomic: workers take from the queue at the same time
         arrays |= {id(a): a.nbytes for a in (*self.spare, *(_whole(part) for part, _, _ in waiting))}
         return self.table.bytes + sum(arrays.values()) + sum(w.bytes() for w in self.workers)
 
 
 def _whole(part: Words) -> Words:
-    """The array that a part is of."""
+    """Return the array that a part is a view of."""
     base = part.base
     return part if not isinstance(base, np.ndarray) else base

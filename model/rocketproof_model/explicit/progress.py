@@ -1,4 +1,4 @@
-"""What a search tells its checkpoint at each level, and how it goes on from one."""
+"""The checkpoint of a search in memory: the record of each level, and how a later search resumes."""
 
 from __future__ import annotations
 
@@ -18,24 +18,29 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-_SPARE = 1.1  # the room that a table has for states that are read back, as a part of them
+_SPARE = 1.1  # room of the table relative to the number of restored states
 
 
-class Marks:
-    """The checkpoint of one search."""
+class SearchProgress:
+    """Connects one search with its checkpoint."""
 
     def __init__(self, checkpoint: SearchCheckpoint, record: LevelRecord | None, account: Account, table: StateTable) -> None:
         self.checkpoint, self.record, self.account, self.table = checkpoint, record, account, table
         self.question = account.question
-        self.last: tuple[int, dict[str, list[int]], list[tuple[int, int, int, list[int]]]] | None = None
+        self.last: tuple[int, dict[str, list[int]], list[tuple[int, int, int, list[int]]]] | None = None  # levels, totals, findings
 
     @property
     def sizes(self) -> list[int]:
-        """Of the levels that an earlier search has left."""
+        """The numbers of states of the levels that an earlier search left."""
         return [] if self.record is None else list(self.record.sizes)
 
     def restore(self, worker: Worker, shared: Words, grow: Callable[[int], bool]) -> list[Words]:
-        """Enter the states of an earlier search; the level that it was to expand, nothing if the table may not grow to so many."""
+        """Enter the states of an earlier search into the table.
+
+        Return the level to expand next, or [] if the table cannot grow to hold the states.
+
+        Raises RocketproofError if the file of states is damaged.
+        """
         record, total = self.record, sum(self.sizes)
         if record is None or not grow(int(total * _SPARE)):
             return []
@@ -53,11 +58,11 @@ class Marks:
                 raise self.checkpoint.damaged()
         shared[loops.COUNT] = total
         self.account.recall(record.first)
-        worker.seen.recall(record.seen)
+        worker.result.recall(record.seen)
         return list(self.checkpoint.level(record, len(record.sizes) - 1))
 
     def mark(self, sizes: list[int], frontier: Sequence[Words], seen: Sequence[WorkerResult]) -> None:
-        """Before the last of these levels is expanded. OSError if there is no room on the disk."""
+        """Record the progress before the last level is expanded. Raises OSError if the disk is full."""
         self.last = len(sizes), self.account.total(seen).numbers(), self.account.findings()
         if len(self.checkpoint.sums) < len(sizes):
             self.checkpoint.append(frontier)
@@ -65,10 +70,10 @@ class Marks:
             self.save(sizes)
 
     def save(self, sizes: list[int]) -> None:
-        """Keep what was marked last. OSError if there is no room on the disk."""
+        """Save what `mark` recorded last. Raises OSError if the disk is full."""
         if self.last is not None:
             levels, seen, first = self.last
-            if len(self.checkpoint.sums) < levels:  # the last one's writing was cut short
+            if len(self.checkpoint.sums) < levels:  # writing the last level was interrupted
                 self.checkpoint.append(self.table.levels(sizes, levels - 1, levels))
             sums = self.checkpoint.sums[:levels]
             self.checkpoint.save(LevelRecord(self.question, self.account.words, sizes[:levels], sums, seen, first))

@@ -1,4 +1,4 @@
-"""Compiled functions are kept for some states of a package, not for all that ever were."""
+"""Compiled functions are cached for the most recently used versions of a package."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from rocketproof_model import kept
+from rocketproof_model import diskcache
 from rocketproof_model.routines import compiled
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package whose files the test changes, and a cache of its own."""
+    """A package whose files the test changes, with its own cache."""
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(compiled, "_directory", compiled._directory.__wrapped__)  # each call is that of another process
     made = tmp_path / "toys"
@@ -27,7 +27,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use(package: Path, text: str, hours_ago: float) -> Path:
-    """The folder of a state of the package, with something in it, last used so many hours ago."""
+    """The folder of a version of the package, with a file in it, last used `hours_ago`."""
     (package / "one.py").write_text(text)
     folder = compiled._directory(package)
     (folder / "inner").mkdir(parents=True, exist_ok=True)
@@ -38,31 +38,31 @@ def use(package: Path, text: str, hours_ago: float) -> Path:
 
 
 def test_the_last_used_folders_stay(package: Path) -> None:
-    folders = [use(package, f"n = {n}", hours_ago=20 - n) for n in range(kept.KEPT)]
-    assert len(set(folders)) == kept.KEPT and all(map(Path.exists, folders))
+    folders = [use(package, f"n = {n}", hours_ago=20 - n) for n in range(diskcache.KEPT)]
+    assert len(set(folders)) == diskcache.KEPT and all(map(Path.exists, folders))
     assert use(package, "n = 0", hours_ago=2) == folders[0], "the same files, the same folder"
     newest = use(package, "n = 99", hours_ago=2)
     assert [folder.exists() for folder in (*folders, newest)] == [True, False, True, True, True]
 
 
-def test_what_may_be_in_use_stays(package: Path) -> None:
-    folders = [use(package, f"n = {n}", hours_ago=0.9) for n in range(3 * kept.KEPT)]
+def test_a_folder_possibly_in_use_stays(package: Path) -> None:
+    folders = [use(package, f"n = {n}", hours_ago=0.9) for n in range(3 * diskcache.KEPT)]
     assert all(map(Path.exists, folders))
 
 
-def test_what_belongs_to_others_stays(package: Path) -> None:
+def test_folders_of_other_names_stay(package: Path) -> None:
     parent = use(package, "n = 0", hours_ago=50).parent
     others = [parent / "toys-and-others-0123456789abcdef", parent / "toys-mine", parent / f"{'0' * 64}.o"]
     for other in others:
         other.mkdir()
         os.utime(other, (0, 0))
-    for n in range(3 * kept.KEPT):
+    for n in range(3 * diskcache.KEPT):
         use(package, f"n = {n + 1}", hours_ago=40 - n)
     assert all(map(Path.exists, others))
-    assert len([path for path in parent.iterdir() if path not in others]) == kept.KEPT
+    assert len([path for path in parent.iterdir() if path not in others]) == diskcache.KEPT
 
 
-def test_a_function_whose_folder_goes_is_compiled_and_kept_again(package: Path) -> None:
+def test_a_function_with_a_removed_folder_is_compiled_and_cached_again(package: Path) -> None:
     add = _add(package)
     assert add(1, 2) == 3
     folder = compiled._directory(package)
@@ -73,7 +73,7 @@ def test_a_function_whose_folder_goes_is_compiled_and_kept_again(package: Path) 
 
 
 class _Planted:
-    """What is called when it is unpickled."""
+    """Calls a function when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return (exec, ("raise AssertionError('a planted pickle ran')",))
@@ -81,7 +81,7 @@ class _Planted:
 
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 @pytest.mark.parametrize("change", ["planted", "a flipped bit", "others may write"])
-def test_what_others_or_a_fault_could_have_written_is_compiled_again(package: Path, kind: str, change: str) -> None:
+def test_a_damaged_or_foreign_file_is_compiled_again(package: Path, kind: str, change: str) -> None:
     add = _add(package)
     assert add(1, 2) == 3 and add.stats.cache_misses.total() == 1
     found = _add(package)

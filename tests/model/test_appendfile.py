@@ -1,4 +1,4 @@
-"""A file that is appended to past the system's cache holds what was appended, wherever its buffers and its blocks end."""
+"""An append file holds the appended data, wherever its buffers and blocks end."""
 
 import errno
 import os
@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rocketproof_model.explicit import appended
-from rocketproof_model.explicit.appended import BLOCK, Appended
+from rocketproof_model.explicit import appendfile
+from rocketproof_model.explicit.appendfile import BLOCK, AppendFile
 
 SMALL = 2 * BLOCK
 
@@ -23,7 +23,7 @@ def content(path: Path, end: int) -> list[int]:
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["as the system allows", "through the cache"])
-def test_what_is_appended_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool) -> None:
+def test_appended_data_is_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool) -> None:
     path, real, at = tmp_path / "file", os.open, 0
 
     def refused(place: Path, flags: int, mode: int = 0o777) -> int:
@@ -34,7 +34,7 @@ def test_what_is_appended_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if plain:
         monkeypatch.setattr(os, "open", refused)
     for count in (0, 1, 511, 512, 1023, 1024, 5000):  # words of 8 bytes: none, parts of a block, blocks, buffers
-        file = Appended(path, 8 * at, SMALL)
+        file = AppendFile(path, 8 * at, SMALL)
         for first in range(at, at + count, 700):
             file.append(words(first, min(700, at + count - first)))
         file.sync()
@@ -45,8 +45,8 @@ def test_what_is_appended_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("more", [1, 600, 5000])
-def test_an_attempt_cut_short_is_written_over(tmp_path: Path, more: int) -> None:
-    file = Appended(tmp_path / "file", 0, SMALL)
+def test_an_interrupted_attempt_is_overwritten(tmp_path: Path, more: int) -> None:
+    file = AppendFile(tmp_path / "file", 0, SMALL)
     file.append(words(0, 700))
     file.append(words(-9, more))
     file.seek(8 * 700)
@@ -56,13 +56,13 @@ def test_an_attempt_cut_short_is_written_over(tmp_path: Path, more: int) -> None
     file.close()
 
 
-def test_without_room_it_never_says_that_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_raises_from_every_later_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    file = Appended(tmp_path / "file", 0, SMALL)
+    file = AppendFile(tmp_path / "file", 0, SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr(appended, "_write", full)
+        patch.setattr(appendfile, "_write", full)
         file.append(words(0, 1024))
         for _ in range(2):
             with pytest.raises(OSError, match="no space left"):

@@ -1,8 +1,8 @@
-"""A file that grows at its end, by a thread of its own and past the system's cache, so that whoever appends neither waits nor pays for it.
+"""A file that grows at its end. A separate thread writes it and bypasses the system's cache, so that appending costs the caller little.
 
-What is appended is copied into a buffer; full buffers are written while the next one fills. Where the system allows it (O_DIRECT) they go
-to the disk as they are: a copy in the system's cache costs many times the processor time of the rest, and nobody reads it there. That
-needs whole blocks, so the file may have bytes behind its end that mean nothing.
+Appended data is copied into a buffer; a full buffer is written while another fills. If the system allows it, the file is opened with
+O_DIRECT: a copy in the system's cache would cost several times the processor time of the rest, and is never read. O_DIRECT needs whole
+blocks, so meaningless bytes may follow the end of the data.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ BLOCK = 4096  # bytes that are written as a whole
 BUFFER = 1 << 23
 
 
-class Appended:
-    """A file from a place `end` on, beyond which nothing is kept. OSError, once there is no room for good, from any method but `close`."""
+class AppendFile:
+    """A file that keeps its first `end` bytes and grows from there. Every method but `close` can raise OSError when the disk is full."""
 
     def __init__(self, path: Path, end: int = 0, buffer: int = BUFFER) -> None:
         self.descriptor = _open(path)
         self.buffers = [mmap.mmap(-1, buffer), mmap.mmap(-1, buffer)]  # aligned, and no memory before they are used
         self.bytes = np.frombuffer(self.buffers[0], dtype=np.uint8)
         self.thread = ThreadPoolExecutor(1)
-        self.writing: Future[None] | None = None  # the other buffer's
-        self.start, self.filled = -1, 0  # of the first buffer: where it belongs, and its bytes that count
+        self.writing: Future[None] | None = None  # writes the second buffer
+        self.start, self.filled = -1, 0  # of the first buffer: its place in the file, and the number of valid bytes
         os.ftruncate(self.descriptor, end)
         self.seek(end)
 
@@ -37,7 +37,7 @@ class Appended:
         return self.start + self.filled
 
     def seek(self, end: int) -> None:
-        """Go on at a place up to which all was appended, and forget what is behind it."""
+        """Continue at `end`, which is not beyond the appended data, and discard the data after it."""
         if self.start >= 0 and end >= self.start:
             self.filled = end - self.start
             return
@@ -66,13 +66,13 @@ class Appended:
             self.writing = None
 
     def sync(self) -> None:
-        """All that was appended is on the disk."""
+        """Write all appended data to the disk."""
         self._wait()
         _write(self.descriptor, self.buffers[0], -(-self.filled // BLOCK) * BLOCK, self.start)
         os.fsync(self.descriptor)
 
     def close(self) -> None:
-        """What was appended since the last `sync` may be lost."""
+        """Close the file. Data appended since the last `sync` may be lost."""
         self.thread.shutdown()
         os.close(self.descriptor)
 
@@ -82,7 +82,7 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_DIRECT", 0), 0o666)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # what a file system says that has no such way
+        if error.errno != errno.EINVAL:  # the file system does not support O_DIRECT
             raise
         return os.open(path, flags, 0o666)
 
